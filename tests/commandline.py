@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SOURCE = Path(__file__).resolve().parents[1] / "src"
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -60,7 +58,6 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"", environment: Mapping[
     # A policy is looked for upward to the repository's root; this makes the folder one, so none is found outside it.
     (folder / ".git").mkdir(exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
-    path = os.pathsep.join(filter(None, [str(SOURCE), inherited.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, "-m", "highbar", *arguments],
         cwd=folder,
@@ -68,7 +65,7 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"", environment: Mapping[
         capture_output=True,
         timeout=120,
         check=False,
-        env={**inherited, "PYTHONPATH": path, "PYTHONUTF8": "1", **(environment or {})},
+        env={**inherited, "PYTHONUTF8": "1", **(environment or {})},
     )
     return Run(done.returncode, done.stdout, done.stderr)
 

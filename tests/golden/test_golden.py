@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import run
+from tests.commandline import run
 
 HERE = Path(__file__).resolve().parent
 CASES = sorted(folder for folder in HERE.iterdir() if (folder / "expected.json").exists())
+GUIDE = HERE.parents[2] / "shared" / "guide.md"
 FRAGMENTS = {"reason", "message", "hint", "warnings"}
 KEYS = {"exit", "verdict", "counts", "metrics", "rules", "no_other_rules", "scenarios_failed", "warnings", "problems"}
 
@@ -45,6 +47,15 @@ def test_the_case_is_complete(case: Path) -> None:
 def test_every_folder_is_a_case() -> None:
     folders = {folder for folder in HERE.iterdir() if folder.is_dir() and folder.name != "__pycache__"}
     assert folders == set(CASES)
+
+
+@pytest.mark.skipif(not GUIDE.exists(), reason="the guide lies outside the repository")
+def test_every_block_of_the_guide_stands_in_a_case_as_it_is() -> None:
+    policies = {" ".join(file.read_text("utf-8").split()) for case in CASES for file in case.glob("policy.*")}
+    blocks = re.findall(r"```(\w*)\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    wanted = {" ".join(block.strip().removesuffix("}").split()) for language, block in blocks if language != "python"}
+    assert len(wanted) == 13
+    assert not {block for block in wanted if not any(block in policy for policy in policies)}
 
 
 def arguments(case: Path) -> list[str]:
@@ -81,7 +92,7 @@ def mismatches(expected: Any, actual: Any, place: str = "") -> list[str]:
             for item in expected
             if all(mismatches(item, candidate, place) for candidate in actual)
         ]
-    return [] if same(expected, actual, place.rsplit(".")[-1]) else [here]
+    return [] if same(expected, actual, place.rsplit(".", maxsplit=1)[-1]) else [here]
 
 
 def same(expected: Any, actual: Any, key: str) -> bool:
