@@ -1,0 +1,83 @@
+"""What the README and the documentation show is what happens."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.pages import LANGUAGES, ROOT, Block, blocks, pages, prepare, render, run
+
+PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages()]
+POLICIES = [
+    pytest.param(block, id=f"{page.relative_to(ROOT)}:{page.read_text('utf-8')[: block.start].count(chr(10))}")
+    for page in pages()
+    for block in blocks(page.read_text("utf-8"))
+    if block.is_policy
+]
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_a_page_gives_the_output_that_stands_below_it(page: Path) -> None:
+    assert render(page) == page.read_text("utf-8"), "python -m tests.docs.pages writes the real outputs"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_a_page_says_what_it_is(page: Path) -> None:
+    text = page.read_text("utf-8")
+    found = list(blocks(text))
+    assert {block.language for block in found} <= LANGUAGES
+    assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(found)
+
+
+@pytest.mark.parametrize("block", POLICIES)
+def test_every_policy_that_a_page_shows_is_accepted(block: Block, tmp_path: Path) -> None:
+    folder = prepare(tmp_path)
+    name = f"highbar.{block.language}"
+    (folder / name).write_text(block.text, "utf-8")
+    said = run(["bash", "-c", f"highbar policy {name} && echo accepted"], folder)
+    assert said.endswith("accepted\n"), said
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_json_and_yaml_block_can_be_read(page: Path) -> None:
+    for block in blocks(page.read_text("utf-8")):
+        if block.language == "json":
+            json.loads(block.text)
+        if block.language == "yaml":
+            yaml.safe_load(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for match in LINK.finditer(prose):
+        target, anchor = match["target"], match["anchor"]
+        if "://" in target:
+            continue
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), f"{target} does not exist"
+        if anchor:
+            assert anchor in anchors(file), f"{target}#{anchor}: no such heading"
+
+
+def test_every_page_is_reachable_from_the_readme() -> None:
+    seen, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        if page in seen or page.suffix != ".md":
+            continue
+        seen.add(page)
+        targets = [match["target"] for match in LINK.finditer(page.read_text("utf-8"))]
+        todo += [(page.parent / target).resolve() for target in targets if target and "://" not in target]
+    assert set(pages()) <= seen
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings get when a page is shown: lower case, words joined by hyphens."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
