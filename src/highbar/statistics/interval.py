@@ -1,0 +1,16 @@
+"""Two one-sided bounds of one number."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+Real = int | float | Fraction
+"""A count or a sum: exact where it is known exactly."""
+
+
+class Interval(NamedTuple):
+    """The lower and the upper bound, each at its own one-sided error; an end that nothing bounds is infinite."""
+
+    low: float
+    high: float
