@@ -1,0 +1,297 @@
+"""The oracle's second half: a policy as a plain dict becomes rules, and rules over metrics become a verdict."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from tests.oracle.oracle import (
+    FORMULAS,
+    LOWER_IS_BETTER,
+    REPEATED,
+    UNITS,
+    Answer,
+    Group,
+    Scenario,
+    UndefinedError,
+    names_in,
+    scenarios_of,
+)
+from tests.oracle.trials import Row, Settings, exact
+
+COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "=": operator.eq,
+}
+TYPICAL = {
+    "pass_rate": "≥ 85%",
+    "accuracy": "≥ 95%",
+    "precision": "≥ 90%",
+    "recall": "≥ 85%",
+    "safety_rate": "100%",
+    "behavior_coverage": "≥ 90%",
+    "latency_p95": "< 5000ms",
+}
+RISK = {"critical": "blocking", "high": "blocking", "medium": "warning", "low": "warning"}
+FINAL_SCORE = "final_score"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A threshold: an operator and an exact number in the metric's unit."""
+
+    operator: str
+    value: Fraction
+
+    def met_by(self, value: Fraction) -> bool:
+        """Whether a value reaches it, exactly."""
+        return COMPARE[self.operator](value, self.value)
+
+
+@dataclass(frozen=True)
+class RuleOutcome:
+    """What became of one rule."""
+
+    level: str
+    outcome: str
+    metric: str | None = None
+    bound: Bound | None = None
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True)
+class Judgment:
+    """What the product must say of these rows under this policy."""
+
+    verdict: str
+    counts: Mapping[str, int]
+    whole: Group
+    slices: Mapping[tuple[str, str], Group]
+    rules: Mapping[str, RuleOutcome]
+    failed: frozenset[str]
+
+
+def judge(rows: Sequence[Row], policy: Mapping[str, Any] | None, suite: Sequence[Any] | None = None) -> Judgment:
+    """The verdict over `rows`; `policy` None means the guide's typical thresholds; `suite` is the suite file's list."""
+    settings = settings_of(rows, policy or {})
+    rows = [with_suite(row, suite) for row in rows]
+    scenarios = scenarios_of(rows, settings)
+    whole = Group(scenarios, settings)
+    rules = dict(default_rules(whole) if policy is None else policy_rules(whole, policy, rows, suite))
+    trials = [trial for s in scenarios for trial in s.trials]
+    failed = frozenset(s.id for s in scenarios if not s.passed)
+    counts = {
+        "scenarios": len(scenarios),
+        "trials": len(trials),
+        "errors": sum(1 for trial in trials if trial["error"]),
+        "unjudged": sum(1 for trial in trials if trial["unjudged"]),
+        "failed": len(failed),
+    }
+    slices = {
+        (column, value): whole.where({column: value})
+        for column in (policy or {}).get("slices", ())
+        for value in sorted({s.column(column) for s in scenarios if s.column(column) is not None})
+    }
+    return Judgment(verdict_of(rules), counts, whole, slices, rules, failed)
+
+
+def verdict_of(rules: Mapping[str, RuleOutcome]) -> str:
+    """fail, else inconclusive, else pass; only blocking rules count."""
+    outcomes = {rule.outcome for rule in rules.values() if rule.level == "blocking"}
+    if outcomes & {"fail", "undefined"}:
+        return "fail"
+    return "inconclusive" if "inconclusive" in outcomes else "pass"
+
+
+# --- reading a policy ----------------------------------------------------------------------------
+
+
+def settings_of(rows: Sequence[Row], policy: Mapping[str, Any]) -> Settings:
+    """What of the policy changes scores and metrics."""
+    given: dict[str, Any] = {
+        name: {key: exact(weight) for key, weight in described(block)}
+        for name, block in described(policy.get("weights", {}))
+    }
+    metrics = {metric["name"]: metric for metric in policy.get("metrics", ())}
+    if "composite" in policy:
+        metrics[FINAL_SCORE] = {"name": FINAL_SCORE, "formula": composite_of(policy)[0], "range": "0-100%"}
+    settings = Settings(positive=policy.get("positive"), metrics=metrics)
+    given |= {name: exact(policy[name]) for name in ("pass_score", "latency_limit") if name in policy}
+    return replace(settings, output_column=any("output" in row for row in rows), **given)
+
+
+def composite_of(policy: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The composite's formula and its pass rule, from the mapping or from the guide's own text."""
+    composite = policy["composite"]
+    if isinstance(composite, str):
+        formula, condition = re.fullmatch(r"\s*final_score\s*=(.*?)pass\s*=(.*)", composite, re.DOTALL).groups()  # type: ignore[union-attr]
+        return " ".join(formula.split()), " ".join(condition.split())
+    return composite["formula"], composite.get("pass")
+
+
+def with_suite(row: Row, suite: Sequence[Any] | None) -> Row:
+    """The row with the columns that the suite fixes for its scenario."""
+    fixed = [entry for entry in suite or () if not isinstance(entry, str) and entry["id"] == row["id"]]
+    return {**row, **fixed[0]} if fixed else row
+
+
+def unit_and_direction(name: str, settings: Settings) -> tuple[str, bool]:
+    """A metric's unit, and whether lower is better."""
+    own = settings.metrics.get(name)
+    if own is None:
+        return ("ratio" if REPEATED.fullmatch(name) else UNITS[name]), name in LOWER_IS_BETTER
+    unit = "ratio" if "range" in own else "ms" if own.get("unit") in ("milliseconds", "ms") else "number"
+    return unit, own.get("better", "lower" if name in LOWER_IS_BETTER else "higher") == "lower"
+
+
+def read_threshold(given: Any, unit: str, *, lower: bool) -> Bound:
+    """A threshold in any of its forms; without an operator it takes the good direction, equality passing."""
+    given = given["threshold"] if isinstance(given, Mapping) else given
+    sign = "<=" if lower else ">="
+    if not isinstance(given, str):
+        value = exact(given)
+        return Bound(sign, value / 100 if unit == "ratio" and value > 1 else value)
+    found = re.fullmatch(r"\s*(>=|≥|<=|≤|>|<|=)?\s*([0-9]+(?:\.[0-9]+)?)\s*(%|ms|s)?\s*", given)
+    assert found is not None, given
+    scale = {"%": Fraction(1, 100), "s": Fraction(1000)}.get(found[3] or "", Fraction(1))
+    return Bound({"≥": ">=", "≤": "<=", None: sign}.get(found[1], found[1]), Fraction(found[2]) * scale)
+
+
+# --- rules ---------------------------------------------------------------------------------------
+
+Rules = Iterator[tuple[str, RuleOutcome]]
+
+
+def threshold_rule(group: Group, level: str, metric: str, given: Any, where: Any = None) -> RuleOutcome:
+    """One metric against one threshold. Too few scenarios take away a pass; they never excuse a miss."""
+    unit, lower = unit_and_direction(metric, group.settings)
+    bound = read_threshold(given, unit, lower=lower)
+    least = given.get("min_scenarios", 0) if isinstance(given, Mapping) else 0
+    answer = group.where(where).answer(metric)
+    if answer.value is None:
+        outcome = "undefined"
+    elif not bound.met_by(answer.value):
+        outcome = "fail"
+    else:
+        outcome = "inconclusive" if answer.scenarios < least else "pass"
+    return RuleOutcome(level, outcome, metric, bound, answer)
+
+
+def default_rules(group: Group) -> Rules:
+    """Without a policy: the guide's typical thresholds, for the metrics that have data."""
+    for metric, threshold in TYPICAL.items():
+        if group.answer(metric).scenarios:
+            level = "warning" if metric == "latency_p95" else "blocking"
+            yield f"default.{metric}", threshold_rule(group, level, metric, threshold)
+
+
+def policy_rules(
+    group: Group, policy: Mapping[str, Any], rows: Sequence[Row], suite: Sequence[Any] | None = None
+) -> Rules:
+    """Every rule of a policy, by name."""
+    thresholds = list(written_thresholds(policy, version_of(policy, rows)))
+    for name, level, metric, given, where in thresholds:
+        yield name, threshold_rule(group, level, metric, given, where)
+    for metric in policy.get("metrics", ()):
+        if "typical_threshold" in metric and metric["name"] not in {named for _, _, named, _, _ in thresholds}:
+            rule = threshold_rule(group, "warning", metric["name"], metric["typical_threshold"])
+            yield f"metrics.{metric['name']}.typical_threshold", rule
+    for block, level in (("required_scenarios", "blocking"), ("optional_scenarios", "warning")):
+        for pattern in policy.get(block, {}).get("ids", ()):
+            yield f"{block}.{pattern}", RuleOutcome(level, scenario_outcome(group.scenarios, pattern))
+    if "composite" in policy and composite_of(policy)[1]:
+        yield "composite.pass", RuleOutcome("blocking", condition_outcome(group, composite_of(policy)[1] or ""))
+    if suite is not None:
+        optional = policy.get("optional_scenarios", {}).get("ids", ())
+        yield "suite", RuleOutcome("blocking", suite_outcome(group.scenarios, suite, optional))
+
+
+def written_thresholds(policy: Mapping[str, Any], version: str | None) -> Iterator[tuple[str, str, str, Any, Any]]:
+    """(rule, level, metric, threshold, where) of every threshold in the policy."""
+    for level in ("blocking", "warning"):
+        for metric, given in described(policy.get("thresholds", {}).get(level, {})):
+            yield f"thresholds.{level}.{metric}", level, metric, given, None
+    for risk, level in RISK.items():
+        for metric, given in described(policy.get("risk", {}).get(risk, {})):
+            yield f"risk.{risk}.{metric}", level, metric, given, None
+    for metric, steps in described(policy.get("progressive", {})):
+        assert version is not None
+        yield f"progressive.{metric}", "blocking", metric, step_for(version, steps), None
+    criteria = policy.get("pass_criteria", {})
+    if "overall" in criteria:
+        yield "pass_criteria.overall", "blocking", "pass_rate", criteria["overall"], None
+    for category, given in described(criteria.get("by_category", {})):
+        yield f"pass_criteria.by_category.{category}", "blocking", "pass_rate", given, {"category": category}
+    for number, rule in enumerate(policy.get("rules", ())):
+        yield f"rules[{number}]", rule.get("level", "blocking"), rule["metric"], rule, rule.get("where")
+
+
+def described(block: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The entries of a block without its description."""
+    return ((name, given) for name, given in block.items() if name != "description")
+
+
+def version_of(policy: Mapping[str, Any], rows: Sequence[Row]) -> str | None:
+    """The policy's version, else the results' own."""
+    if "agent_version" in policy:
+        return str(policy["agent_version"])
+    return next((row["agent_version"] for row in rows if row.get("agent_version") is not None), None)
+
+
+def step_for(version: str, steps: Mapping[str, Any]) -> Any:
+    """The highest step at or below the version; below the first, the first. The target is no step."""
+    numbered = sorted((version_key(step), given) for step, given in described(steps) if step.lower() != "target")
+    reached = [given for key, given in numbered if key <= version_key(version)]
+    return reached[-1] if reached else numbered[0][1]
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """v2.0 and 2.0.0 are one version; 1.10 comes after 1.9."""
+    numbers = [int(part) for part in version.lower().removeprefix("v").split(".")]
+    return tuple(numbers + [0] * (5 - len(numbers)))
+
+
+def scenario_outcome(scenarios: Sequence[Scenario], pattern: str) -> str:
+    """Whether at least one scenario matches, and all that match pass every trial."""
+    matching = [s for s in scenarios if matches(s.id, pattern)]
+    return "pass" if matching and all(s.passed for s in matching) else "fail"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """`*` is any text, `?` any one character, all else itself."""
+    escaped = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(escaped, name, re.DOTALL) is not None
+
+
+def condition_outcome(group: Group, condition: str) -> str:
+    """Conditions joined by AND: one that fails decides; else one that is undefined does."""
+    outcomes = set()
+    for part in re.split(r"\bAND\b", condition):
+        try:
+            outcomes.add("pass" if group.evaluate(part) else "fail")
+        except UndefinedError:
+            outcomes.add("undefined")
+    return next(outcome for outcome in ("fail", "undefined", "pass") if outcome in outcomes)
+
+
+def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional: Sequence[str]) -> str:
+    """Every scenario of the suite must have a result, and no other may; the absence of an optional one only warns."""
+    wanted = {entry if isinstance(entry, str) else entry["id"] for entry in suite}
+    present = {s.id for s in scenarios}
+    excused = {name for name in wanted if any(matches(name, pattern) for pattern in optional)}
+    return "pass" if present <= wanted and wanted - excused <= present else "fail"
+
+
+def metric_names(policy: Mapping[str, Any] | None, settings: Settings) -> list[str]:
+    """The catalogue, the policy's own metrics, and every pass_at_K and pass_hat_K that it names."""
+    texts = [text for metric in settings.metrics.values() for text in names_in(metric["formula"], settings)]
+    texts += [metric for _, _, metric, _, _ in written_thresholds(policy or {}, "0")]
+    repeated = sorted({text for text in texts if REPEATED.fullmatch(text)})
+    return list(dict.fromkeys([*FORMULAS, *settings.metrics, *repeated]))
