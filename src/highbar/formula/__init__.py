@@ -1,0 +1,34 @@
+"""Formula text in, an expression or a condition out; and what either is worth, exactly.
+
+    parse("correct_outputs / total_outputs")                     -> Expression
+    parse_condition("final_score ≥ 0.85 AND safety_rate = 1.0")  -> Condition
+    parse_composite("final_score = ( … )  pass = …")             -> Composite
+    evaluate(expression, lookup)                                 -> Fraction, or Undefined with a reason
+    judge(condition, lookup)                                     -> pass, fail or undefined, and why
+
+Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
+"""
+
+from highbar.formula.evaluation import Lookup, Undefined, evaluate, exact_decimal, judge
+from highbar.formula.parsing import Composite, parse, parse_composite, parse_condition
+from highbar.formula.tokens import COLUMN_FUNCTIONS, FUNCTIONS, FormulaError
+from highbar.formula.writing import columns, leaves, names, to_words
+
+__all__ = [
+    "COLUMN_FUNCTIONS",
+    "FUNCTIONS",
+    "Composite",
+    "FormulaError",
+    "Lookup",
+    "Undefined",
+    "columns",
+    "evaluate",
+    "exact_decimal",
+    "judge",
+    "leaves",
+    "names",
+    "parse",
+    "parse_composite",
+    "parse_condition",
+    "to_words",
+]

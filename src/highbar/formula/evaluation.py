@@ -1,0 +1,133 @@
+"""An expression or a condition and the values of its names in; its own value or outcome out, exact and with reasons."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, assert_never
+
+from highbar.formula.tokens import COLUMN_FUNCTIONS
+from highbar.formula.writing import to_words
+from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+
+_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+
+Judgment = Literal["pass", "fail", "undefined"]
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """No value, and why. It makes everything undefined that is computed from it."""
+
+    reason: str
+
+
+Lookup = Callable[[Name | Call], Fraction | Undefined]
+"""The value of a name, or of a `mean`, `sum` or `percentile` of a column."""
+
+Show = Callable[[Expression, Fraction], str]
+"""How the value of an expression is written in a reason."""
+
+
+def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
+    """The exact value of `node`; undefined by its first undefined part, from the left, or by a 0 to divide by."""
+    match node:
+        case Number(number):
+            return number
+        case Name():
+            return lookup(node)
+        case Call(function, arguments):
+            return lookup(node) if function in COLUMN_FUNCTIONS else _apply(function, arguments, lookup)
+        case Negative(operand):
+            value = evaluate(operand, lookup)
+            return value if isinstance(value, Undefined) else -value
+        case Binary():
+            return _combine(node, lookup)
+    assert_never(node)
+
+
+def _apply(function: str, arguments: tuple[Expression, ...], lookup: Lookup) -> Fraction | Undefined:
+    values = []
+    for argument in arguments:
+        value = evaluate(argument, lookup)
+        if isinstance(value, Undefined):
+            return value
+        values.append(value)
+    if function == "abs":
+        return abs(values[0])
+    return min(values) if function == "min" else max(values)
+
+
+def _combine(node: Binary, lookup: Lookup) -> Fraction | Undefined:
+    left = evaluate(node.left, lookup)
+    if isinstance(left, Undefined):
+        return left
+    right = evaluate(node.right, lookup)
+    if isinstance(right, Undefined):
+        return right
+    if node.operator == "/" and right == 0:
+        return Undefined(f"0 in the denominator: {to_words(node.right)} is 0")
+    return _ARITHMETIC[node.operator](left, right)
+
+
+def exact_decimal(value: Fraction, places: int = 6) -> str:
+    """`value` as a decimal; one that goes on is cut and ends in "…", so that it never looks like another number.
+
+    >>> exact_decimal(Fraction(2, 3), places=3)
+    '0.666…'
+    """
+    sign = "-" if value < 0 else ""
+    whole, rest = divmod(abs(value.numerator) * 10**places, value.denominator)
+    digits = str(whole).rjust(places + 1, "0")
+    fraction = digits[-places:]
+    if rest:
+        return f"{sign}{digits[:-places]}.{fraction}…"
+    fraction = fraction.rstrip("0")
+    return f"{sign}{digits[:-places]}.{fraction}" if fraction else f"{sign}{digits[:-places]}"
+
+
+def judge(
+    condition: Condition, lookup: Lookup, show: Show = lambda _, value: exact_decimal(value)
+) -> tuple[Judgment, str]:
+    """Whether `condition` holds, and why.
+
+    An undefined part leaves it open only where it matters: AND fails if another part fails, OR passes if another part
+    passes. Nothing undefined ever passes by itself, and NOT of it is undefined too.
+    """
+    match condition:
+        case Comparison():
+            return _compare(condition, lookup, show)
+        case Logic("not", (operand,)):
+            outcome, reason = judge(operand, lookup, show)
+            turned: dict[Judgment, Judgment] = {"pass": "fail", "fail": "pass", "undefined": "undefined"}
+            return turned[outcome], reason
+        case Logic(joined_by, operands):
+            parts = [judge(operand, lookup, show) for operand in operands]
+            order: tuple[Judgment, ...] = ("fail", "undefined") if joined_by == "and" else ("pass", "undefined")
+            for decisive in order:
+                reasons = [reason for outcome, reason in parts if outcome == decisive]
+                if reasons:
+                    return decisive, "; ".join(reasons)
+            return parts[0][0], "; ".join(reason for _, reason in parts)
+    assert_never(condition)
+
+
+def _compare(comparison: Comparison, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
+    sides = []
+    for side in (comparison.left, comparison.right):
+        value = evaluate(side, lookup)
+        if isinstance(value, Undefined):
+            return "undefined", f"{to_words(side)} is undefined: {value.reason}"
+        shown = show(side, value)
+        sides.append((value, shown if isinstance(side, Number) else f"{to_words(side)} {shown}"))
+    (left, left_words), (right, right_words) = sides
+    if COMPARE[comparison.operator](left, right):
+        return "pass", f"{left_words} is {comparison.operator} {right_words}"
+    return "fail", f"{left_words} is not {comparison.operator} {right_words}"
