@@ -19,6 +19,13 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _SPLIT = 134217729.0  # 2**27 + 1: cuts a double into halves whose products are exact
 _SMOOTH = 300.0  # with both parameters above it the density is so near a normal one that 32 points integrate it
 _NEGLIGIBLE = 45.0  # exp(-45) is below the last digit of a double
+_LARGEST_LOGIT = 700.0  # beyond it x would no longer be a normal double
+_MOST_STEPS = 100  # five or six are usual
+_NEAR = 0.5  # the correction of Halley's method is trusted up to here
+_CLOSE = 1e-5  # a step this small triples its digits, which a double cannot hold
+_SERIES_FROM, _SERIES_TO = -0.4, 0.7  # where the series of e - log(1 + e) is short
+_ASYMPTOTIC = 16.0  # from here on Stirling's series has all the digits of a double
+_LAST_DIGIT = 2.0**-52
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
@@ -51,7 +58,7 @@ def beta_pair_tails(x: float, y: float, a: float, b: float) -> tuple[float, floa
 
 def beta_pair_quantile(p: float, a: float, b: float) -> tuple[float, float]:
     """The x with P(X ≤ x) = p and its complement 1 - x, each to its own last digits."""
-    if p > 0.5:
+    if p > 1.0 - p:
         y, x = beta_pair_quantile(1.0 - p, b, a)
         return x, y
     if p <= 0.0:
@@ -65,38 +72,33 @@ def _solve(target: float, a: float, b: float) -> float:
     The logarithm of the tail is concave in the logit, so Newton's method reaches it from anywhere; Halley's correction
     is taken only near the end.
     """
-    u = _start(math.exp(target), a, b)
-    for _ in range(200):
+    u = _start(target, a, b)
+    for _ in range(_MOST_STEPS):
         x, y = _expit(u)
-        tail = _tail(x, y, a, b)
-        value, slope = tail.log_lower_and_slope()
+        value, slope = _tail(x, y, a, b).log_lower_and_slope()
         step = (target - value) / slope
         bend = 0.5 * step * (a * y - b * x - slope)
-        if abs(bend) < 0.5:
+        if abs(bend) < _NEAR:
             step /= 1.0 + bend
-        u += step
-        if abs(step) <= 1e-15 * max(1.0, abs(u)):
+        before, u = u, min(max(u + step, -_LARGEST_LOGIT), _LARGEST_LOGIT)
+        if u == before or (abs(step) < _CLOSE and abs(bend) < _CLOSE):
             break
-        if abs(step) < 1e-6 and abs(bend) < 1e-4:
-            break  # the next of these cubic steps would be below the last digit
     return u
 
 
-def _start(p: float, a: float, b: float) -> float:
-    """A first guess of the logit: the normal law of the logit, or the power law of the tail where a is small."""
+def _start(target: float, a: float, b: float) -> float:
+    """A first guess of the logit: where its normal law has the tail, or the middle where that law is far off."""
     if min(a, b) < 1.0:
         return math.log(a / b)
-    z = normal_quantile(max(p, 1e-300))
+    z = normal_quantile(math.exp(target))
     return math.log((a - 0.5) / (b - 0.5)) + z * math.sqrt(1.0 / a + 1.0 / b)
 
 
 def _expit(u: float) -> tuple[float, float]:
     """The x with logit u, and 1 - x."""
-    if u < 0.0:
-        power = math.exp(max(u, -740.0))
-        return power / (1.0 + power), 1.0 / (1.0 + power)
-    power = math.exp(max(-u, -740.0))
-    return 1.0 / (1.0 + power), power / (1.0 + power)
+    power = math.exp(-abs(u))
+    small, large = power / (1.0 + power), 1.0 / (1.0 + power)
+    return (small, large) if u < 0.0 else (large, small)
 
 
 class _Tail(NamedTuple):
@@ -124,8 +126,8 @@ def _tail(x: float, y: float, a: float, b: float) -> _Tail:
     log_kernel = _log_kernel(x, y, a, b)
     ratio = _integrated_ratio if min(a, b) > _SMOOTH else _fraction_ratio
     if x * (a + b + 2.0) <= a + 1.0:
-        return _Tail(log_kernel, ratio(x, y, a, b), True)
-    return _Tail(log_kernel, ratio(y, x, b, a), False)
+        return _Tail(log_kernel, ratio(x, y, a, b), lower=True)
+    return _Tail(log_kernel, ratio(y, x, b, a), lower=False)
 
 
 def _log_kernel(x: float, y: float, a: float, b: float) -> float:
@@ -149,15 +151,15 @@ def _product_minus(n: float, x: float, a: float, b: float) -> float:
 
 
 def _deficit(e: float, whole: float) -> float:
-    """e - log(1 + e), with all its digits where e is small; `whole` is 1 + e, which e near -1 cannot tell."""
-    if not -0.4 < e < 0.7:
+    """The difference e - log(1 + e), with all its digits; `whole` is 1 + e, which e near -1 cannot tell."""
+    if not _SERIES_FROM < e < _SERIES_TO:
         return e - math.log(whole)
     r = e / (2.0 + e)
     square, power, total = r * r, 1.0, 0.0
     for odd in range(3, 39, 2):
         term = power / odd
         total += term
-        if term < 1e-17:
+        if term < _LAST_DIGIT / 16:
             break
         power *= square
     return r * (e - 2.0 * square * total)
@@ -166,7 +168,7 @@ def _deficit(e: float, whole: float) -> float:
 @lru_cache(maxsize=1024)
 def _stirling_error(z: float) -> float:
     """lgamma(z) less Stirling's formula for it."""
-    if z < 16.0:
+    if z < _ASYMPTOTIC:
         return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_TWO_PI
     s = 1.0 / (z * z)
     return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))))) / z
@@ -188,7 +190,7 @@ def _fraction_ratio(x: float, y: float, a: float, b: float) -> float:
         c = denominator + numerator / c
         step = c * d
         value *= step
-        if abs(step - 1.0) < 2e-16:
+        if abs(step - 1.0) < _LAST_DIGIT:
             break
     return 1.0 / value
 

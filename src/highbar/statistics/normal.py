@@ -18,7 +18,7 @@ def normal_quantile(p: float) -> float:
     """The z with P(Z ≤ z) = p; infinite at p = 0 and p = 1."""
     if p <= 0.0 or p >= 1.0:
         return -math.inf if p <= 0.0 else math.inf
-    if p > 0.5:
+    if p > 1.0 - p:
         return -normal_quantile(1.0 - p)
     r = math.sqrt(-2.0 * math.log(p))
     z = (2.515517 + r * (0.802853 + r * 0.010328)) / (1 + r * (1.432788 + r * (0.189269 + r * 0.001308))) - r

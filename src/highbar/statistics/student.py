@@ -18,9 +18,7 @@ def student_cdf(t: float, freedom: float) -> float:
 
 def student_quantile(p: float, freedom: float) -> float:
     """The t with P(T ≤ t) = p."""
-    if p == 0.5:
-        return 0.0
-    if p > 0.5:
+    if p > 1.0 - p:
         return -student_quantile(1.0 - p, freedom)
     x, y = beta_pair_quantile(2 * p, freedom / 2, 0.5)
     return -math.sqrt(freedom * y / x) if x > 0.0 else -math.inf
