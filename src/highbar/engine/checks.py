@@ -1,0 +1,132 @@
+"""What the rows as a whole must keep to before any sum is trusted: sound, told apart, agreeing, of one agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from highbar.engine.plan import Plan
+from highbar.engine.protocol import SuiteMatch
+from highbar.errors import InputError, Problem
+from highbar.model import Suite
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Rows = Callable[[str], list[Any]]
+INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
+
+
+class BadRows(InputError):
+    """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
+
+
+def refuse_bad_rows(rows: Rows) -> None:
+    """Raise where a row is bad, or where there is no row at all."""
+    count, bad = rows("SELECT count(*), count_if(bad) FROM trials")[0]
+    if bad:
+        raise BadRows(Problem(f"{bad} of {count} results do not have the declared form"))
+    if not count:
+        raise InputError(Problem("the results hold no row: nothing to judge"))
+
+
+def refuse_duplicates(rows: Rows, repeated: bool) -> None:
+    """Two rows with the same (id, trial), or two without a trial, are never merged."""
+    key = "id, trial" if repeated else "id"
+    if not rows(f"SELECT count(*) <> count(DISTINCT hash({key})) FROM trials")[0][0]:
+        return
+    twice = rows(f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT 20")
+    if not twice:
+        return
+    hint = "give each repetition its own `trial`; each result counts once"
+    problems = [
+        Problem(f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row) if repeated else ' and no trial tells them apart'}", hint=hint)
+        for row in twice
+    ]
+    raise InputError(*problems)
+
+
+def _for_trial(row: Sequence[Any]) -> str:
+    return " without a trial" if row[1] is None else f" for trial {row[1]}"
+
+
+def refuse_disagreement(rows: Rows, slices: Sequence[str], plan: Plan) -> None:
+    """The trials of one scenario agree on what belongs to the scenario."""
+    if not plan.repeated:
+        return
+    columns = {"category": "category", "capability": "capability", "cluster": "cluster"}
+    columns |= {"own": "weight"} if plan.own_weight else {}
+    columns |= {f"by_{i}": column for i, column in enumerate(slices)}
+    query = f"SELECT * FROM (SELECT id, {_flags(columns)} FROM trials GROUP BY id)"
+    found = rows(f"{query} WHERE {' OR '.join(f'c{i}' for i in range(len(columns)))} ORDER BY id LIMIT 20")
+    if found:
+        names = list(columns.values())
+        raise InputError(
+            *(
+                Problem(
+                    f"the trials of scenario {row[0]!r} do not agree on {', '.join(n for n, differs in zip(names, row[1:], strict=True) if differs)}",
+                    hint="these belong to the scenario: give every trial of it the same",
+                )
+                for row in found
+            )
+        )
+
+
+def _flags(columns: dict[str, str]) -> str:
+    return ", ".join(
+        f"coalesce(count({column}) NOT IN (0, count(*)) OR min({column}) <> max({column}), false) AS c{i}"
+        for i, column in enumerate(columns)
+    )
+
+
+def one_agent_version(rows: Rows) -> str | None:
+    """The version of the agent that ran; more than one is refused."""
+    found = rows("SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT 5")
+    if len(found) > 1:
+        versions = ", ".join(repr(row[0]) for row in found)
+        raise InputError(Problem(f"the results are of more than one agent version: {versions}", hint="check one version at a time"))
+    return found[0][0] if found else None
+
+
+def look_alike_ids(rows: Rows) -> tuple[str, ...]:
+    """Ids that differ only in case, spaces or invisible characters: told apart, but warned of."""
+    plain = f"CASE WHEN regexp_full_match(id, '[!-~]*') THEN lower(id) ELSE lower(regexp_replace(id, '{INVISIBLE}', '', 'g')) END"
+    if not rows(f"SELECT count(*) <> count(DISTINCT hash({plain})) FROM scenarios")[0][0]:
+        return ()
+    found = rows(
+        f"SELECT min(id), max(id) FROM scenarios GROUP BY {plain} HAVING count(*) > 1 ORDER BY 1 LIMIT 5"
+    )
+    return tuple(f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters" for first, second in found)
+
+
+def compare_with_suite(connection: DuckDBPyConnection, suite: Suite) -> SuiteMatch:
+    """What the results lack of the suite, what they hold beside it, and which fixed columns differ."""
+    ids = list(suite.scenarios)
+    connection.execute("CREATE OR REPLACE TEMP TABLE suite AS SELECT unnest(CAST(? AS VARCHAR[])) AS id", [ids])
+
+    def difference(first: str, second: str) -> tuple[int, tuple[str, ...]]:
+        sql = f"SELECT id FROM {first} WHERE id NOT IN (SELECT id FROM {second})"
+        count = connection.execute(f"SELECT count(*) FROM ({sql})").fetchall()[0][0]
+        return count, tuple(row[0] for row in connection.execute(f"{sql} ORDER BY id LIMIT 10").fetchall())
+
+    missing, missing_ids = difference("suite", "scenarios")
+    extra, extra_ids = difference("scenarios", "suite")
+    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(connection, suite))
+
+
+def _different(connection: DuckDBPyConnection, suite: Suite) -> tuple[str, ...]:
+    found: list[str] = []
+    for column in ("category", "capability"):
+        fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
+        if not fixed:
+            continue
+        connection.execute(
+            "CREATE OR REPLACE TEMP TABLE fixed AS SELECT unnest(CAST(? AS VARCHAR[])) AS id, unnest(CAST(? AS VARCHAR[])) AS value",
+            [list(fixed), list(fixed.values())],
+        )
+        rows = connection.execute(
+            f"SELECT DISTINCT id, {column}, value FROM trials JOIN fixed USING (id)"
+            f" WHERE {column} IS DISTINCT FROM value ORDER BY id LIMIT 10"
+        ).fetchall()
+        found += [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
+    return tuple(found)

@@ -1,0 +1,233 @@
+"""The embedded engine: DuckDB in this process, locked down to the files that were named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from highbar.engine import checks, plan
+from highbar.engine.protocol import Group, Matched, Rank, Reduction, Request, SuiteMatch
+from highbar.engine.sources import Part, parts, table_part
+from highbar.engine.sql import literal, literals
+from highbar.engine.totals import Profile
+from highbar.model import FailedScenario, Percentile, ResultsFile
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MOST_SLICES = 1000
+"""Slice values beyond these, the largest first, are counted and warned of, not measured."""
+
+
+def connect(paths: Sequence[str]) -> DuckDBPyConnection:
+    """A connection that can read the named files and nothing else, whose configuration cannot be changed any more."""
+    import duckdb  # 0.1 s to import: only where rows are read
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "python_enable_replacements": "false",
+            "preserve_insertion_order": "false",
+        },
+    )
+    connection.execute(f"SET allowed_paths = {literals(list(paths))}")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+class DuckDBEngine:
+    """Reduces files, or a table that is registered as `results`, to sums."""
+
+    def __init__(self, files: Sequence[ResultsFile] = (), table: object | None = None) -> None:
+        """Open the files, or the table, and find their columns. Raises InputError where that fails."""
+        self._files = tuple(files)
+        self._connection = connect([file.path for file in files])
+        self._parts: tuple[Part, ...]
+        if table is None:
+            self._parts = parts(self._connection, files)
+        else:
+            self._connection.register("results", table)
+            self._parts = (table_part(self._connection, "results"),)
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, in a stable order."""
+        return tuple(sorted({name for part in self._parts for name in part.columns}))
+
+    def close(self) -> None:
+        """Let the files go."""
+        self._connection.close()
+
+    def interrupt(self) -> None:
+        """Stop what runs now; it raises."""
+        self._connection.interrupt()
+
+    def progress(self) -> float:
+        """How much of the running query is done, from 0 to 100; negative where that is not known."""
+        return float(self._connection.query_progress())
+
+    def reduce(self, request: Request) -> Reduction:
+        """Score, sum and group the trials."""
+        made = plan.make(self._parts, request)
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE trials AS {made.trials}")
+        checks.refuse_bad_rows(self._rows)
+        checks.refuse_duplicates(self._rows, made.repeated)
+        kind = "TABLE" if made.repeated else "VIEW"
+        self._connection.execute(f"CREATE OR REPLACE TEMP {kind} scenarios AS {made.scenarios}")
+        checks.refuse_disagreement(self._rows, request.slices, made)
+        version = checks.one_agent_version(self._rows)
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE profile AS {made.profile}")
+        whole = self._group(made, request, None)
+        groups, warnings = self._slices(made, request)
+        counted = self._rows(
+            "SELECT count_if(e), count_if(u), (SELECT count(*) FROM scenarios WHERE kp < n) FROM trials"
+        )[0]
+        return Reduction(
+            whole=whole,
+            slices=groups,
+            errors=counted[0],
+            unjudged=counted[1],
+            failed=counted[2],
+            scenarios_failed=self._failed(request) if counted[2] else (),
+            patterns=self._patterns(request),
+            suite=self._suite(request),
+            agent_version=version,
+            categories=tuple(row[0] for row in self._rows("SELECT DISTINCT category FROM scenarios WHERE category IS NOT NULL ORDER BY 1 LIMIT 1000")),
+            warnings=(*warnings, *checks.look_alike_ids(self._rows)),
+        )
+
+    def _rows(self, sql: str) -> list[Any]:
+        return self._connection.execute(sql).fetchall()
+
+    def _group(self, made: plan.Plan, request: Request, by: tuple[int, str] | None) -> Group:
+        shape = [key for key in made.keys if not key.startswith("by_")]
+        condition = "true" if by is None else f"by_{by[0]} = {literal(by[1])}"
+        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
+        rows = self._rows(f"SELECT {', '.join(shape)}, {sums} FROM profile WHERE {condition} GROUP BY ALL")
+        names = [*shape, "scenarios", *made.sums]
+        profile = Profile(made, [dict(zip(names, (value or 0 for value in row), strict=True)) for row in rows])
+        return Group(
+            by=None if by is None else (request.slices[by[0]], by[1]),
+            scenarios=profile.scenarios,
+            trials=profile.trials,
+            totals={term: profile.total(term) for term in request.terms},
+            ranks=self._ranks(made, request, condition),
+        )
+
+    def _ranks(self, made: plan.Plan, request: Request, condition: str) -> dict[Percentile, Rank]:
+        if not request.percentiles:
+            return {}
+        columns = []
+        for wanted in request.percentiles:
+            column = _rank_column(made, wanted.column)
+            let_through = f"{column} IS NOT NULL" + (f" AND w_{made.wheres.index(wanted.where)}" if wanted.where else "")
+            columns += [
+                f"quantile_disc({column}, {_decimal(wanted.share)}) FILTER ({let_through})",
+                f"count(*) FILTER ({let_through})",
+                f"count(*) FILTER ({let_through} AND isinf({column}))",
+                f"count(DISTINCT id) FILTER ({let_through})" if made.repeated else f"count(*) FILTER ({let_through})",
+            ]
+        row = self._rows(f"SELECT {', '.join(columns)} FROM trials WHERE {condition}")[0]
+        ranks = {}
+        for i, wanted in enumerate(request.percentiles):
+            value, trials, errors, scenarios = row[4 * i : 4 * i + 4]
+            finite = value is not None and value != float("inf")
+            ranks[wanted] = Rank(Fraction(str(value)) if finite else None, trials, errors, scenarios)
+        return ranks
+
+    def _slices(self, made: plan.Plan, request: Request) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+        groups: list[Group] = []
+        warnings: list[str] = []
+        for place, column in enumerate(request.slices):
+            values = self._rows(
+                f"SELECT by_{place} FROM profile WHERE by_{place} IS NOT NULL GROUP BY 1"
+                f" ORDER BY sum(scenarios) DESC, 1 LIMIT {MOST_SLICES + 1}"
+            )
+            if not values:
+                warnings.append(f"no result has a value for the slice {column}")
+            if len(values) > MOST_SLICES:
+                warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
+            groups.extend(self._group(made, request, (place, value)) for value in sorted(row[0] for row in values[:MOST_SLICES]))
+        return tuple(groups), tuple(warnings)
+
+    def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
+        required = " OR ".join(matches(pattern) for pattern in request.required) or "false"
+        worst = (
+            f"SELECT id, category, n, kp, ({required}) AS required FROM scenarios WHERE kp < n"
+            " ORDER BY required DESC, kv > 0 DESC, ke > 0 DESC, kp / n, k_score / s_den, id"
+            f" LIMIT {request.failed_limit}"
+        )
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE worst AS SELECT *, row_number() OVER () AS place FROM ({worst})")
+        reasons = (
+            "SELECT id, array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ') AS why"
+            " FROM trials WHERE why IS NOT NULL AND id IN (SELECT id FROM worst) GROUP BY id"
+        )
+        rows = self._rows(f"SELECT id, category, n, kp, required, why FROM worst LEFT JOIN ({reasons}) USING (id) ORDER BY place")
+        return tuple(
+            FailedScenario(
+                id=id_,
+                category=category,
+                reason=why if n == 1 else f"{passed} of {n} trials passed; {why}",
+                trials=n,
+                passed_trials=passed,
+                required=required_,
+            )
+            for id_, category, n, passed, required_, why in rows
+        )
+
+    def _patterns(self, request: Request) -> dict[str, Matched]:
+        patterns = tuple(dict.fromkeys((*request.required, *request.optional)))
+        if not patterns:
+            return {}
+        columns = []
+        for pattern in patterns:
+            matched = matches(pattern)
+            columns += [
+                f"count(*) FILTER ({matched})",
+                f"count(*) FILTER ({matched} AND kp < n)",
+                f"min(id, 5) FILTER ({matched} AND kp < n)",
+            ]
+        row = self._rows(f"SELECT {', '.join(columns)} FROM scenarios")[0]
+        return {
+            pattern: Matched(row[3 * i], row[3 * i + 1], tuple(row[3 * i + 2] or ()))
+            for i, pattern in enumerate(patterns)
+        }
+
+    def _suite(self, request: Request) -> SuiteMatch | None:
+        if request.suite is None:
+            return None
+        return checks.compare_with_suite(self._connection, request.suite)
+
+
+def matches(pattern: str) -> str:
+    """SQL: whether an id is the pattern, `*` and `?` standing for any text and any character."""
+    if not any(character in pattern for character in "*?"):
+        return f"id = {literal(pattern)}"
+    escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"id LIKE {literal(escaped.replace('*', '%').replace('?', '_'))} ESCAPE '\\'"
+
+
+def _rank_column(made: plan.Plan, column: str) -> str:
+    infinite = "CAST('Infinity' AS DOUBLE)"
+    if column == "latency_ms":
+        return "latency_rank"
+    if column == "quality_score":
+        return "CAST(q AS DOUBLE) / 1e12"
+    if column == "behavior_score":
+        return "CASE WHEN s_has THEN s_k / s_m END"
+    if column == "tokens_used":
+        return f"CASE WHEN e THEN {infinite} ELSE CAST(tokens AS DOUBLE) END"
+    if column == "cost_usd":
+        return f"CASE WHEN e THEN {infinite} ELSE CAST(cost AS DOUBLE) / 1e12 END"
+    place = made.extras.index(column.removeprefix("extra:"))
+    return f"CASE WHEN e THEN {infinite} ELSE CAST(x{place} AS DOUBLE) / 1e9 END"
+
+
+def _decimal(share: Fraction) -> str:
+    """A share as a decimal: with one, DuckDB finds the rank in whole numbers."""
+    digits = str(share.numerator * 10**12 // share.denominator).rjust(13, "0")
+    return f"{digits[:-12]}.{digits[-12:]}".rstrip("0") + ("0" if share.denominator == 1 else "")

@@ -1,0 +1,102 @@
+"""What an engine is asked for and what it gives back: this page is the whole contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from highbar.model import FailedScenario, Percentile, Suite, Term, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The sums that are wanted, and what scoring a trial needs to know."""
+
+    terms: tuple[Term, ...]
+    percentiles: tuple[Percentile, ...] = ()
+    slices: tuple[str, ...] = ()
+    positive: str | None = None
+    pass_score: Fraction = Fraction(1)
+    weights: Weights = Weights()
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    suite: Suite | None = None
+    failed_limit: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A term's sum, exact, over the `scenarios` that have a value."""
+
+    value: Fraction
+    scenarios: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The value at a percentile's rank: None where an error stands there, or where no trial has a value."""
+
+    value: Fraction | None
+    trials: int
+    errors: int
+    scenarios: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The sums of the whole (`by` is None) or of the scenarios that share one value of one slice column."""
+
+    by: tuple[str, str] | None
+    scenarios: int
+    trials: int
+    totals: Mapping[Term, Total]
+    ranks: Mapping[Percentile, Rank]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What a pattern of ids found: how many scenarios, how many did not pass every trial, and some of those."""
+
+    scenarios: int
+    failed: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteMatch:
+    """How the results differ from the suite: what is missing, what is extra, whose fixed columns differ."""
+
+    missing: int
+    missing_ids: tuple[str, ...]
+    extra: int
+    extra_ids: tuple[str, ...]
+    different: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """All that comes back from the rows: a few kilobytes, however many rows there were."""
+
+    whole: Group
+    slices: tuple[Group, ...]
+    errors: int
+    unjudged: int
+    failed: int
+    scenarios_failed: tuple[FailedScenario, ...]
+    patterns: Mapping[str, Matched]
+    suite: SuiteMatch | None
+    agent_version: str | None
+    categories: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+class Engine(Protocol):
+    """Anything that can reduce trials to sums."""
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of the results, tags as `tags.name` not included."""
+
+    def reduce(self, request: Request) -> Reduction:
+        """Score, sum and group the trials. Raises InputError where a row cannot be judged."""

@@ -1,0 +1,109 @@
+"""Typed trials → scored trials: what design calls violated, behavior_score, passed, correct, tp/fp/fn, one row per trial.
+
+Every expression gives a small integer or a boolean; nothing is divided here. The columns that it makes:
+
+    e, v, p, u        error, violated, passed, unjudged                        0 or 1
+    c_has, c          the answer can be judged, and it is right
+    o_has, tp, fp, fn the outcome is known, and what it was
+    m, k              distinct behaviors expected, and those of them observed (0 on an error)
+    s_has, s_m, s_k   behavior_score is s_k / s_m
+    bare              an error that carries no expectation of any kind
+    why               for a trial that did not pass: in words
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from highbar.engine.sql import literal
+
+FIXED = {"quality_score": 10**12, "cost_usd": 10**12, "latency_ms": 10**6, "weight": 10**12}
+"""Numbers are summed as whole multiples of 1/scale: exact, and the same in whatever order the rows come."""
+EXTRA_SCALE = 10**9
+
+
+def _positive(label: str, positive: str | None) -> str:
+    """Whether a label (JSON text) is the positive one; NULL where that cannot be said."""
+    if positive is None:
+        return f"CASE WHEN {label} IN ('true', 'false') THEN {label} = 'true' END"
+    quoted = f"CAST(to_json({literal(positive)}) AS VARCHAR)"
+    if positive in ("true", "false"):
+        return f"{label} IN ({quoted}, {literal(positive)})"
+    return f"{label} = {quoted}"
+
+
+def evidence_columns(positive: str | None) -> list[tuple[str, str]]:
+    """First step: what was seen."""
+    observed = "len(list_filter(wanted, lambda x: list_contains(behaviors, x)))"
+    return [
+        ("e", "coalesce(error <> '', false)"),
+        ("wanted", "CASE WHEN len(expected_behaviors) > 1 THEN list_distinct(expected_behaviors) ELSE expected_behaviors END"),
+        ("m", "coalesce(len(wanted), 0)"),
+        ("k_seen", f"CASE WHEN m = 0 OR behaviors IS NULL THEN 0 WHEN wanted = behaviors THEN m ELSE {observed} END"),
+        (
+            "v",
+            "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
+            " OR coalesce(list_has_any(behaviors, must_not), false)",
+        ),
+        ("expected_positive", _positive("expected", positive)),
+        ("predicted_positive", f"coalesce({_positive('predicted', positive)}, false)"),
+    ]
+
+
+def answer_columns() -> list[tuple[str, str]]:
+    """Second step: what follows for the answer and the behaviors."""
+    given = "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL"
+    right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
+    return [
+        ("k", "CASE WHEN e THEN 0 ELSE k_seen END"),
+        ("c_has", given),
+        ("c", f"({given}) AND NOT e AND coalesce({right} ELSE predicted = expected END, false)"),
+        ("o_has", "outcome IS NOT NULL OR expected_positive IS NOT NULL"),
+        ("tp", "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp' ELSE expected_positive AND predicted_positive END AND NOT e, false)"),
+        ("fp", "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp' ELSE NOT expected_positive AND predicted_positive END, false)"),
+        (
+            "fn",
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND e)"
+            " ELSE expected_positive AND NOT (predicted_positive AND NOT e) END, false)",
+        ),
+        ("s_has", "m > 0 OR v"),
+        ("s_m", "CASE WHEN m > 0 AND NOT v THEN m ELSE 1 END"),
+        ("s_k", "CASE WHEN v OR e THEN 0 ELSE k_seen END"),
+        (
+            "checked",
+            "coalesce(len(must_not) > 0, false) AND (coalesce(must_not_says, false) OR violation_count IS NOT NULL"
+            " OR coalesce(has_behaviors, false)) AND NOT coalesce(output_blank, false)",
+        ),
+        ("bare", f"e AND NOT ({given}) AND m = 0 AND coalesce(len(must_not), 0) = 0"),
+    ]
+
+
+def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
+    """Third step: did the trial pass, and did anything judge it."""
+    reached = f"m = 0 OR k * {pass_score.denominator} >= {pass_score.numerator} * m"
+    return [
+        ("judged", "passed IS NOT NULL OR m > 0 OR c_has OR checked"),
+        ("p", f"NOT v AND NOT e AND CASE WHEN passed IS NOT NULL THEN passed ELSE judged AND ({reached}) AND (c OR NOT c_has) END"),
+        ("u", "NOT v AND NOT e AND NOT judged"),
+    ]
+
+
+def why_column() -> tuple[str, str]:
+    """Why a trial did not pass, in words; NULL for one that did."""
+
+    def listed(names: str) -> str:
+        return f"array_to_string(list_slice({names}, 1, 10), ', ')"
+
+    seen = "list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))"
+    happened = f"list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])), {seen}))"
+    missing = "list_filter(wanted, lambda x: NOT list_contains(coalesce(behaviors, []), x))"
+    violated = f"CASE WHEN len({happened}) > 0 THEN {listed(happened)} ELSE violation_count || ' times' END"
+    parts = [
+        f"CASE WHEN v THEN 'violated: ' || {violated} END",
+        "CASE WHEN e THEN 'error: ' || left(error, 300) END",
+        f"CASE WHEN NOT e AND k < m THEN 'missing: ' || {listed(missing)} END",
+        "CASE WHEN NOT e AND c_has AND NOT c THEN 'wrong answer' END",
+        "CASE WHEN NOT e AND NOT v AND NOT passed AND k = m AND (c OR NOT c_has) THEN 'marked as not passed' END",
+        "CASE WHEN u THEN 'unjudged: nothing in the result says whether it passed' END",
+    ]
+    return "why", f"CASE WHEN NOT p THEN concat_ws('; ', {', '.join(parts)}) END"

@@ -1,0 +1,165 @@
+"""Results files → relations of raw columns that DuckDB can read, types declared and never guessed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from highbar.engine.sql import identifier, literal, literals
+from highbar.engine.typed import Raw
+from highbar.errors import InputError, Problem
+from highbar.model import ResultsFile
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+LONGEST_LINE = 16 * 1024 * 1024
+NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Files that are read in one go: a function of the wanted columns that gives their relation, and what they hold."""
+
+    columns: dict[str, Raw]
+    files: tuple[ResultsFile, ...]
+    table: str | None = None  # a relation as it is; without one the files are read
+
+    def relation(self, wanted: Iterable[str]) -> str:
+        """SQL for a relation that holds at least the `wanted` columns."""
+        if self.table is not None:
+            return self.table
+        return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])
+
+
+def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> tuple[Part, ...]:
+    """The files, grouped so that each group has one format and one set of columns."""
+    found: list[Part] = []
+    for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
+        same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
+        found.extend(_DISCOVERIES[format_](connection, same))
+    return tuple(found)
+
+
+def table_part(connection: DuckDBPyConnection, name: str) -> Part:
+    """A table or frame that is registered with the connection, as it is."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {identifier(name)}").fetchall()
+    return Part({row[0]: Raw(identifier(row[0]), str(row[1])) for row in described}, (), table=identifier(name))
+
+
+def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") -> str:
+    layout = "array" if files[0].format == "json" else "newline_delimited"
+    compression = files[0].compression or "none"
+    return (
+        f"{function}({literals([file.path for file in files])}, format={literal(layout)},"
+        f" compression={literal(compression)}, maximum_object_size={LONGEST_LINE}{more})"
+    )
+
+
+def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+    keys = f"SELECT DISTINCT json_keys(json) AS keys FROM {_json_source('read_json_objects', files)}"
+    rows = connection.execute(
+        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) FROM ({keys})"
+    ).fetchall()
+    if any(twice for _, twice in rows):
+        raise InputError(Problem("a result has the same key twice", file=files[0].name))
+    names = sorted({str(name) for name, _ in rows})
+    return [Part({name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}, files)]
+
+
+def _json_relation(part: Part, wanted: list[str]) -> str:
+    columns = ", ".join(f"{literal(name)}: 'JSON'" for name in wanted)
+    return _json_source("read_json", part.files, f", columns={{{columns}}}")
+
+
+def _csv_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+    by_header: dict[tuple[str, ...], list[ResultsFile]] = {}
+    for file in files:
+        by_header.setdefault(_csv_header(connection, file), []).append(file)
+    return [
+        Part({name: Raw(_cell(name), "JSON") for name in header}, tuple(same))
+        for header, same in by_header.items()
+        if header
+    ]
+
+
+def _csv_header(connection: DuckDBPyConnection, file: ResultsFile) -> tuple[str, ...]:
+    """The names of the first line; read by Python so that a name that stands twice is seen, not renamed."""
+    if file.compression:
+        text = connection.execute(
+            f"SELECT * FROM read_csv({literal(file.path)}, columns={{'line': 'VARCHAR'}}, header=false, delim='\x01',"
+            f" quote='', escape='', auto_detect=false, compression={literal(file.compression)}) LIMIT 1"
+        ).fetchone()
+        start = str(text[0]) if text else ""
+    else:
+        with open(file.path, "rb") as stream:
+            start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
+    header = tuple(next(csv.reader(io.StringIO(start.removeprefix("\ufeff"))), []))
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise InputError(Problem(f"the column {twice[0]!r} stands twice in the header", file=file.name, line=1))
+    if "" in header:
+        raise InputError(Problem("a column without a name in the header", file=file.name, line=1))
+    return header
+
+
+def _csv_relation(part: Part, wanted: list[str]) -> str:
+    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
+    compression = part.files[0].compression or "none"
+    return (
+        f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true, auto_detect=false,"
+        f" delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, ignore_errors=false,"
+        f" max_line_size={LONGEST_LINE}, compression={literal(compression)})"
+    )
+
+
+_TEXTS = {
+    "id", "category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge", "outcome",
+}  # fmt: skip
+_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
+
+
+def _cell(name: str) -> str:
+    """A CSV field as the text of a JSON value, by the form that its column has."""
+    cell = identifier(name)
+    as_text = f"CAST(to_json({cell}) AS VARCHAR)"
+    truth = f"lower({cell}) IN ('true', 'false')"
+    if name in _TEXTS or name.startswith("tags."):
+        return as_text
+    if name in ("passed", "correct", "expected", "predicted"):
+        return f"CASE WHEN {truth} THEN lower({cell}) ELSE {as_text} END"
+    if name in _LISTS:
+        items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"
+        written = f"CASE WHEN json_valid({cell}) THEN CAST(CAST({cell} AS JSON) AS VARCHAR) ELSE {as_text} END"
+        count = f"WHEN regexp_full_match({cell}, '[0-9]+') THEN {cell} " if name == "violations" else ""
+        return (
+            f"CASE {count}WHEN left(ltrim({cell}), 1) IN ('[', '{{') THEN json({written})"
+            f" WHEN {cell} IS NOT NULL THEN CAST(to_json({items}) AS VARCHAR) END"
+        )
+    return f"CASE WHEN regexp_full_match({cell}, {NUMBER}) THEN {cell} ELSE {as_text} END"
+
+
+def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+    by_schema: dict[tuple[tuple[str, str], ...], list[ResultsFile]] = {}
+    for file in files:
+        described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
+        by_schema.setdefault(tuple((row[0], str(row[1])) for row in described), []).append(file)
+    return [
+        Part({name: Raw(identifier(name), type_) for name, type_ in schema}, tuple(same))
+        for schema, same in by_schema.items()
+    ]
+
+
+def _parquet_source(files: Sequence[ResultsFile]) -> str:
+    return f"read_parquet({literals([file.path for file in files])}, hive_types_autocast=false)"
+
+
+def _parquet_relation(part: Part, wanted: list[str]) -> str:
+    return _parquet_source(part.files)
+
+
+_DISCOVERIES = {"jsonl": _json_parts, "json": _json_parts, "csv": _csv_parts, "parquet": _parquet_parts}
+_RELATIONS = {"jsonl": _json_relation, "json": _json_relation, "csv": _csv_relation, "parquet": _parquet_relation}

@@ -1,0 +1,23 @@
+"""Text that is safe inside SQL: the one place where names and values become part of a query."""
+
+from __future__ import annotations
+
+
+def literal(text: str) -> str:
+    """`text` as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """`name` as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literals(texts: list[str] | tuple[str, ...]) -> str:
+    """A list of SQL strings."""
+    return "[" + ", ".join(literal(text) for text in texts) + "]"
+
+
+def pointer(name: str) -> str:
+    """`name` as a JSON pointer to a key, inside an SQL string."""
+    return literal("/" + name.replace("~", "~0").replace("/", "~1"))

@@ -1,0 +1,103 @@
+"""Profile rows → exact totals: the one place where numerators meet their denominators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+from highbar.engine.plan import MEASURES, Plan
+from highbar.engine.protocol import Total
+from highbar.engine.scoring import EXTRA_SCALE, FIXED
+from highbar.model import Term
+
+Row = Mapping[str, int]
+SCALES = {
+    "quality_both": FIXED["quality_score"],
+    "quality_score": FIXED["quality_score"],
+    "cost_usd": FIXED["cost_usd"],
+    "latency_ms": FIXED["latency_ms"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The profile rows of one group."""
+
+    plan: Plan
+    rows: Sequence[Row]
+
+    @property
+    def scenarios(self) -> int:
+        """How many scenarios the group has."""
+        return sum(row["scenarios"] for row in self.rows)
+
+    @property
+    def trials(self) -> int:
+        """How many trials the group has."""
+        return sum(row["scenarios"] * row["n"] for row in self.rows)
+
+    def total(self, term: Term) -> Total:
+        """The sum of a term over the group's scenarios, exact."""
+        rows: Sequence[Row] = self.rows
+        if term.where:
+            flag = f"w_{self.plan.wheres.index(term.where)}"
+            rows = [row for row in rows if row[flag]]
+        if term.column.startswith(("pass_at_", "pass_hat_")):
+            return _repeated_total(rows, term)
+        having, numerator = self._measure(term.column)
+        bare = self._bare(rows, term.column, having)
+        scale = SCALES.get(term.column, EXTRA_SCALE if term.column.startswith("extra:") else 1)
+        by_denominator: dict[tuple[int, int], int] = {}
+        scenarios = 0
+        for row in rows:
+            trials = row.get(having, 0) + (row["n_bare"] if bare else 0) if having else 1
+            if not trials:
+                continue
+            scenarios += row["scenarios"]
+            denominator = trials * (row["s_den"] if term.column == "behavior_score" else 1) * scale
+            amount, denominator = self._amount(row, term, numerator, denominator)
+            key = (denominator, row.get("wi", 0) if term.weighted else -1)
+            by_denominator[key] = by_denominator.get(key, 0) + amount
+        value = sum(
+            (Fraction(amount, denominator) * (self.plan.weights[weight] if weight >= 0 else 1))
+            for (denominator, weight), amount in by_denominator.items()
+        )
+        return Total(Fraction(value), scenarios)
+
+    def _measure(self, column: str) -> tuple[str, str]:
+        if column == "scenario":
+            return "", ""
+        if column.startswith("extra:"):
+            place = self.plan.extras.index(column.removeprefix("extra:"))
+            return f"n_x{place}", f"sum_k_x{place}"
+        having, numerator, _ = MEASURES[column]
+        return having, f"sum_{numerator}"
+
+    def _bare(self, rows: Sequence[Row], column: str, having: str) -> bool:
+        """Whether errors without any expectation count as 0 here: wherever the measure has other data."""
+        return column in ("correct", "behavior_score") and any(row[having] for row in rows)
+
+    def _amount(self, row: Row, term: Term, numerator: str, denominator: int) -> tuple[int, int]:
+        own = term.weighted and self.plan.own_weight
+        if term.of == "count" or not numerator:
+            return (row["sum_w"], FIXED["weight"]) if own else (row["scenarios"], 1)
+        if own:
+            return row[f"sum_w_{numerator.removeprefix('sum_')}"], denominator * FIXED["weight"]
+        return row.get(numerator, 0), denominator
+
+
+def _repeated_total(rows: Sequence[Row], term: Term) -> Total:
+    """Unbiased pass@k and pass^k per scenario, from its n trials of which c passed; none where n < k."""
+    kind, _, digits = term.column.rpartition("_")
+    k = int(digits)
+    value, scenarios = Fraction(0), 0
+    for row in rows:
+        n, c = row["n"], row["kp"]
+        if n < k:
+            continue
+        scenarios += row["scenarios"]
+        share = 1 - Fraction(comb(n - c, k), comb(n, k)) if kind == "pass_at" else Fraction(comb(c, k), comb(n, k))
+        value += share * row["scenarios"]
+    return Total(value if term.of == "sum" else Fraction(scenarios), scenarios)

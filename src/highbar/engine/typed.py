@@ -1,0 +1,289 @@
+"""One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
+
+A column comes as JSON text (`"12"` keeps its quotes, so a number in quotes is told from a number) or with the type that
+a Parquet file or a frame declares. Nothing is coerced: what does not have the declared form makes the row bad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from highbar.engine.sql import literal
+
+TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
+CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
+CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
+LARGEST = "1e300"
+INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A column as the file has it: an SQL expression and its type (`JSON`: the text of a JSON value)."""
+
+    sql: str
+    type: str
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the declared type is a number."""
+        return self.type in INTEGERS or self.type in ("FLOAT", "DOUBLE") or self.type.startswith("DECIMAL")
+
+    def as_json(self) -> str:
+        """The value as the text of a JSON value."""
+        return self.sql if self.type == "JSON" else f"CAST(to_json({self.sql}) AS VARCHAR)"
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The typed columns that one column of the results becomes, and the condition under which a row is bad."""
+
+    columns: tuple[tuple[str, str], ...]
+    bad: str = "false"
+
+
+Reader = Callable[[str, Raw], Typed]
+
+
+def _unquoted(json: str) -> str:
+    return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE substring({json}, 2, length({json}) - 2) END"
+
+
+def text(name: str, raw: Raw) -> Typed:
+    """Text, as it is."""
+    if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
+        return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),))
+    json = raw.as_json()
+    return Typed(((name, _unquoted(json)),), f"NOT starts_with({json}, '\"')")
+
+
+def identity(name: str, raw: Raw) -> Typed:
+    """The scenario's id: text, not empty, no control characters."""
+    if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
+        value = f"CAST({raw.sql} AS VARCHAR)"
+        return Typed(((name, value),), f"{raw.sql} IS NULL OR {value} = '' OR regexp_matches({value}, {CONTROL})")
+    json = raw.as_json()
+    value = _unquoted(json)
+    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
+    odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL})"
+    return Typed(((name, value),), f"{json} IS NULL OR NOT (CASE WHEN {clean} THEN true ELSE {odd} END)")
+
+
+def boolean(name: str, raw: Raw) -> Typed:
+    """True or false, never 1 or a word."""
+    if raw.type == "BOOLEAN":
+        return Typed(((name, raw.sql),))
+    json = raw.as_json()
+    return Typed(((name, f"{json} = 'true'"),), f"{json} NOT IN ('true', 'false')")
+
+
+def number(least: str, most: str = LARGEST) -> Reader:
+    """A finite number from `least` to `most`; `least` may carry its own operator (`> 0`)."""
+    lower = least if least.startswith(">") else f">= {least}"
+
+    def read(name: str, raw: Raw) -> Typed:
+        value = f"CAST({raw.sql} AS DOUBLE)" if raw.is_number else f"TRY_CAST({raw.as_json()} AS DOUBLE)"
+        sound = f"{value} {lower} AND {value} <= {most}"  # NaN is above every number in SQL, so it is above `most`
+        return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
+
+    return read
+
+
+def whole(least: str | None) -> Reader:
+    """A whole number that fits 64 bits."""
+    lower = "true" if least is None else f"{{value}} >= {least}"
+
+    def read(name: str, raw: Raw) -> Typed:
+        value = f"TRY_CAST({raw.sql if raw.is_number else raw.as_json()} AS BIGINT)"
+        same = f"{value} = {raw.sql}" if raw.is_number else f"CAST({value} AS VARCHAR) = {raw.as_json()}"
+        sound = f"{same} AND {lower.format(value=value)}"
+        return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
+
+    return read
+
+
+def label(name: str, raw: Raw) -> Typed:
+    """Text or true/false, kept as JSON text so that the word \"true\" is told from the truth value."""
+    json = raw.as_json()
+    return Typed(((name, json),), f"NOT (starts_with({json}, '\"') OR {json} IN ('true', 'false'))")
+
+
+def outcome(name: str, raw: Raw) -> Typed:
+    """tp, fp, fn or tn."""
+    read = text(name, raw)
+    value = read.columns[0][1]
+    return Typed(read.columns, f"{read.bad} OR {value} NOT IN ('tp', 'fp', 'fn', 'tn')")
+
+
+def _text_list(raw: Raw) -> tuple[str, str]:
+    """A list of text: its value, and whether it is bad."""
+    if raw.type == "VARCHAR[]":
+        return raw.sql, f"list_count({raw.sql}) <> len({raw.sql})"
+    json = raw.as_json()
+    return f"CAST(CAST({json} AS JSON) AS VARCHAR[])", f"NOT regexp_full_match({json}, {TEXT_LIST})"
+
+
+def names(name: str, raw: Raw) -> Typed:
+    """A list of text."""
+    value, bad = _text_list(raw)
+    return Typed(((name, value),), bad)
+
+
+def _marked(json: str, key: str) -> tuple[str, str, str]:
+    """{name: bool} or [{name, `key`: bool}]: all names, the names marked true, and whether the form is bad."""
+    pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
+    items = f"CAST(CAST({json} AS JSON) AS JSON[])"
+    item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"
+    keyed = f"starts_with({json}, '{{')"
+    every = (
+        f"CASE WHEN {keyed} THEN list_transform({pairs}, lambda x: x.key)"
+        f" ELSE list_transform({items}, lambda x: json_extract_string(x, '/name')) END"
+    )
+    marked = (
+        f"CASE WHEN {keyed} THEN list_transform(list_filter({pairs}, lambda x: x.value = 'true'), lambda x: x.key)"
+        f" ELSE list_transform(list_filter({items}, lambda x: {item_mark} = 'true'),"
+        " lambda x: json_extract_string(x, '/name')) END"
+    )
+    sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
+    bad = (
+        f"CASE WHEN {keyed} THEN len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null'))) > 0"
+        f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item})) > 0 ELSE true END"
+    )
+    return every, marked, bad
+
+
+def _is_text_list(json: str) -> str:
+    return f"(starts_with({json}, '[\"') OR {json} = '[]')"
+
+
+def behaviors(name: str, raw: Raw) -> Typed:
+    """What was seen: a list of text, {name: bool} or [{name, observed}]."""
+    value, bad = _text_list(raw)
+    given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
+    if raw.type == "VARCHAR[]":
+        return Typed(((name, value), given), bad)
+    json = raw.as_json()
+    _, marked, bad_marked = _marked(json, "observed")
+    return Typed(
+        ((name, f"CASE WHEN {_is_text_list(json)} THEN {value} ELSE {marked} END"), given),
+        f"CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
+    )
+
+
+def must_not(name: str, raw: Raw) -> Typed:
+    """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did."""
+    value, bad = _text_list(raw)
+    if raw.type == "VARCHAR[]":
+        return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
+    json = raw.as_json()
+    every, marked, bad_marked = _marked(json, "violated")
+    return Typed(
+        (
+            (name, f"CASE WHEN {_is_text_list(json)} THEN {value} ELSE {every} END"),
+            ("happened", f"CASE WHEN NOT {_is_text_list(json)} THEN {marked} END"),
+            ("must_not_says", f"coalesce(NOT {_is_text_list(json)}, false)"),
+        ),
+        f"CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
+    )
+
+
+def violations(name: str, raw: Raw) -> Typed:
+    """What did happen: a list of text, or a count."""
+    if raw.is_number:
+        read = whole("0")(name, raw)
+        return Typed((("violation_names", "NULL"), ("violation_count", read.columns[0][1])), read.bad)
+    value, bad = _text_list(raw)
+    if raw.type == "VARCHAR[]":
+        return Typed((("violation_names", value), ("violation_count", f"len({value})")), bad)
+    json = raw.as_json()
+    listed = f"starts_with({json}, '[')"
+    count = f"TRY_CAST({json} AS BIGINT)"
+    sound = f"{count} >= 0 AND CAST({count} AS VARCHAR) = {json}"
+    return Typed(
+        (
+            ("violation_names", f"CASE WHEN {listed} THEN {value} END"),
+            ("violation_count", f"CASE WHEN {listed} THEN len({value}) ELSE {count} END"),
+        ),
+        f"CASE WHEN {listed} THEN {bad} ELSE NOT coalesce({sound}, false) END",
+    )
+
+
+def tags(name: str, raw: Raw) -> Typed:
+    """{name: text}: kept as JSON text, for the slices that ask for one of them."""
+    json = raw.as_json()
+    pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
+    sound = f"len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))) = 0"
+    return Typed(((name, json),), f"NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)")
+
+
+def blank_output(name: str, raw: Raw) -> Typed:
+    """Only whether there was an output: the text itself is shown in reports, never judged."""
+    read = text(name, raw)
+    return Typed((("output_blank", f"coalesce(trim({read.columns[0][1]}, E' \\t\\r\\n') = '', true)"),), read.bad)
+
+
+def unread(name: str, raw: Raw) -> Typed:
+    """Checked, but not needed by any sum."""
+    return Typed((), text(name, raw).bad)
+
+
+READERS: dict[str, Reader] = {
+    "id": identity,
+    "trial": whole(None),
+    "category": text,
+    "capability": text,
+    "expected_behaviors": names,
+    "behaviors": behaviors,
+    "must_not": must_not,
+    "violations": violations,
+    "passed": boolean,
+    "correct": boolean,
+    "expected": label,
+    "predicted": label,
+    "outcome": outcome,
+    "latency_ms": number("0"),
+    "tokens_used": whole("0"),
+    "quality_score": number("0", "1"),
+    "cost_usd": number("0", "1e9"),
+    "error": text,
+    "input": unread,
+    "output": blank_output,
+    "weight": number(">= 0.000001", "1e9"),
+    "cluster": text,
+    "tags": tags,
+    "agent_version": text,
+    "suite": unread,
+    "judge": unread,
+}
+
+EMPTY: dict[str, str] = {
+    "id": "VARCHAR",
+    "trial": "BIGINT",
+    "category": "VARCHAR",
+    "capability": "VARCHAR",
+    "expected_behaviors": "VARCHAR[]",
+    "behaviors": "VARCHAR[]",
+    "has_behaviors": "BOOLEAN",
+    "must_not": "VARCHAR[]",
+    "happened": "VARCHAR[]",
+    "must_not_says": "BOOLEAN",
+    "violation_names": "VARCHAR[]",
+    "violation_count": "BIGINT",
+    "passed": "BOOLEAN",
+    "correct": "BOOLEAN",
+    "expected": "VARCHAR",
+    "predicted": "VARCHAR",
+    "outcome": "VARCHAR",
+    "latency_ms": "DOUBLE",
+    "tokens_used": "BIGINT",
+    "quality_score": "DOUBLE",
+    "cost_usd": "DOUBLE",
+    "error": "VARCHAR",
+    "output_blank": "BOOLEAN",
+    "weight": "DOUBLE",
+    "cluster": "VARCHAR",
+    "tags": "VARCHAR",
+    "agent_version": "VARCHAR",
+}
+"""The typed columns, in order, with the type that an absent one has."""

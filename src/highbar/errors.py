@@ -1,0 +1,44 @@
+"""What can go wrong, as one small tree.
+
+    HighbarError
+    ├── InputError      results, policy or usage could not be judged: exit 2, with every problem
+    └── ReportError     a report could not be written: exit 4
+
+A caller of the Python API writes `except highbar.InputError as error: print(error.problems)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input: where, what was found, what was wanted, and a hint."""
+
+    message: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        text = f"{place}: {self.message}" if place else self.message
+        return f"{text}\nhint: {self.hint}" if self.hint else text
+
+
+class HighbarError(Exception):
+    """Everything that Highbar raises on purpose."""
+
+
+class InputError(HighbarError):
+    """Results, a policy or a call that cannot be judged; `problems` holds all that was found."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class ReportError(HighbarError):
+    """A report that was asked for could not be written."""

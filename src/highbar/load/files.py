@@ -1,0 +1,166 @@
+"""Paths, globs, folders and standard input → the files to read, each with its format."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from highbar.errors import InputError, Problem
+from highbar.model import Format, ResultsFile
+
+FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
+SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three)"
+
+
+def sha256(file: ResultsFile) -> str:
+    """The digest of the file's bytes as they were given."""
+    with open(file.original or file.path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def find(
+    arguments: Sequence[str], *, stack: ExitStack, input_format: str | None = None, stdin: BinaryIO | None = None
+) -> tuple[ResultsFile, ...]:
+    """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once."""
+    if input_format is not None and input_format not in FORMATS:
+        raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"))
+    problems: list[Problem] = []
+    found: list[ResultsFile] = []
+    for argument in arguments:
+        try:
+            if argument == "-":
+                found.append(_from_stdin(stdin, input_format, stack))
+            else:
+                found.extend(_as_file(path, input_format) for path in _expand(argument))
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.extend(_named_twice(found))
+    if problems:
+        raise InputError(*problems)
+    return tuple(_without_pattern_characters(_without_byte_order_mark(file, stack), stack) for file in found)
+
+
+def _expand(argument: str) -> Iterable[str]:
+    path = Path(argument)
+    if path.is_dir():
+        inside = [str(p) for p in sorted(path.rglob("*")) if p.is_file() and _suffixes(p.name)[0] and not _hidden(p, path)]
+        if not inside:
+            raise InputError(Problem("no results file in this folder", file=argument, hint=WANTED))
+        return inside
+    if path.exists():
+        return [argument]
+    matches = sorted(match for match in glob.glob(argument, recursive=True) if os.path.isfile(match))
+    if not matches:
+        what = "no file matches this pattern" if glob.has_magic(argument) else "no such file"
+        raise InputError(Problem(what, file=argument))
+    return matches
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+
+
+def _suffixes(name: str) -> tuple[Format | None, str | None]:
+    stem, suffix = os.path.splitext(name.lower())
+    compression = COMPRESSIONS.get(suffix)
+    if compression:
+        suffix = os.path.splitext(stem)[1]
+    return SUFFIXES.get(suffix), compression
+
+
+def _as_file(path: str, input_format: str | None) -> ResultsFile:
+    if not os.path.isfile(path):
+        raise InputError(Problem("not a regular file", file=path))
+    by_name, compression = _suffixes(path)
+    format_ = next((f for f in FORMATS if f == input_format), by_name)
+    if format_ is None:
+        raise InputError(Problem("this format is not supported", file=path, hint=f"{WANTED}; or name it with --input-format"))
+    if compression and format_ == "parquet":
+        raise InputError(Problem("a compressed Parquet file is not supported", file=path, hint="Parquet compresses by itself"))
+    return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
+
+
+def _array_or_lines(path: str, format_: Format, compression: str | None) -> Format:
+    """A `.json` file holds an array; one that starts with an object is read line by line, and so refused if it is not."""
+    if format_ != "json" or compression:
+        return format_
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
+    return "jsonl" if start.startswith(b"{") else "json"
+
+
+def _from_stdin(stdin: BinaryIO | None, input_format: str | None, stack: ExitStack) -> ResultsFile:
+    if stdin is None:
+        raise InputError(Problem("there is no standard input to read", file="-"))
+    copy = _temporary(stack, suffix=".results")
+    with open(copy, "wb") as stream:
+        shutil.copyfileobj(stdin, stream)
+    with open(copy, "rb") as stream:
+        start = stream.read(4096)
+    compression = "gzip" if start[:2] == b"\x1f\x8b" else "zstd" if start[:4] == b"\x28\xb5\x2f\xfd" else None
+    format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(start, compression)
+    return ResultsFile(copy, "<stdin>", format_, compression)
+
+
+def _format_of(start: bytes, compression: str | None) -> Format:
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if compression or text[:1] == b"{":
+        return "jsonl"
+    if text[:4] == b"PAR1":
+        return "parquet"
+    return "json" if text[:1] == b"[" else "csv"
+
+
+def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
+    seen: set[str] = set()
+    twice: list[Problem] = []
+    for file in files:
+        if file.path in seen:
+            twice.append(Problem("this file is named twice", file=file.name, hint="each result counts once"))
+        seen.add(file.path)
+    return twice
+
+
+def _without_byte_order_mark(file: ResultsFile, stack: ExitStack) -> ResultsFile:
+    """UTF-8 with a byte order mark is accepted: DuckDB refuses it in JSON, so such a file is copied without."""
+    if file.compression or file.format not in ("jsonl", "json"):
+        return file
+    with open(file.path, "rb") as stream:
+        if stream.read(3) != b"\xef\xbb\xbf":
+            return file
+        copy = _temporary(stack, suffix=".json")
+        with open(copy, "wb") as target:
+            shutil.copyfileobj(stream, target)
+    return ResultsFile(copy, file.name, file.format, original=file.path)
+
+
+def _without_pattern_characters(file: ResultsFile, stack: ExitStack) -> ResultsFile:
+    """DuckDB reads `*`, `?` and `[` in a path as a pattern; a file that has them in its name is read through a link."""
+    if not glob.has_magic(file.path):
+        return file
+    link = _temporary(stack, suffix=f".{file.format}")
+    os.symlink(file.path, link)
+    return ResultsFile(link, file.name, file.format, file.compression, original=file.original or file.path)
+
+
+def _temporary(stack: ExitStack, suffix: str) -> str:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="highbar-"))
+    return os.path.join(folder, f"results{suffix}")
