@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+EXIT = {"pass": 0, "fail": 1, None: 2, "inconclusive": 3}
+"""The exit code of each verdict, and of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,45 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"", environment: Mapping[
         env={**inherited, "PYTHONUTF8": "1", **(environment or {})},
     )
     return Run(done.returncode, done.stdout, done.stderr)
+
+
+def check(
+    folder: Path,
+    results: bytes | Sequence[Mapping[str, Any] | str],
+    policy: Mapping[str, Any] | str | None,
+    *arguments: str,
+    name: str = "results.jsonl",
+) -> Run:
+    """`highbar check --format json` on results (rows for JSONL, or the bytes of a file) and a policy (text is YAML)."""
+    if not isinstance(results, bytes):
+        lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in results]
+        results = "".join(line + "\n" for line in lines).encode()
+    (folder / name).write_bytes(results)
+    if policy is not None:
+        named = folder / ("policy.yaml" if isinstance(policy, str) else "policy.json")
+        named.write_text(policy if isinstance(policy, str) else json.dumps(policy, ensure_ascii=False), "utf-8")
+        arguments = ("--policy", named.name, *arguments)
+    return run(folder, "check", name, "--format", "json", *arguments)
+
+
+def judged(done: Run, verdict: str) -> dict[str, Any]:
+    """The JSON verdict, which must be this one and have the exit code that belongs to it."""
+    assert done.exit == EXIT[verdict], f"exit {done.exit}\n{done.out}\n{done.err}"
+    assert done.json["verdict"] == verdict
+    assert "Traceback" not in done.err
+    return done.json
+
+
+def refused(done: Run, *fragments: str, line: int | None = None) -> None:
+    """Exit 2: nothing was judged, and the problems say these things (in any case), one of them on that line."""
+    assert done.exit == EXIT[None], f"exit {done.exit}\n{done.out}\n{done.err}"
+    assert done.json["verdict"] is None
+    assert done.json["problems"]
+    assert "Traceback" not in done.err
+    missing = [fragment for fragment in fragments if fragment.casefold() not in done.problems.casefold()]
+    assert not missing, f"{missing} not in\n{done.problems}"
+    lines = [problem["line"] for problem in done.json["problems"]]
+    assert line is None or line in lines, f"line {line} not in {lines}\n{done.problems}"
 
 
 def _refuse(constant: str) -> float:

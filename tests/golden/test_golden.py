@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.commandline import run
 
 HERE = Path(__file__).resolve().parent
