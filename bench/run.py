@@ -1,0 +1,180 @@
+"""Speed and memory: `python bench/run.py` prints one table; `--quick` measures a tenth of the rows.
+
+Everything measured is a process of its own, from its start to its end. A ratio is between the medians of two commands
+that were run by turns, so that a machine that is slow for a while is slow for both. The made-up data goes into a temporary
+folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+MEBIBYTE = 1024 * 1024
+POLICY = {
+    "thresholds": {
+        "blocking": {"pass_rate": "≥ 10%", "accuracy": "≥ 10%", "safety_rate": "≥ 10%"},
+        "warning": {
+            **dict.fromkeys(("precision", "recall", "f1", "behavior_coverage", "behavior_coverage_pooled"), "≥ 10%"),
+            **dict.fromkeys(("latency_p50", "latency_p95", "latency_p99"), "< 60s"),
+            **dict.fromkeys(("error_rate", "violation_rate"), "≤ 90%"),
+            "token_efficiency": "≥ 0.000001",
+            "cost_per_pass": "≤ 10",
+        },
+    }
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one process took, and what it printed."""
+
+    seconds: float
+    mebibytes: float
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the table: what was measured, in the units said there, and the bound if there is one."""
+
+    what: str
+    measured: str
+    against: str = ""
+    ratio: str = ""
+    bound: str = ""
+
+
+def run(command: Sequence[str]) -> Run:
+    """Runs the command, and asks the system for its time and peak memory."""
+    with tempfile.TemporaryFile("w+") as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        output.seek(0)
+        # Linux counts kibibytes, macOS bytes.
+        unit = MEBIBYTE if platform.system() == "Darwin" else 1024
+        return Run(seconds, usage.ru_maxrss / unit, output.read())
+
+
+def by_turns(times: int, *commands: Sequence[str]) -> list[Run]:
+    """The run of median time of each command."""
+    rounds = [[run(command) for command in commands] for _ in range(times)]
+    return [sorted(runs, key=lambda one: one.seconds)[times // 2] for runs in zip(*rounds, strict=True)]
+
+
+def made(folder: Path, rows: int, form: str) -> Path:
+    """A file of that many rows, made once."""
+    file = folder / f"{rows}.{form}"
+    if not file.exists():
+        run([sys.executable, str(BENCH / "data.py"), str(rows), str(file)])
+    return file
+
+
+def check(folder: Path, file: Path) -> list[str]:
+    """The command that is measured: every metric that the others compute too, with a rule on each."""
+    policy = folder / "highbar.json"
+    policy.write_text(json.dumps(POLICY), "utf-8")
+    return [sys.executable, "-m", "highbar", "check", str(file), "--policy", str(policy), "--format", "json"]
+
+
+def peer(way: str, file: Path) -> list[str]:
+    """The same by other means."""
+    return [sys.executable, str(BENCH / "peers.py"), way, str(file)]
+
+
+def compared(what: str, runs: Sequence[Run], bound: float) -> Line:
+    """Ours against the least that can be done."""
+    ours, base = runs
+    ratio = ours.seconds / base.seconds
+    return Line(what, shown(ours), shown(base), f"{ratio:.2f}", f"≤ {bound:g} {'✓' if ratio <= bound else '✗'}")
+
+
+def shown(one: Run) -> str:
+    """Seconds and peak memory."""
+    return f"{one.seconds:.2f} s, {one.mebibytes:.0f} MiB"
+
+
+def counted(rows: int) -> str:
+    """`1,000,000 rows`."""
+    return f"{rows:,} rows"
+
+
+def lines(folder: Path, million: int) -> Iterator[Line]:
+    """Every line of the table, as it is measured; `million` is 1,000,000 unless it is a quick run."""
+    small = made(folder, 50, "jsonl")
+    start_up = by_turns(11, check(folder, small), [sys.executable, "-c", "import duckdb"])
+    yield compared("(a) 50 rows, JSONL, against `import duckdb`", start_up, 4)
+    for letter, form, bound in (("b", "jsonl", 3), ("c", "parquet", 4)):
+        file = made(folder, million, form)
+        ours, base = by_turns(5, check(folder, file), peer("scan", file))
+        name = {"jsonl": "JSONL", "parquet": "Parquet"}[form]
+        yield compared(f"({letter}) {counted(million)}, {name}, against DuckDB's own scan", [ours, base], bound)
+        ways = ["pandas", "scikit-learn"] if form == "parquet" else ["msgspec", "pandas", "scikit-learn"]
+        for way in ways:
+            yield beside(way, ours, run(peer(way, file)))
+    yield from growth(folder, million, start_up[0])
+
+
+def beside(way: str, ours: Run, other: Run) -> Line:
+    """Another way to the same metrics, once it is sure that they are the same."""
+    metrics = json.loads(ours.output)["metrics"]
+    for name, value in json.loads(other.output).items():
+        if not math.isclose(metrics[name]["value"], value, rel_tol=1e-9):
+            raise AssertionError(f"{name}: {metrics[name]['value']} is not what {way} gets, {value}")
+    return Line(f"    the same metrics with {way}", shown(other), shown(ours), f"{other.seconds / ours.seconds:.1f}")
+
+
+def growth(folder: Path, million: int, start_up: Run) -> Iterator[Line]:
+    """Memory at ten million rows, and the cost per row from ten thousand to ten million."""
+    per_row = {}
+    for rows in (million // 100, million // 10, million, million * 10):
+        file = made(folder, rows, "parquet")
+        (ours,) = by_turns(5 if rows <= million else 3, check(folder, file))
+        per_row[rows] = (ours.seconds - start_up.seconds) / rows
+        if rows == million * 10:
+            fits = "✓" if ours.mebibytes <= MEBIBYTE / 1024 else "✗"
+            yield Line(f"(d) {counted(rows)}, Parquet, memory", shown(ours), bound=f"≤ 1024 MiB {fits}")
+    for rows, seconds in per_row.items():
+        ratio = seconds / per_row[million // 100]
+        last = rows == million * 10
+        bound = f"does not grow {'✓' if ratio <= 1 else '✗'}" if last else ""
+        yield Line(f"(e) {counted(rows)}, per row", f"{seconds * 1e6:.2f} µs", "", f"{ratio:.2f}", bound)
+
+
+def machine() -> str:
+    """What it ran on."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
+    return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}"
+
+
+def main() -> None:
+    """Prints the table, line by line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    million = 100_000 if parser.parse_args().quick else 1_000_000
+    print(f"{machine()}; medians of whole processes: seconds, peak memory\n")
+    print("| what | measured | against | ratio | bound |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for line in lines(Path(folder), million):
+            cells = (line.what, line.measured, line.against, line.ratio, line.bound)
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
