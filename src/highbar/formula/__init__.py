@@ -9,7 +9,7 @@
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """
 
-from highbar.formula.evaluation import Lookup, Undefined, evaluate, exact_decimal, judge
+from highbar.formula.evaluation import Lookup, Undefined, evaluate, judge
 from highbar.formula.parsing import Composite, parse, parse_composite, parse_condition
 from highbar.formula.tokens import COLUMN_FUNCTIONS, FUNCTIONS, FormulaError
 from highbar.formula.writing import columns, leaves, names, to_words
@@ -23,7 +23,6 @@ __all__ = [
     "Undefined",
     "columns",
     "evaluate",
-    "exact_decimal",
     "judge",
     "leaves",
     "names",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
 
+from highbar.exact import cut_decimal
 from highbar.formula.tokens import COLUMN_FUNCTIONS
 from highbar.formula.writing import to_words
 from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
@@ -77,24 +78,8 @@ def _combine(node: Binary, lookup: Lookup) -> Fraction | Undefined:
     return _ARITHMETIC[node.operator](left, right)
 
 
-def exact_decimal(value: Fraction, places: int = 6) -> str:
-    """`value` as a decimal; one that goes on is cut and ends in "…", so that it never looks like another number.
-
-    >>> exact_decimal(Fraction(2, 3), places=3)
-    '0.666…'
-    """
-    sign = "-" if value < 0 else ""
-    whole, rest = divmod(abs(value.numerator) * 10**places, value.denominator)
-    digits = str(whole).rjust(places + 1, "0")
-    fraction = digits[-places:]
-    if rest:
-        return f"{sign}{digits[:-places]}.{fraction}…"
-    fraction = fraction.rstrip("0")
-    return f"{sign}{digits[:-places]}.{fraction}" if fraction else f"{sign}{digits[:-places]}"
-
-
 def judge(
-    condition: Condition, lookup: Lookup, show: Show = lambda _, value: exact_decimal(value)
+    condition: Condition, lookup: Lookup, show: Show = lambda _, value: cut_decimal(value)
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
 

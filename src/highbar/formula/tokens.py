@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Literal
 
 from highbar.errors import HighbarError
+from highbar.exact import MAX_DIGITS, NUMBER
 from highbar.model import Call, Name, Number
 
 COLUMN_FUNCTIONS = ("mean", "sum", "percentile")
@@ -22,7 +23,6 @@ FUNCTIONS = ("min", "max", "abs", *COLUMN_FUNCTIONS)
 MAX_LENGTH = 10_000
 MAX_DEPTH = 64
 MAX_OPERATORS = 200
-MAX_DIGITS = 40
 
 Kind = Literal["operand", "function", "operator", "prefix", "open", "close", "comma"]
 
@@ -48,7 +48,6 @@ class Token:
     node: Number | Name | Call | None = None
 
 
-NUMBER = r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _PERCENTILE_WORDS = re.compile(
     rf"({NUMBER})(?:st|nd|rd|th)\s+percentile\s+of\s+(?:(response\s+times?|latency|latencies)|([A-Za-z_]\w*))\b",
     re.ASCII | re.IGNORECASE,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import assert_never
 
+from highbar.exact import write_decimal
 from highbar.formula.tokens import COLUMN_FUNCTIONS
 from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 
@@ -27,11 +27,11 @@ def _write(node: Expression | Condition) -> tuple[str, int]:
 def _write_expression(node: Expression) -> tuple[str, int]:
     match node:
         case Number(value):
-            return decimal_text(value), _ATOM
+            return write_decimal(value), _ATOM
         case Name(name):
             return name, _ATOM
         case Call("percentile", (column, Number(share))):
-            return f"percentile({to_words(column)}, {decimal_text(share * 100)}%)", _ATOM
+            return f"percentile({to_words(column)}, {write_decimal(share * 100)}%)", _ATOM
         case Call(function, arguments):
             return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _ATOM
         case Negative(operand):
@@ -57,23 +57,6 @@ def _write_condition(node: Condition) -> tuple[str, int]:
 def _bracketed(node: Expression | Condition, at_least: int) -> str:
     text, rank = _write(node)
     return text if rank >= at_least else f"({text})"
-
-
-def decimal_text(value: Fraction) -> str:
-    """`value` written out exactly; as a quotient in brackets where no decimal ends."""
-    rest, places = value.denominator, 0
-    for prime in (2, 5):
-        power = 0
-        while rest % prime == 0:
-            rest //= prime
-            power += 1
-        places = max(places, power)
-    if rest != 1:
-        return f"({value.numerator} / {value.denominator})"
-    if places == 0:
-        return str(value.numerator)
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 def names(node: Expression | Condition) -> frozenset[str]:

@@ -10,7 +10,6 @@ from highbar.formula import (
     Undefined,
     columns,
     evaluate,
-    exact_decimal,
     judge,
     leaves,
     names,
@@ -99,22 +98,6 @@ def test_the_caller_decides_how_numbers_are_shown():
 
     condition = parse_condition("third ≥ 0.5")
     assert judge(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Fraction(9999, 10000), "0.9999"),
-        (Fraction(1) - Fraction(1, 10**9), "0.999999…"),
-        (Fraction(1), "1"),
-        (Fraction(-1, 2), "-0.5"),
-        (Fraction(0), "0"),
-        (Fraction(1, 10**9), "0.000000…"),
-        (Fraction(120), "120"),
-    ],
-)
-def test_a_shown_number_never_looks_like_another(value, text):
-    assert exact_decimal(value) == text
 
 
 def test_names_columns_and_leaves_are_told_apart():

@@ -1,0 +1,245 @@
+"""Threshold text and the metric it is for in, an exact threshold out; margins, shares and durations likewise.
+
+What a text could also mean is refused, never guessed: the operator as written, the unit that fits, a value that the
+metric can have, and the metric's own direction.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.errors import HighbarError
+from highbar.exact import MAX_DIGITS, NUMBER, write_decimal
+from highbar.model import Metric, Operator, Threshold, Unit
+
+_OPERATORS: dict[str, Operator] = {
+    "≥": ">=",
+    ">=": ">=",
+    ">": ">",
+    "≤": "<=",
+    "<=": "<=",
+    "<": "<",
+    "=": "=",
+    "==": "=",
+}
+_THRESHOLD = re.compile(rf"\s*(≥|>=|>|≤|<=|<|==|=)?\s*(-?)({NUMBER})\s*(%|ms|s)?\s*", re.ASCII)
+_OF_BASELINE = re.compile(rf"\s*({NUMBER})\s*%\s+of\s+(?:the\s+)?baseline\s*", re.ASCII | re.IGNORECASE)
+
+_UNIT_NAMES: dict[Unit, str] = {
+    "ratio": "a ratio",
+    "ms": "a time in milliseconds",
+    "USD": "an amount in US dollars",
+    "per token": "a number per token",
+    "number": "a plain number",
+}
+_EXAMPLES: dict[Unit, str] = {
+    "ratio": "95%, or 0.95",
+    "ms": "5000ms, 5s, or 5000",
+    "USD": "0.05",
+    "per token": "0.002",
+    "number": "12.5",
+}
+_SUFFIXES: dict[Unit, dict[str, Fraction]] = {
+    "ratio": {"%": Fraction(1, 100)},
+    "ms": {"": Fraction(1), "ms": Fraction(1), "s": Fraction(1000)},
+    "USD": {"": Fraction(1)},
+    "per token": {"": Fraction(1)},
+    "number": {"": Fraction(1)},
+}
+_LOWEST: dict[Unit, Fraction | None] = {
+    "ratio": Fraction(0),
+    "ms": Fraction(0),
+    "USD": Fraction(0),
+    "per token": Fraction(0),
+    "number": None,
+}
+_HIGHEST: dict[Unit, Fraction | None] = {
+    "ratio": Fraction(1),
+    "ms": None,
+    "USD": None,
+    "per token": None,
+    "number": None,
+}
+
+
+class ThresholdError(HighbarError):
+    """A threshold, margin or share that cannot be read, or that cannot be meant."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """How much worse is still accepted: in the metric's unit, or as a share of the baseline's value if `relative`."""
+
+    value: Fraction
+    relative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A threshold's text, taken apart; `suffix` is its unit, "" where it has none."""
+
+    operator: Operator | None
+    value: Fraction
+    digits: str
+    suffix: str
+
+
+def read(text: str, metric: Metric) -> Threshold:
+    """The threshold that `text` sets for `metric`; without an operator, its good direction with equality passing.
+
+    For a ratio where higher is better, a number without a unit is a percentage above 1 and a fraction from 0 to 1; a
+    bare `1` could be either and is refused. Where lower is better, such a number is refused unless it is a fraction
+    with an operator before it.
+    """
+    written = _take_apart(text, _EXAMPLES[metric.unit])
+    value = _value(written, metric)
+    operator = written.operator or (">=" if metric.better == "higher" else "<=")
+    check(metric, operator, value)
+    return Threshold(operator, value, metric.unit, canonical(operator, value, metric.unit))
+
+
+def canonical(operator: Operator, value: Fraction, unit: Unit) -> str:
+    """The text of a threshold: `>= 0.9`, `>= 1.0`, `< 5000ms`. Reading it again gives the same threshold."""
+    number = write_decimal(value)
+    if unit == "ratio" and "." not in number:
+        number += ".0"  # a bare 1 would be ambiguous
+    return f"{operator} {number}{'ms' if unit == 'ms' else ''}"
+
+
+def check(metric: Metric, operator: Operator, value: Fraction) -> None:
+    """Refuse a bound that is outside the range of `metric`, or an operator against its direction."""
+    _check_range(metric, operator, value)
+    against = ("<=", "<") if metric.better == "higher" else (">=", ">")
+    sign = "≥" if metric.better == "higher" else "≤"
+    if operator in against:
+        message = f"{metric.name} is better when {metric.better}, found '{operator}'"
+        raise ThresholdError(message, f"write {sign} {_show(value, metric.unit)}")
+    best = _end(metric, good=True)
+    if operator == "=" and value != best:
+        at = f"only = {_show(best, metric.unit)} can be demanded" if best is not None else "no value is the best one"
+        raise ThresholdError(
+            f"{metric.name} = {_show(value, metric.unit)} would refuse better values too; {at}",
+            f"write {sign} {_show(value, metric.unit)}",
+        )
+    if operator == "!=" and value != _end(metric, good=False):
+        message = f"{metric.name} ≠ {_show(value, metric.unit)} would accept worse values"
+        raise ThresholdError(message, f"write {sign} and the least that is accepted")
+
+
+def read_margin(text: str, metric: Metric) -> Margin:
+    """How much worse than before is accepted: percentage points for a ratio, else the unit or `5% of baseline`."""
+    relative = _OF_BASELINE.fullmatch(text)
+    wanted = "1%, in percentage points" if metric.unit == "ratio" else f"{_EXAMPLES[metric.unit]}, or 5% of baseline"
+    if relative:
+        if metric.unit == "ratio":
+            raise ThresholdError(f"found '{text}' for {metric.name}, which is a ratio", f"write {wanted}")
+        return Margin(_fraction(relative.group(1)) / 100, relative=True)
+    written = _take_apart(text, wanted)
+    factor = _SUFFIXES[metric.unit].get(written.suffix)
+    if written.operator or written.value < 0 or factor is None:
+        raise ThresholdError(
+            f"found '{text}' as a margin of {metric.name}, {_UNIT_NAMES[metric.unit]}", f"write {wanted}"
+        )
+    if metric.unit == "ratio" and written.value * factor >= 1:
+        raise ThresholdError(f"a margin of {text} accepts everything", f"write {wanted}")
+    return Margin(written.value * factor)
+
+
+def read_share(text: str) -> Fraction:
+    """A share from 0 to 1, as `5%` or `0.05`; a bare 1 is refused as it is in a threshold."""
+    written = _take_apart(text, "5%, or 0.05")
+    value = written.value / 100 if written.suffix == "%" else written.value
+    if written.operator or written.suffix in ("ms", "s"):
+        raise ThresholdError(f"found '{text}', wanted a share", "write 5% or 0.05")
+    if written.digits == "1" and not written.suffix:
+        raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
+    if not 0 <= value <= 1:
+        raise ThresholdError(f"found {text}, wanted a share from 0 to 1", "write 5% or 0.05")
+    return value
+
+
+def read_duration(text: str) -> Fraction:
+    """A time above 0 in milliseconds, as `5000ms`, `5s` or `5000`."""
+    written = _take_apart(text, _EXAMPLES["ms"])
+    factor = _SUFFIXES["ms"].get(written.suffix)
+    if written.operator or factor is None or written.value <= 0:
+        raise ThresholdError(f"found '{text}', wanted a time above 0", f"write {_EXAMPLES['ms']}")
+    return written.value * factor
+
+
+def read_positive(text: str) -> Fraction:
+    """A plain number above 0, as a weight is."""
+    written = _take_apart(text, "2.0")
+    if written.operator or written.suffix or written.value <= 0:
+        raise ThresholdError(f"found {text}, wanted a number above 0", "write 2.0, say")
+    return written.value
+
+
+def _take_apart(text: str, wanted: str) -> _Written:
+    match = _THRESHOLD.fullmatch(text)
+    if not match:
+        raise ThresholdError(f"'{text[:60]}' is not a number that can be read", f"write {wanted}")
+    operator, sign, digits, suffix = match.groups()
+    value = _fraction(digits)
+    return _Written(_OPERATORS[operator] if operator else None, -value if sign else value, digits, suffix or "")
+
+
+def _fraction(digits: str) -> Fraction:
+    if len(digits) > MAX_DIGITS:
+        raise ThresholdError(f"the number has more than {MAX_DIGITS} digits")
+    return Fraction(digits)
+
+
+def _value(written: _Written, metric: Metric) -> Fraction:
+    if metric.unit == "ratio" and not written.suffix:
+        return _bare_ratio(written, metric)
+    factor = _SUFFIXES[metric.unit].get(written.suffix)
+    if factor is None:
+        hint = f"write {_EXAMPLES[metric.unit]}"
+        if metric.unit == "number" and written.suffix == "%":
+            hint = "add 'range: 0-100%' to the metric if it is a ratio"
+        found = f"{written.digits}{written.suffix}"
+        raise ThresholdError(f"{metric.name} is {_UNIT_NAMES[metric.unit]}, found '{found}'", hint)
+    return written.value * factor
+
+
+def _bare_ratio(written: _Written, metric: Metric) -> Fraction:
+    digits, value = written.digits, written.value
+    if digits == "1":
+        raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
+    if metric.better == "higher":
+        return value / 100 if value > 1 else value
+    if written.operator is None or value > 1:
+        message = f"{digits} could be a percentage or a fraction, and {metric.name} is better when lower"
+        raise ThresholdError(message, f"write {digits}%" if value > 1 else f"write {write_decimal(value * 100)}%")
+    return value
+
+
+def _check_range(metric: Metric, operator: Operator, value: Fraction) -> None:
+    lowest, highest = _LOWEST[metric.unit], _HIGHEST[metric.unit]
+    shown = _show(value, metric.unit)
+    if (lowest is not None and value < lowest) or (highest is not None and value > highest):
+        wanted = "from 0% to 100%" if highest is not None else "0 or more"
+        raise ThresholdError(f"{shown} is outside the range of {metric.name}, which is {wanted}")
+    if (operator == ">" and value == highest) or (operator == "<" and value == lowest):
+        hint = f"write {'≥' if operator == '>' else '≤'} {shown}"
+        raise ThresholdError(f"{metric.name} {operator} {shown} can never hold", hint)
+
+
+def _end(metric: Metric, *, good: bool) -> Fraction | None:
+    """The best or the worst value that the metric can have, where its range ends there."""
+    upper = (metric.better == "higher") == good
+    return _HIGHEST[metric.unit] if upper else _LOWEST[metric.unit]
+
+
+def _show(value: Fraction, unit: Unit) -> str:
+    if unit == "ratio":
+        return f"{write_decimal(value * 100)}%"
+    return f"{write_decimal(value)}{'ms' if unit == 'ms' else ''}"

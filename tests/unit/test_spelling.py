@@ -1,0 +1,56 @@
+"""Words that are nearly right."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from highbar.spelling import did_you_mean, near_miss, nearest
+
+METRICS = ["accuracy", "pass_rate", "precision", "recall", "safety_rate"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("acuracy", "accuracy"),
+        ("Accuracy", "accuracy"),
+        ("passrate", "pass_rate"),
+        ("recal", "recall"),
+        ("percision", "precision"),
+        ("latency", None),
+        ("x", None),
+        ("", None),
+        ("a" * 500, None),
+    ],
+)
+def test_the_nearest_word_is_the_one_that_was_meant(word, meant):
+    assert nearest(word, METRICS) == meant
+
+
+def test_a_hint_is_given_only_where_there_is_one():
+    assert did_you_mean("acuracy", METRICS) == "did you mean 'accuracy'?"
+    assert did_you_mean("latency", METRICS) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("pased", "passed"),
+        ("Passed", "passed"),
+        ("violation", "violations"),
+        ("latencyms", "latency_ms"),
+        ("latency-ms", "latency_ms"),
+        ("psased", "passed"),
+        ("passed", None),
+        ("parsed_as", None),
+        ("pssed_by", None),
+    ],
+)
+def test_a_near_miss_is_one_edit_or_only_case_plural_or_underscore_apart(word, meant):
+    assert near_miss(word, ["passed", "violations", "latency_ms"]) == meant
+
+
+@given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=5))
+def test_any_words_can_be_compared(word, candidates):
+    assert near_miss(word, [*candidates, word]) is None
+    assert nearest(word, candidates) in [None, *candidates]
