@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import duckdb
-import pyarrow
+import pyarrow as pa
 import pytest
 
 from highbar.engine.duckdb import connect
@@ -25,9 +25,7 @@ class Trap:
         return os.mkdir, ("pwned",)
 
 
-@pytest.mark.parametrize(
-    "name", ["results.pkl", "results.pickle", "results.joblib", "results.jsonl", "results.parquet", "results.xyz"]
-)
+@pytest.mark.parametrize("name", ["results.pkl", "results.jsonl", "results.parquet", "results.xyz"])
 def test_h119_a_pickle_is_not_loaded(tmp_path: Path, name: str) -> None:
     refused(check(tmp_path, pickle.dumps(Trap()), PASSES, name=name), name)
     assert not (tmp_path / "pwned").exists()
@@ -122,7 +120,7 @@ def test_h123_the_engine_reads_the_named_files_and_does_nothing_else(
     monkeypatch.chdir(tmp_path)
     for name in ("results.csv", "other.csv"):
         Path(name).write_text("id,passed\nA,true\n")
-    trap = pyarrow.table({"id": ["A"]})  # a variable of the caller's that a query must not see as a table
+    trap = pa.table({"id": ["A"]})  # a variable of the caller's that a query must not see as a table
     results = str(tmp_path / "results.csv")
     connection = connect([results])
     try:
@@ -161,9 +159,8 @@ def test_h126_a_pattern_does_not_run_for_ever(tmp_path: Path) -> None:
     assert time.monotonic() - start < 20
 
 
-@pytest.mark.parametrize(
-    "formula",
-    [
+def test_h128_a_formula_is_arithmetic_and_runs_nothing(tmp_path: Path) -> None:
+    formulas = [
         "__import__('os').mkdir('pwned')",
         "().__class__.__bases__",
         "[pass_rate for _ in (1, 2)]",
@@ -172,11 +169,13 @@ def test_h126_a_pattern_does_not_run_for_ever(tmp_path: Path) -> None:
         "9 ** 9 ** 9 ** 9",
         "open('policy.json')",
         "f'{pass_rate}'",
-    ],
-)
-def test_h128_a_formula_is_arithmetic_and_runs_nothing(tmp_path: Path, formula: str) -> None:
-    policy = {"composite": {"formula": formula, "pass": "final_score ≥ 50%"}}
-    refused(check(tmp_path, [PASSED], policy), "policy.json")
+        "pass_rate if pass_rate else 1",
+        "(pass_rate := 1)",
+    ]
+    metrics = [{"name": f"metric_{number}", "formula": formula} for number, formula in enumerate(formulas)]
+    done = check(tmp_path, [PASSED], {"metrics": metrics, **PASSES})
+    refused(done, "policy.json")
+    assert len(done.json["problems"]) == len(formulas), done.problems
     assert not (tmp_path / "pwned").exists()
 
 
