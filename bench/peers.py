@@ -15,7 +15,7 @@ Metrics = dict[str, float]
 
 
 def scan(file: str) -> Metrics:
-    """DuckDB alone, the least that can be done: parses JSONL and sums one column, or reads the needed Parquet columns."""
+    """DuckDB alone, the least that can be done: parses JSONL and sums one column; reads the needed Parquet columns."""
     import duckdb
 
     connection = duckdb.connect()

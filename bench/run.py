@@ -1,8 +1,8 @@
 """Speed and memory: `python bench/run.py` prints one table; `--quick` measures a tenth of the rows.
 
 Everything measured is a process of its own, from its start to its end. A ratio is between the medians of two commands
-that were run by turns, so that a machine that is slow for a while is slow for both. The made-up data goes into a temporary
-folder.
+that were run by turns, so that a machine that is slow for a while is slow for both. The made-up data goes into a
+temporary folder.
 """
 
 from __future__ import annotations
