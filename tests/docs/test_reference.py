@@ -1,0 +1,88 @@
+"""The reference lists what the code has, no more and no less."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from highbar import catalogue, policy
+from highbar.cli import main
+from tests.docs.pages import ROOT
+
+REFERENCE = ROOT / "docs" / "reference"
+EXAMPLE = ROOT / "examples" / "support-agent"
+
+
+def page(name: str) -> str:
+    return (REFERENCE / f"{name}.md").read_text("utf-8")
+
+
+def first_cells(text: str, heading: str) -> list[str]:
+    """The names in the first column of the table whose header begins so."""
+    table = text.partition(f"| {heading} |")[2].partition("\n\n")[0]
+    return [name for row in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+
+
+def schema(name: str) -> dict[str, object]:
+    read: dict[str, object] = json.loads((REFERENCE / f"{name}.schema.json").read_text("utf-8"))
+    return read
+
+
+def test_every_column_is_in_the_reference() -> None:
+    assert sorted(first_cells(page("columns"), "column")) == sorted(column.name for column in catalogue.COLUMNS)
+
+
+def test_every_key_of_the_policy_is_in_the_reference() -> None:
+    assert sorted(first_cells(page("policy"), "key")) == sorted(policy.schema.schema()["properties"])
+
+
+def test_every_measure_is_in_the_reference() -> None:
+    assert sorted(first_cells(page("formulas"), "measure")) == sorted(catalogue.MEASURES)
+
+
+def test_every_metric_is_in_the_reference() -> None:
+    assert [name for name in catalogue.metrics() if name not in page("metrics")] == []
+
+
+def test_every_command_and_option_is_in_the_reference() -> None:
+    text = page("command-line")
+    for name, command in main.commands.items():
+        assert f"\n## highbar {name}\n" in text
+        assert f"\n$ highbar {name} --help\n" in text
+        for parameter in command.params:
+            assert parameter.opts[-1].strip("-").upper() in text.upper()
+
+
+def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
+    kinds = [re.sub(r"[A-Z]+(?=$|\.|\])", ".+", re.escape(name)) for name in first_cells(page("rules"), "rule")]
+    for rule in policy.read(EXAMPLE / "highbar.yaml").rules:
+        assert any(re.fullmatch(kind, rule.name) for kind in kinds), rule.name
+
+
+@pytest.mark.parametrize("name", ["policy", "results", "verdict"])
+def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
+    assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
+    jsonschema.Draft202012Validator.check_schema(schema(name))
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_the_example_keeps_to_the_schemas(version: str, highbar_output) -> None:
+    rows = [json.loads(line) for line in (EXAMPLE / f"{version}.jsonl").read_text("utf-8").splitlines()]
+    for row in rows:
+        jsonschema.validate(row, schema("results"))
+    jsonschema.validate(yaml.safe_load((EXAMPLE / "highbar.yaml").read_text("utf-8")), schema("policy"))
+    arguments = ("check", EXAMPLE / f"{version}.jsonl", "--policy", EXAMPLE / "highbar.yaml", "--format", "json")
+    jsonschema.validate(json.loads(highbar_output(*arguments)), schema("verdict"))
+
+
+def test_the_example_policy_uses_every_block(tmp_path: Path) -> None:
+    used = set(yaml.safe_load((EXAMPLE / "highbar.yaml").read_text("utf-8")))
+    assert {
+        "thresholds", "risk", "progressive", "weights", "required_scenarios", "optional_scenarios", "pass_criteria",
+        "composite", "metrics", "rules", "suite", "slices",
+    } <= used  # fmt: skip
