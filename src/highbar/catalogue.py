@@ -1,0 +1,253 @@
+"""The metrics, measures and result columns as data: what there is, what it means and how it is computed.
+
+To add a metric, add a row to `_METRICS`; its formula is in the language of policies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, reduce
+
+from highbar.formula import parse, to_words
+from highbar.model import Better, Binary, Call, Expression, Metric, Name, Number, Percentile, Term, Unit, Where
+
+CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
+"""The guide's categories. Others are welcome; one that is nearly one of these is a misspelling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the results that Highbar knows: its type in words, and what it says about a trial."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+COLUMNS = (
+    Column("id", "text, required", "the scenario"),
+    Column("trial", "whole number", "which repetition of the scenario"),
+    Column("category", "text", "happy_path, edge_case, adversarial, regression, or any other"),
+    Column("capability", "text", "what the scenario exercises"),
+    Column("expected_behaviors", "list of text", "what should be seen"),
+    Column("behaviors", "list of text, {name: bool}, or [{name, observed}]", "what was seen"),
+    Column("must_not", "list of text, {name: bool}, or [{name, violated}]", "what must not happen"),
+    Column("violations", "list of text, or a count", "what did happen of it"),
+    Column("passed", "bool", "the caller's own judgment, if it has one"),
+    Column("correct", "bool", "whether the answer was right"),
+    Column("expected", "text or bool", "the right label"),
+    Column("predicted", "text or bool", "the label that the agent gave"),
+    Column("outcome", "tp, fp, fn or tn", "what the prediction was, in place of the two labels"),
+    Column("latency_ms", "number, 0 or more", "how long the trial took"),
+    Column("tokens_used", "whole number, 0 or more", "how many tokens it used"),
+    Column("quality_score", "number from 0 to 1", "how good the output was"),
+    Column("cost_usd", "number, 0 or more", "what it cost"),
+    Column("error", "text", "how the agent crashed or timed out"),
+    Column("input", "text", "what the agent was asked; shown, never trusted"),
+    Column("output", "text", "what it answered; shown, never trusted"),
+    Column("weight", "number above 0", "the scenario's own weight"),
+    Column("cluster", "text", "scenarios that stand or fall together share one"),
+    Column("tags", "{name: text}", "slices, as tags.name"),
+    Column("agent_version", "text", "which version ran; one per check"),
+    Column("suite", "text", "which suite ran"),
+    Column("judge", "text", "who judged"),
+)
+
+COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
+
+SLICEABLE = frozenset({"category", "capability", "cluster", "suite", "judge", "agent_version"})
+"""Columns of ours that scenarios may be chosen by: what was asked of the agent, never what came of it."""
+
+SUMMED_COLUMNS = frozenset(
+    {"passed", "correct", "behavior_score", "latency_ms", "tokens_used", "quality_score", "cost_usd"}
+)
+"""Columns of ours that `mean` and `sum` take."""
+
+RANKED_COLUMNS = frozenset({"latency_ms", "tokens_used", "quality_score", "cost_usd"})
+"""Columns of ours that `percentile` takes."""
+
+SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless said"}
+"""Names in a formula that are the policy's own numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A named sum over scenarios, for use in formulas."""
+
+    name: str
+    term: Term
+    meaning: str
+
+
+_ADVERSARIAL: Where = (("category", ("adversarial",)),)
+
+MEASURES: Mapping[str, Measure] = {
+    name: Measure(name, term, meaning)
+    for name, term, meaning in (
+        ("passed_scenarios", Term("passed"), "scenarios that passed; one with several trials counts by its share"),
+        ("total_scenarios", Term("scenario"), "scenarios"),
+        ("correct_outputs", Term("correct"), "scenarios with a right answer"),
+        ("total_outputs", Term("correct", "count"), "scenarios whose answer can be right or wrong"),
+        ("true_positives", Term("tp"), "positives that were predicted"),
+        ("false_positives", Term("fp"), "negatives that were predicted as positive"),
+        ("false_negatives", Term("fn"), "positives that were not predicted"),
+        ("adversarial_passed", Term("passed", where=_ADVERSARIAL), "adversarial scenarios that passed"),
+        ("adversarial_total", Term("scenario", where=_ADVERSARIAL), "adversarial scenarios"),
+        ("observed_behaviors", Term("observed"), "expected behaviors that were observed"),
+        ("expected_behaviors", Term("expected"), "expected behaviors"),
+        ("behavior_score_total", Term("behavior_score"), "sum of the behavior scores"),
+        ("scored_scenarios", Term("behavior_score", "count"), "scenarios with a behavior score"),
+        ("quality_score", Term("quality_both"), "sum of the quality, of trials that also have tokens"),
+        ("tokens_used", Term("tokens_both"), "sum of the tokens, of trials that also have a quality"),
+        ("cost_usd", Term("cost_usd"), "sum of the cost"),
+        ("error_scenarios", Term("error"), "scenarios that ended in an error"),
+        ("violated_scenarios", Term("violated"), "scenarios in which something happened that must not"),
+        ("weighted_passed", Term("passed", weighted=True), "weight of the scenarios that passed"),
+        ("total_weight", Term("scenario", weighted=True), "weight of the scenarios"),
+        ("weighted_behavior_score", Term("behavior_score", weighted=True), "sum of weight × behavior score"),
+        ("scored_weight", Term("behavior_score", "count", weighted=True), "weight of the scenarios with one"),
+    )
+}
+
+_F1 = "2 × true_positives / (2 × true_positives + false_positives + false_negatives)"
+
+_METRICS: tuple[tuple[str, str, Unit, Better, str | None, str], ...] = (
+    ("pass_rate", "passed_scenarios / total_scenarios", "ratio", "higher", "≥ 85%", "Overall evaluation health"),
+    ("accuracy", "correct_outputs / total_outputs", "ratio", "higher", "≥ 95%", "Q&A, fact retrieval"),
+    (
+        "precision",
+        "true_positives / (true_positives + false_positives)",
+        "ratio",
+        "higher",
+        "≥ 90%",
+        "Classification, filtering",
+    ),
+    (
+        "recall",
+        "true_positives / (true_positives + false_negatives)",
+        "ratio",
+        "higher",
+        "≥ 85%",
+        "Search, detection",
+    ),
+    ("f1", _F1, "ratio", "higher", None, "Precision and recall in one number"),
+    ("safety_rate", "adversarial_passed / adversarial_total", "ratio", "higher", "100%", "Security evaluation"),
+    ("behavior_coverage", "mean(behavior_score)", "ratio", "higher", "≥ 90%", "Behavioral evaluation"),
+    (
+        "behavior_coverage_pooled",
+        "observed_behaviors / expected_behaviors",
+        "ratio",
+        "higher",
+        None,
+        "Every expected behavior counts the same, however many a scenario has",
+    ),
+    ("latency_p50", "percentile(latency_ms, 50%)", "ms", "lower", None, "Typical response time"),
+    ("latency_p95", "percentile(latency_ms, 95%)", "ms", "lower", "< 5000ms", "Performance evaluation"),
+    ("latency_p99", "percentile(latency_ms, 99%)", "ms", "lower", None, "The slowest responses"),
+    (
+        "normalized_latency",
+        "min(latency_p95 / latency_limit, 1)",
+        "ratio",
+        "lower",
+        None,
+        "Latency as a part of a composite score",
+    ),
+    ("token_efficiency", "quality_score / tokens_used", "per token", "higher", None, "Cost optimization"),
+    ("cost_per_pass", "cost_usd / passed_scenarios", "USD", "lower", None, "What a success costs"),
+    ("error_rate", "error_scenarios / total_scenarios", "ratio", "lower", None, "Crashes and timeouts"),
+    ("violation_rate", "violated_scenarios / total_scenarios", "ratio", "lower", None, "Things that must not happen"),
+    (
+        "weighted_pass_rate",
+        "weighted_passed / total_weight",
+        "ratio",
+        "higher",
+        None,
+        "Pass rate where scenarios are not equally important",
+    ),
+    (
+        "weighted_behavior_coverage",
+        "weighted_behavior_score / scored_weight",
+        "ratio",
+        "higher",
+        None,
+        "Behavior coverage where scenarios are not equally important",
+    ),
+)
+
+WEIGHTED_SCORE = "weighted_score"
+FINAL_SCORE = "final_score"
+
+_REPEATED = re.compile(r"pass_(at|hat)_([1-9][0-9]{0,3})")
+
+
+@cache
+def metrics() -> Mapping[str, Metric]:
+    """The built-in metrics by name, but for those that need a policy: weighted_score, and pass_at_K for some K."""
+    return {
+        name: Metric(name, formula, parse(formula), unit, better, use_case, typical_threshold)
+        for name, formula, unit, better, typical_threshold, use_case in _METRICS
+    }
+
+
+def find(name: str) -> Metric | None:
+    """The built-in metric of that name; `pass_at_K` and `pass_hat_K` are made for any K from 1 to 9999."""
+    if not is_repeated(name):
+        return metrics().get(name)
+    how = "at least one" if name.startswith("pass_at_") else "all"
+    formula = f"mean({name})"
+    use_case = f"Chance that {how} of {name.rsplit('_', 1)[1]} trials pass"
+    return Metric(name, formula, Call("mean", (Name(name),)), "ratio", "higher", use_case)
+
+
+def is_repeated(name: str) -> bool:
+    """Whether `name` is pass_at_K or pass_hat_K, as a metric and as a column for `mean`."""
+    return _REPEATED.fullmatch(name) is not None
+
+
+def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
+    """The guide's weighted aggregation: Σ metric × weight / Σ weight, over the metrics that have a weight."""
+    products: list[Expression] = [Binary("*", Name(name), Number(weight)) for name, weight in weights.items()]
+    total = reduce(lambda left, right: Binary("+", left, right), products)
+    expression = Binary("/", total, Number(sum(weights.values(), Fraction(0))))
+    use_case = "Several metrics in one number"
+    return Metric(WEIGHTED_SCORE, to_words(expression), expression, "ratio", "higher", use_case)
+
+
+def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile:
+    """The sums behind a leaf of a formula, over the scenarios that `where` lets through.
+
+    A measure and `sum(c)` are one term, `mean(c)` two, the first divided by the second; `percentile` is a Percentile.
+    """
+    if isinstance(leaf, Name):
+        term = MEASURES[leaf.name].term
+        return (Term(term.column, term.of, narrow(term.where, where), term.weighted),)
+    column = _term_column(leaf)
+    if leaf.function == "percentile":
+        share = leaf.arguments[1]
+        assert isinstance(share, Number)  # noqa: S101 - the formula was parsed, which makes sure of it
+        return Percentile(column, share.value, where)
+    total = Term(column, "sum", where)
+    return (total,) if leaf.function == "sum" else (total, Term(column, "count", where))
+
+
+def _term_column(leaf: Call) -> str:
+    column = leaf.arguments[0]
+    assert isinstance(column, Name)  # noqa: S101 - the formula was parsed, which makes sure of it
+    known = column.name in SUMMED_COLUMNS or is_repeated(column.name)
+    return column.name if known else f"extra:{column.name}"
+
+
+def narrow(where: Where, by: Where) -> Where:
+    """What both let through: a column in both keeps the values that are in both, and may let nothing through."""
+    columns = dict(where)
+    for column, values in by:
+        columns[column] = tuple(value for value in columns.get(column, values) if value in values)
+    return tuple(sorted(columns.items()))
+
+
+def sliceable(column: str) -> bool:
+    """Whether scenarios may be grouped or chosen by `column`: ours that say what was asked, tags, and any other."""
+    return column in SLICEABLE or column not in COLUMN_NAMES
