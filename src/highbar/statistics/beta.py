@@ -63,7 +63,7 @@ def beta_pair_quantile(p: float, a: float, b: float) -> tuple[float, float]:
         return x, y
     if p <= 0.0:
         return 0.0, 1.0
-    return _expit(_solve(math.log(p), a, b))
+    return expit(_solve(math.log(p), a, b))
 
 
 def _solve(target: float, a: float, b: float) -> float:
@@ -74,7 +74,7 @@ def _solve(target: float, a: float, b: float) -> float:
     """
     u = _start(target, a, b)
     for _ in range(_MOST_STEPS):
-        x, y = _expit(u)
+        x, y = expit(u)
         value, slope = _tail(x, y, a, b).log_lower_and_slope()
         step = (target - value) / slope
         bend = 0.5 * step * (a * y - b * x - slope)
@@ -94,7 +94,7 @@ def _start(target: float, a: float, b: float) -> float:
     return math.log((a - 0.5) / (b - 0.5)) + z * math.sqrt(1.0 / a + 1.0 / b)
 
 
-def _expit(u: float) -> tuple[float, float]:
+def expit(u: float) -> tuple[float, float]:
     """The x with logit u, and 1 - x."""
     power = math.exp(-abs(u))
     small, large = power / (1.0 + power), 1.0 / (1.0 + power)
@@ -123,14 +123,14 @@ class _Tail(NamedTuple):
 
 def _tail(x: float, y: float, a: float, b: float) -> _Tail:
     """The tail that converges fast: the lower one up to about the mean, beyond it the upper one."""
-    log_kernel = _log_kernel(x, y, a, b)
+    log_kernel = beta_pair_log_kernel(x, y, a, b)
     ratio = _integrated_ratio if min(a, b) > _SMOOTH else _fraction_ratio
     if x * (a + b + 2.0) <= a + 1.0:
         return _Tail(log_kernel, ratio(x, y, a, b), lower=True)
     return _Tail(log_kernel, ratio(y, x, b, a), lower=False)
 
 
-def _log_kernel(x: float, y: float, a: float, b: float) -> float:
+def beta_pair_log_kernel(x: float, y: float, a: float, b: float) -> float:
     """log(x^a y^b / B(a, b)) by Loader's deviances: without the huge logarithms that cancel at large a and b."""
     n = a + b
     excess = _product_minus(n, x, a, b) if x <= y else -_product_minus(n, y, b, a)

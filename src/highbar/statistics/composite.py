@@ -1,0 +1,106 @@
+"""Bounds of a formula over several metrics, from the bounds and the correlation of its terms: MOVER.
+
+The distance from each term's value to the end of its own interval that hurts, times the formula's gradient, takes the
+place of a standard deviation (Zou & Donner 2008). So the bounds of the terms, exact ones near 0 and 1 included, carry
+over to the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.statistics.bounds import Sums
+from highbar.statistics.interval import Interval, Real
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of a formula: its value and bounds (infinite where unbounded), and the formula's derivative by it.
+
+    Of a `worst_case` term (a percentile) no correlation is known: its distance is added in full.
+    """
+
+    value: float
+    low: float
+    high: float
+    gradient: float
+    worst_case: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CrossSums:
+    """Sums over scenarios of what the scores and weights of a first share are, times those of a second."""
+
+    zz: Real  # score × score
+    zd: Real  # score of the first × weight of the second
+    dz: Real  # weight of the first × score of the second
+    dd: Real  # weight × weight
+
+
+def combine(value: float, terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> Interval:
+    """The bounds of a formula of this value; `correlations[i][j]` is that of terms i and j."""
+    low = _width([_distance(term, -1) for term in terms], terms, correlations)
+    high = _width([_distance(term, 1) for term in terms], terms, correlations)
+    return Interval(value - low, value + high)
+
+
+def contributions(terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """How much narrower, as a share, the lower and the upper side would be if each term were known exactly."""
+    return [
+        (_saved(index, terms, correlations, -1), _saved(index, terms, correlations, 1)) for index in range(len(terms))
+    ]
+
+
+def correlation(first: Sums, second: Sums, cross: CrossSums) -> float:
+    """The correlation of two shares over the same scenarios, from -1 to 1; 0 where one of them does not vary."""
+    rate, other = first.value, second.value
+    product = _covariation(cross, rate, other)
+    squares = _covariation(CrossSums(first.zz, first.zd, first.zd, first.dd), rate, rate)
+    other_squares = _covariation(CrossSums(second.zz, second.zd, second.zd, second.dd), other, other)
+    if squares <= 0 or other_squares <= 0:
+        return 0.0
+    return max(-1.0, min(1.0, float(product) / math.sqrt(squares * other_squares)))
+
+
+def _covariation(cross: CrossSums, rate: Fraction, other: Fraction) -> Fraction:
+    """Σ(Z - R D)(Z' - R' D') over the scenarios."""
+    zz, zd, dz, dd = (Fraction(number) for number in (cross.zz, cross.zd, cross.dz, cross.dd))
+    return zz - other * zd - rate * dz + rate * other * dd
+
+
+def _distance(term: Term, side: int) -> float:
+    """The gradient times the distance to the end of the term that moves the formula to this side (-1 down, 1 up).
+
+    Signed as the gradient is, so that the correlation of two terms counts the right way.
+    """
+    if term.gradient == 0:
+        return 0.0
+    reach = term.high - term.value if side * term.gradient > 0 else term.value - term.low
+    return term.gradient * reach
+
+
+def _width(distances: Sequence[float], terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> float:
+    if any(math.isinf(distance) for distance in distances):
+        return math.inf
+    together = [index for index, term in enumerate(terms) if not term.worst_case]
+    # A term that did not vary has no correlation with itself either; its bounds have a width all the same.
+    square = math.fsum(
+        distances[i] * distances[j] * (1.0 if i == j else correlations[i][j]) for i in together for j in together
+    )
+    added = math.fsum(abs(distance) for distance, term in zip(distances, terms, strict=True) if term.worst_case)
+    return math.sqrt(max(square, 0.0)) + added
+
+
+def _saved(index: int, terms: Sequence[Term], correlations: Sequence[Sequence[float]], side: int) -> float:
+    distances = [_distance(term, side) for term in terms]
+    width = _width(distances, terms, correlations)
+    if width == 0:
+        return 0.0
+    known = [0.0 if other == index else distance for other, distance in enumerate(distances)]
+    without = _width(known, terms, correlations)
+    if math.isinf(width):
+        return 0.0 if math.isinf(without) else 1.0
+    return 1.0 - without / width

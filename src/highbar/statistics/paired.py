@@ -1,0 +1,72 @@
+"""Two versions on the same scenarios: bounds of the difference of their shares, and tests of it.
+
+`better` counts the scenarios that only the head passed, `worse` those that only the base passed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from highbar.statistics.binomial import at_most
+from highbar.statistics.interval import Interval, Real
+from highbar.statistics.normal import normal_quantile
+
+_BISECTIONS = 60  # from 2 down to the last digit of a double
+
+
+def bonett_price(scenarios: int, difference: Real, squares: Real, alpha: float) -> Interval:
+    """The bounds of the mean of differences d in [-1, 1], from their number, sum and sum of squares.
+
+    One difference of 1 and one of -1 are added. For one binary trial on either side it is the interval of Bonett and
+    Price (2012); for scores and repeated trials its support is simulation. It holds the mean at any alpha.
+    """
+    count, value = scenarios + 2, float(difference) / scenarios
+    middle = float(difference) / count
+    variance = ((float(squares) + 2) / count - middle * middle) / count
+    half = normal_quantile(1 - alpha) * math.sqrt(max(variance, 0.0))
+    return Interval(min(max(middle - half, -1.0), value), max(min(middle + half, 1.0), value))
+
+
+def tango_z(better: int, worse: int, scenarios: int, difference: float) -> float:
+    """Tango's score of the hypothesis that head less base is `difference`; large where the data lie above it."""
+    excess = better - worse - scenarios * difference
+    linear = -better - worse + (2 * scenarios - better + worse) * difference
+    constant = -worse * difference * (1 - difference)
+    root = math.sqrt(max(linear * linear - 8 * scenarios * constant, 0.0))
+    share = (root - linear) / (4 * scenarios)
+    variance = scenarios * (2 * share + difference * (1 - difference))
+    if variance <= 0:
+        return 0.0 if excess == 0 else math.copysign(math.inf, excess)
+    return excess / math.sqrt(variance)
+
+
+def tango_interval(better: int, worse: int, scenarios: int, alpha: float) -> Interval:
+    """The differences that Tango's score does not reject, for one binary trial on either side."""
+    z = normal_quantile(1 - alpha)
+    middle = (better - worse) / scenarios
+    low = _last(-1.0, middle, lambda difference: tango_z(better, worse, scenarios, difference) > z)
+    high = _last(middle, 1.0, lambda difference: tango_z(better, worse, scenarios, difference) >= -z)
+    return Interval(low, high)
+
+
+def mcnemar_exact(better: int, worse: int) -> float:
+    """The exact two-sided p-value of no difference, from the scenarios on which the versions disagree."""
+    return min(1.0, 2 * at_most(min(better, worse), better + worse, 0.5))
+
+
+def mcnemar_mid_p(better: int, worse: int) -> float:
+    """The exact p-value less the probability of what was seen: near its level, where the exact one is far below it.
+
+    It is 1 where the versions never disagree.
+    """
+    total = better + worse
+    return min(1.0, mcnemar_exact(better, worse) - math.comb(total, better) / 2**total) if total else 1.0
+
+
+def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
+    """Where between the two a condition that held from `low` on ceases to, by bisection to the last digit."""
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return 0.5 * (low + high)

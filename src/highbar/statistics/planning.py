@@ -1,0 +1,200 @@
+"""How much evidence a decision takes, and how a gate behaves with less of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.statistics.beta import beta_upper_quantile
+from highbar.statistics.binomial import at_most
+from highbar.statistics.bounds import Sums, standard_error
+from highbar.statistics.interval import Real
+from highbar.statistics.normal import normal_quantile
+
+LARGEST = 1_000_000_000
+"""More scenarios than this are as good as none: a plan that needs them is no plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """How likely a gate that demands confidence passes, fails and cannot tell."""
+
+    passes: float
+    fails: float
+    inconclusive: float
+
+
+def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """The fewest scenarios on which an agent of this true rate passes `≥ threshold` with this probability; exact.
+
+    None where the rate is not above the threshold, or no number up to a billion does.
+    """
+    return _fewest(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
+
+
+def scenarios_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """The fewest scenarios on which an agent of this true rate fails `≥ threshold` with this probability; exact.
+
+    None where the rate is not below the threshold, or no number up to a billion does.
+    """
+    return _fewest(_exact(threshold), _exact(rate), power, alpha)
+
+
+def scenarios_by_formula(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """About as many scenarios, either way, by the normal law: ((z_α√(p₀q₀) + z_β√(p₁q₁)) / (p₁ - p₀))²."""
+    null, truth = float(threshold), float(rate)
+    if null == truth:
+        return None
+    spread = normal_quantile(1 - alpha) * math.sqrt(null * (1 - null))
+    spread += normal_quantile(power) * math.sqrt(truth * (1 - truth))
+    return max(1, math.ceil((spread / (truth - null)) ** 2))
+
+
+def more_scenarios(
+    threshold: Real, value: Real, scenarios: int, alpha: float, power: float = 0.8, design: float = 1.0
+) -> int | None:
+    """How many more scenarios would settle `≥ threshold` with this probability if `value` were the true rate.
+
+    `design` is how many scenarios are worth one independent pass or fail (`observed_design`). None where the value is
+    the threshold itself: then none would.
+    """
+    to_decide = scenarios_to_pass if _exact(value) > _exact(threshold) else scenarios_to_fail
+    needed = to_decide(threshold, value, power, alpha)
+    return None if needed is None else max(1, math.ceil(needed * design) - scenarios)
+
+
+def more_by_width(threshold: Real, value: Real, low: float, high: float, scenarios: int) -> int | None:
+    """How many more scenarios would bring an interval clear of the threshold if the value stayed: widths fall as 1/√n.
+
+    None where the value is the threshold or the end that must clear it is unbounded.
+    """
+    gap = abs(float(value) - float(threshold))
+    width = float(value) - low if float(value) > float(threshold) else high - float(value)
+    if gap == 0 or math.isinf(width):
+        return None
+    return max(1, math.ceil(scenarios * (width / gap) ** 2) - scenarios)
+
+
+def observed_design(sums: Sums) -> float:
+    """How the variance of a share compares with that of as many independent passes and fails of its rate.
+
+    Below 1 for scores that vary little, above 1 for unequal weights; 1 where nothing varied.
+    """
+    error, value = standard_error(sums), float(sums.value)
+    if not error or not 0 < value < 1:
+        return 1.0
+    return sums.clusters * error * error / (value * (1 - value))
+
+
+def gate_limits(scenarios: int, threshold: Real, alpha: float = 0.05) -> tuple[int | None, int | None]:
+    """The fewest passes that pass `≥ threshold` with confidence, and the most that fail it; None where none can."""
+    null = _exact(threshold)
+    failures, passes = _most(scenarios, 1 - null, alpha), _most(scenarios, null, alpha)
+    return None if failures is None else scenarios - failures, passes
+
+
+def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.05) -> Chances:
+    """How likely an agent of this true rate passes, fails or leaves open `≥ threshold` with confidence; exact."""
+    to_pass, to_fail = gate_limits(scenarios, threshold, alpha)
+    passes = 0.0 if to_pass is None else at_most(scenarios - to_pass, scenarios, float(1 - _exact(rate)))
+    fails = 0.0 if to_fail is None else at_most(to_fail, scenarios, float(rate))
+    return Chances(passes, fails, max(0.0, 1.0 - passes - fails))
+
+
+def rate_to_pass(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
+    """The smallest true rate that so many scenarios pass with this probability; None where even 100 % could not."""
+    failures = _most(scenarios, 1 - _exact(threshold), alpha)
+    return None if failures is None else 1.0 - beta_upper_quantile(power, failures + 1, scenarios - failures)
+
+
+def rate_to_fail(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
+    """The largest true rate that so many scenarios fail with this probability; None where even 0 % could not."""
+    passes = _most(scenarios, _exact(threshold), alpha)
+    return None if passes is None else beta_upper_quantile(power, passes + 1, scenarios - passes)
+
+
+def pairs_needed(margin: Real, variance: Real, power: float = 0.8, alpha: float = 0.05) -> int:
+    """The scenarios on which an unchanged version is shown to be no worse by more than `margin`.
+
+    `variance` is that of the differences between the versions: for passes and fails, the share that differ.
+    """
+    return math.ceil(_strength(power, alpha) ** 2 * float(variance) / float(margin) ** 2)
+
+
+def smallest_difference(scenarios: int, variance: Real, power: float = 0.8, alpha: float = 0.05) -> float:
+    """The smallest difference between two versions that so many common scenarios show with this probability."""
+    return _strength(power, alpha) * math.sqrt(float(variance) / scenarios)
+
+
+def design_effect(trials: int, correlation: float) -> float:
+    """How many of a scenario's m trials are worth one of another scenario: 1 + (m - 1) × intraclass correlation."""
+    return 1.0 + (trials - 1) * correlation
+
+
+def scenarios_with_trials(scenarios: int, trials: int, correlation: float) -> int:
+    """How many scenarios of m trials each are worth so many of one trial."""
+    return math.ceil(scenarios * design_effect(trials, correlation) / trials)
+
+
+def best_trials(cost: float, within: float, between: float) -> int:
+    """The trials for each scenario that buy the most, if a scenario costs `cost` trials: √(cost × within / between)."""
+    return max(1, round(math.sqrt(cost * within / between))) if between > 0 else LARGEST
+
+
+def _strength(power: float, alpha: float) -> float:
+    return normal_quantile(1 - alpha) + normal_quantile(power)
+
+
+def _exact(number: Real) -> Fraction:
+    """The number as it was written: 0.85 is 85/100, not the nearest binary fraction."""
+    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _most(scenarios: int, null: Fraction, alpha: float) -> int | None:
+    """The most events among the scenarios that are still surprisingly few if each has the probability `null`."""
+    count = _first(0, scenarios + 1, lambda k: at_most(k, scenarios, float(null)) > alpha)
+    return count - 1 if count > 0 else None
+
+
+def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int | None:
+    """The fewest scenarios on which surprisingly few events (against `null`) are seen with this power (under `truth`).
+
+    With each event more that may happen, the size that allows it jumps up; within a jump, more scenarios only lose
+    power. So only the sizes right at a jump are candidates, and their power rises but for small dents.
+    """
+    if not 0 <= truth < null or null >= 1:
+        return None
+
+    def enough(events: int) -> bool:
+        size = _size(events, float(null), alpha)
+        return size >= LARGEST or at_most(events, size, float(truth)) >= power
+
+    most = 1
+    while not enough(most):
+        most *= 2
+    events = _first(0, most, enough)
+    while events > 0 and any(enough(earlier) for earlier in range(max(0, events - 3), events)):
+        events = next(earlier for earlier in range(max(0, events - 3), events) if enough(earlier))
+    size = _size(events, float(null), alpha)
+    return size if size < LARGEST else None
+
+
+def _size(events: int, null: float, alpha: float) -> int:
+    """The fewest scenarios on which so many events are surprisingly few if each has the probability `null`."""
+    high = max(16, 2 * (events + 1))
+    while high < LARGEST and at_most(events, high, null) > alpha:
+        high *= 2
+    return _first(events + 1, min(high, LARGEST), lambda size: at_most(events, size, null) <= alpha)
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first number from `low` on at which a condition holds that then stays true; `high` if none before it."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low

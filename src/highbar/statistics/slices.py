@@ -1,0 +1,101 @@
+"""Many slices at once: which are worse than the rest, and what the worst of them is likely to be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
+from highbar.statistics.bounds import BetaLaw, Sums, lower_law, upper_law
+from highbar.statistics.interval import Real
+
+_STEP = 0.5  # in standard deviations: the error of the sum is then below 1e-10
+_NEGLIGIBLE = -35.0  # as a logarithm
+
+
+def worse_than_rest(part: Sums, rest: Sums) -> float:
+    """The one-sided p-value of "this slice is no worse than the rest".
+
+    It is the probability that a draw from the law of the slice's upper bound exceeds one from the law of the rest's
+    lower bound. For plain counts that is Fisher's exact test (Altham 1969); clusters, weights and scores follow.
+    """
+    if part.clusters == 0 or rest.clusters == 0:
+        return 1.0
+    above, below = upper_law(part), lower_law(rest)
+    return _exceeds(above, below) if above and below else 1.0
+
+
+def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values of Benjamini and Hochberg: a slice stands out at rate q if its own is at most q."""
+    count = len(p_values)
+    order = sorted(range(count), key=lambda index: p_values[index], reverse=True)
+    adjusted, smallest = [1.0] * count, 1.0
+    for position, index in enumerate(order):
+        smallest = min(smallest, p_values[index] * count / (count - position))
+        adjusted[index] = smallest
+    return tuple(adjusted)
+
+
+def benjamini_hochberg(p_values: Sequence[float], q: float = 0.10) -> tuple[bool, ...]:
+    """Which hypotheses to reject so that on average at most the share q of the rejections is false."""
+    return tuple(p <= q for p in adjusted_p_values(p_values))
+
+
+def shrink(counts: Sequence[tuple[Real, Real]]) -> tuple[float, ...]:
+    """The likely rate of each slice from its (passed, total), drawn to the common rate as far as chance explains it.
+
+    The worst of many slices is mostly the unluckiest: 50 equal ones at 90 % on 20 scenarios show 73 %. Beta-binomial,
+    the spread of the true rates estimated by analysis of variance; the totals are above 0.
+    """
+    totals = [Fraction(total) for _, total in counts]
+    passes = [Fraction(passed) for passed, _ in counts]
+    common = sum(passes, Fraction(0)) / sum(totals, Fraction(0))
+    share = _spread(passes, totals, common)
+    if share == 0:
+        return tuple(float(common) for _ in counts)
+    borrowed = 1 / share - 1
+    return tuple(
+        float((passed + borrowed * common) / (total + borrowed)) for passed, total in zip(passes, totals, strict=True)
+    )
+
+
+def _spread(passes: Sequence[Fraction], totals: Sequence[Fraction], common: Fraction) -> Fraction:
+    """The share of the variance that lies between the slices, from 0 to 1."""
+    whole, count = sum(totals, Fraction(0)), len(totals)
+    freedom = whole - count
+    if count <= 1 or freedom <= 0:
+        return Fraction(0)
+    pairs = list(zip(passes, totals, strict=True))
+    between = sum((total * (passed / total - common) ** 2 for passed, total in pairs), Fraction(0)) / (count - 1)
+    within = sum((passed * (1 - passed / total) for passed, total in pairs), Fraction(0)) / freedom
+    typical = (whole - sum((total * total for total in totals), Fraction(0)) / whole) / (count - 1)
+    denominator = between + (typical - 1) * within
+    return min(max((between - within) / denominator, Fraction(0)), Fraction(1)) if denominator > 0 else Fraction(0)
+
+
+def _exceeds(above: BetaLaw, below: BetaLaw) -> float:
+    """P(X > Y) for independent X and Y of these laws.
+
+    The trapezoid sum over the logit of the narrower one: its density there is smooth and the sum converges like a
+    Fourier series.
+    """
+    if 1 / above.a + 1 / above.b > 1 / below.a + 1 / below.b:
+        return _mean_tail(below, above, lower=False)
+    return _mean_tail(above, below, lower=True)
+
+
+def _mean_tail(law: BetaLaw, other: BetaLaw, *, lower: bool) -> float:
+    """The mean, over `law`, of the lower or upper tail of `other`."""
+    step = _STEP * min(1.0, math.sqrt(1 / law.a + 1 / law.b))
+    total, mass = 0.0, 0.0
+    for direction in (1, -1):
+        u = math.log(law.a / law.b) + (0 if direction > 0 else -step)
+        peak = beta_pair_log_kernel(*expit(math.log(law.a / law.b)), law.a, law.b)
+        while (log_density := beta_pair_log_kernel(*expit(u), law.a, law.b)) - peak > _NEGLIGIBLE:
+            density = math.exp(log_density)
+            tails = beta_pair_tails(*expit(u), other.a, other.b)
+            total += density * tails[0 if lower else 1]
+            mass += density
+            u += direction * step
+    return total / mass

@@ -1,0 +1,83 @@
+"""Repeated trials of a scenario: pass@k and pass^k, flakiness, and how variance splits between scenarios and trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+from highbar.statistics.interval import Real
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceSplit:
+    """The variance of one trial's outcome: between scenarios, within a scenario, and the share of the former.
+
+    `between` is an unbiased estimate and so may come out below 0; `correlation`, the intraclass one, is then 0. It is
+    None where nothing varies at all.
+    """
+
+    between: float
+    within: float
+    correlation: float | None
+
+
+def pass_at(k: int, trials: int, passed: int) -> Fraction | None:
+    """How likely at least one of k trials passes, unbiased from more of them; None below k trials."""
+    if trials < k:
+        return None
+    return 1 - Fraction(comb(trials - passed, k), comb(trials, k))
+
+
+def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
+    """How likely all of k trials pass, unbiased from more of them; None below k trials."""
+    if trials < k:
+        return None
+    return Fraction(comb(passed, k), comb(trials, k))
+
+
+def is_flaky(passed: int, trials: int) -> bool:
+    """Whether a scenario passed sometimes and failed sometimes."""
+    return 0 < passed < trials
+
+
+def flaky_detection(rate: float, trials: int) -> float:
+    """How likely so many trials show a scenario of this pass rate to be flaky: 1 - p^m - (1-p)^m."""
+    return 1.0 - rate**trials - (1.0 - rate) ** trials
+
+
+def never_failed_bound(trials: int, alpha: float) -> float:
+    """The smallest pass rate that so many trials without a failure leave possible: alpha^(1/m)."""
+    return float(alpha ** (1.0 / trials))
+
+
+def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
+    """The split from (passed, trials) of each scenario; None below two scenarios or where none has two trials."""
+    rates = [(Fraction(passed, trials), trials) for passed, trials in counts]
+    return variance_split_from_sums(
+        scenarios=len(rates),
+        freedom=sum(trials - 1 for _, trials in rates),
+        within=sum(trials * rate * (1 - rate) for rate, trials in rates),
+        rate=sum(rate for rate, _ in rates),
+        rate_squares=sum(rate * rate for rate, _ in rates),
+        inverse_trials=sum(Fraction(1, trials) for _, trials in rates),
+    )
+
+
+def variance_split_from_sums(
+    *, scenarios: int, freedom: int, within: Real, rate: Real, rate_squares: Real, inverse_trials: Real
+) -> VarianceSplit | None:
+    """The split from sums over scenarios (analysis of variance).
+
+    `freedom` is Σ(m - 1), `within` Σ m p (1 - p), `rate` Σp, `rate_squares` Σp² and `inverse_trials` Σ1/m, for
+    scenarios that passed the share p of their m trials.
+    """
+    if scenarios <= 1 or freedom == 0:
+        return None
+    inside = Fraction(within) / freedom
+    of_rates = (Fraction(rate_squares) - Fraction(rate) ** 2 / scenarios) / (scenarios - 1)
+    between = of_rates - inside * Fraction(inverse_trials) / scenarios
+    total = max(between, Fraction(0)) + inside
+    share = float(max(between, Fraction(0)) / total) if total > 0 else None
+    return VarianceSplit(float(between), float(inside), share)
