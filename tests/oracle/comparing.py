@@ -1,0 +1,136 @@
+"""Compares a verdict of the product, from the Python API or from the command line's JSON, with the oracle's judgment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from tests.oracle.judging import Judgment, metric_names, read_threshold, unit_and_direction
+from tests.oracle.oracle import Answer
+from tests.oracle.policies import INEXACT
+
+CLOSE = 1e-9
+
+
+def differences(found: Mapping[str, Any], judged: Judgment, policy: Mapping[str, Any] | None) -> list[str]:
+    """Every difference between a verdict (in the JSON form, values exact where they are Fractions) and the judgment."""
+    settings = judged.whole.settings
+    wrong = []
+    for count, wanted in judged.counts.items():
+        if count in found["counts"] and found["counts"][count] != wanted:
+            wrong.append(f"counts.{count}: {found['counts'][count]}, wanted {wanted}")
+    for name in metric_names(policy, settings):
+        if name not in found["metrics"]:
+            wrong.append(f"metric {name} is not there")
+    for name, value in found["metrics"].items():
+        wrong += value_differences(f"metric {name}", value, judged.whole.answer(name), exact=name not in INEXACT)
+    wrong += slice_differences(found["slices"], judged)
+    wrong += rule_differences({rule["rule"]: rule for rule in found["rules"]}, judged)
+    if len(found["rules"]) != len(judged.rules):
+        wrong.append(f"{len(found['rules'])} rules, wanted {len(judged.rules)}")
+    failed = {scenario["id"] for scenario in found["scenarios_failed"]}
+    if failed != judged.failed:
+        wrong.append(f"failed: {sorted(failed)}, wanted {sorted(judged.failed)}")
+    if found["verdict"] != judged.verdict:
+        wrong.append(f"verdict {found['verdict']}, wanted {judged.verdict}")
+    return wrong
+
+
+def slice_differences(found: Any, judged: Judgment) -> list[str]:
+    """The slices: the same ones, each with the right number of scenarios and values."""
+    slices = {next(iter(part["by"].items())): part for part in found}
+    if set(slices) != set(judged.slices) or len(slices) != len(found):
+        return [f"slices: {sorted(slices)}, wanted {sorted(judged.slices)}"]
+    wrong = []
+    for by, part in slices.items():
+        group = judged.slices[by]
+        if part["scenarios"] != len(group.scenarios):
+            wrong.append(f"slice {by}: {part['scenarios']} scenarios, wanted {len(group.scenarios)}")
+        for name, value in part["metrics"].items():
+            answer = group.answer(name)
+            wrong += value_differences(f"slice {by}, {name}", value, answer, exact=name not in INEXACT)
+        if "pass_rate" not in part["metrics"]:
+            wrong.append(f"slice {by} has no pass_rate")
+    return wrong
+
+
+def rule_differences(found: Mapping[str, Any], judged: Judgment) -> list[str]:
+    """The rules: the same names, each with its level, outcome, threshold and value."""
+    wrong = []
+    for name in sorted(set(found) ^ set(judged.rules)):
+        wrong.append(f"rule {name} is {'not wanted' if name in found else 'not there'}")
+    for name in sorted(set(found) & set(judged.rules)):
+        have, wanted = found[name], judged.rules[name]
+        if (have["level"], have["outcome"]) != (wanted.level, wanted.outcome):
+            wrong.append(f"rule {name}: {have['level']} {have['outcome']}, wanted {wanted.level} {wanted.outcome}")
+        if not have["reason"]:
+            wrong.append(f"rule {name} has no reason")
+        if wanted.bound is None or wanted.metric is None or wanted.answer is None:
+            continue
+        unit, lower = unit_and_direction(wanted.metric, judged.whole.settings)
+        if have["metric"] != wanted.metric or read_threshold(have["threshold"], unit, lower=lower) != wanted.bound:
+            wrong.append(f"rule {name}: {have['metric']} {have['threshold']}, wanted {wanted.metric} {wanted.bound}")
+        if not same_value(have["value"], wanted.answer.value, exact=wanted.metric not in INEXACT):
+            wrong.append(f"rule {name}: value {have['value']}, wanted {wanted.answer.value}")
+    return wrong
+
+
+def value_differences(place: str, found: Any, wanted: Answer, *, exact: bool) -> list[str]:
+    """A value with its counts, and a reason exactly where it is undefined."""
+    wrong = []
+    if not same_value(found["value"], wanted.value, exact=exact):
+        wrong.append(f"{place}: {found['value']}, wanted {wanted.value} ({wanted.why})")
+    for count in ("scenarios", "missing"):
+        if count in found and found[count] != getattr(wanted, count):
+            wrong.append(f"{place}: {count} {found[count]}, wanted {getattr(wanted, count)}")
+    if "reason" in found and (wanted.value is None) != bool(found["reason"]):
+        wrong.append(f"{place}: reason {found['reason']!r}")
+    return wrong
+
+
+def same_value(found: Any, wanted: Fraction | None, *, exact: bool) -> bool:
+    """Equal; a Fraction exactly, a float of the JSON to its last digit, sums of decimals nearly."""
+    if found is None or wanted is None:
+        return found is None and wanted is None
+    if isinstance(found, Fraction) and exact:
+        return found == wanted
+    return math.isclose(found, wanted, rel_tol=CLOSE if not exact else 1e-15)
+
+
+def as_json(verdict: Any) -> dict[str, Any]:
+    """The product's frozen verdict in the shape of its JSON, its values left exact."""
+    return {
+        "verdict": verdict.verdict,
+        "counts": {
+            name: getattr(verdict.counts, name) for name in ("scenarios", "trials", "errors", "unjudged", "failed")
+        },
+        "metrics": {name: one_value(value) for name, value in verdict.metrics.items()},
+        "slices": [
+            {
+                "by": {part.by[0]: part.by[1]},
+                "scenarios": part.scenarios,
+                "metrics": {name: one_value(value) for name, value in part.metrics.items()},
+            }
+            for part in verdict.slices
+        ],
+        "rules": [
+            {
+                "rule": rule.rule,
+                "level": rule.level,
+                "outcome": rule.outcome,
+                "metric": rule.metric,
+                "threshold": rule.threshold,
+                "value": None if rule.value is None else rule.value.value,
+                "reason": rule.reason,
+            }
+            for rule in verdict.rules
+        ],
+        "scenarios_failed": [{"id": scenario.id} for scenario in verdict.scenarios_failed],
+    }
+
+
+def one_value(value: Any) -> dict[str, Any]:
+    """A metric's value in the shape of the JSON."""
+    return {name: getattr(value, name) for name in ("value", "scenarios", "missing", "reason")}
