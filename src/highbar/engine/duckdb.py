@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +68,25 @@ class DuckDBEngine:
         """Stop what runs now; it raises."""
         self._connection.interrupt()
 
-    def progress(self) -> float:
-        """How much of the running query is done, from 0 to 100; negative where that is not known."""
-        return float(self._connection.query_progress())
+    @contextmanager
+    def watched(self, progress: Callable[[float], None] | None) -> Iterator[None]:
+        """Tell `progress` now and then how much of the running query is done, from 0 to 1."""
+        if progress is None:
+            yield
+            return
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.2):
+                progress(max(0.0, float(self._connection.query_progress()) / 100))
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials."""

@@ -230,6 +230,8 @@ def _scalar_text(raw: Raw) -> tuple[str, str]:
 
 
 def _lets_through(where: Where, places: dict[str, str]) -> str:
+    if not all(values for _, values in where):
+        return "false"
     conditions = [f"coalesce({places[column]} IN ({', '.join(literal(v) for v in values)}), false)" for column, values in where]
     return " AND ".join(conditions)
 

@@ -1,0 +1,42 @@
+"""Highbar: did this version of the agent pass, why not, and how sure is that.
+
+    verdict = highbar.check("results.jsonl", "highbar.yaml")
+    verdict.passed, verdict.rules, verdict.metrics["accuracy"].value
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from highbar.api import check
+    from highbar.errors import HighbarError, InputError, Problem, ReportError
+    from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict
+
+__version__ = "0.1.0"
+__all__ = [
+    "FailedScenario",
+    "HighbarError",
+    "InputError",
+    "Problem",
+    "ReportError",
+    "RuleResult",
+    "Slice",
+    "Value",
+    "Verdict",
+    "check",
+]
+_HOMES = {
+    "check": "highbar.api",
+    **dict.fromkeys(("HighbarError", "InputError", "Problem", "ReportError"), "highbar.errors"),
+    **dict.fromkeys(("FailedScenario", "RuleResult", "Slice", "Value", "Verdict"), "highbar.model"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for when it is asked for: the command line needs little of it, and start-up is its whole cost."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'highbar' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,284 @@
+"""A file that the engine refused → the exact lines, what was found and what was wanted. Slow on purpose, and thorough."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+from highbar.errors import Problem
+from highbar.load.rows import faults
+from highbar.model import ResultsFile
+
+MOST_PROBLEMS = 20
+LONGEST_LINE = 16 * 1024 * 1024
+DEEPEST = 64
+
+
+class _Refused(ValueError):
+    """A value that JSON allows and results do not."""
+
+
+def explain(
+    files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()
+) -> tuple[Problem, ...]:
+    """The first problems of the files, in order. Empty where this reader finds nothing to object to."""
+    found: list[Problem] = []
+    for file in files:
+        for problem in _READERS[file.format](file, scalars, numbers):
+            found.append(problem)
+            if len(found) == MOST_PROBLEMS:
+                return tuple(found)
+    return tuple(found)
+
+
+def _open(file: ResultsFile) -> IO[bytes]:
+    if file.compression == "gzip":
+        return gzip.open(file.path, "rb")
+    if file.compression == "zstd":
+        return _open_zstd(file.path)
+    return open(file.path, "rb")
+
+
+def _open_zstd(path: str) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # only for a refused file of this kind
+
+        return zstd.open(path, "rb")
+    import duckdb  # the engine reads zstd; Python before 3.14 does not
+
+    lines = duckdb.sql(
+        "SELECT line FROM read_csv($path, columns={'line': 'VARCHAR'}, header=false, delim='\x01', quote='', escape='',"
+        " auto_detect=false, compression='zstd', max_line_size=16777216)",
+        params={"path": path},
+    ).fetchall()
+    return io.BytesIO("\n".join(row[0] or "" for row in lines).encode())
+
+
+def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+    def problem(message: str, hint: str | None = None, column: int | None = None) -> Problem:
+        return Problem(message, file=file.name, line=number, column=column, hint=hint)
+
+    blank_at: int | None = None
+    number = 0
+    try:
+        with _open(file) as stream:
+            for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
+                if len(line) > LONGEST_LINE:
+                    yield problem("this line is longer than 16 MiB")
+                    return
+                if not line.strip():
+                    blank_at = blank_at or number
+                    continue
+                if blank_at is not None:
+                    yield Problem("a blank line between results", file=file.name, line=blank_at, hint="blank lines may only stand at the end")
+                    blank_at = None
+                yield from _line_problems(line, scalars, numbers, problem)
+    except OSError as error:
+        yield problem(f"cannot be read: {error}", hint="is the file complete, and compressed as its name says?")
+
+
+def _line_problems(
+    line: bytes, scalars: tuple[str, ...], numbers: tuple[str, ...], problem: Callable[..., Problem]
+) -> Iterator[Problem]:
+    try:
+        row = _parse(line)
+    except UnicodeDecodeError as error:
+        yield problem("this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
+        return
+    except json.JSONDecodeError as error:
+        yield problem(_json_message(error, line), hint=_json_hint(line), column=error.colno)
+        return
+    except RecursionError:
+        yield problem(f"this line is nested deeper than {DEEPEST}")
+        return
+    except ValueError as error:
+        yield problem(str(error))
+        return
+    for message, hint in faults(row, scalars, numbers):
+        yield problem(message, hint)
+
+
+def _parse(text: bytes) -> Any:
+    return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Refused(f"the key {twice!r} stands twice in this result")
+    _check_surrogates(row)
+    return row
+
+
+def _check_surrogates(row: dict[str, Any]) -> None:
+    for name, value in row.items():
+        for text in (name, value):
+            if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
+                raise _Refused(f"{name.encode('ascii', 'backslashreplace').decode()!r} holds half of a surrogate pair: this is not text")
+
+
+def _no_constant(name: str) -> float:
+    raise _Refused(f"{name} is not a JSON number; wanted a finite number or null")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _Refused(f"{text[:40]} is not a finite number")
+    return value
+
+
+def _int(text: str) -> int | float:
+    return int(text) if len(text) <= 40 else float(text[:300])
+
+
+def _json_message(error: json.JSONDecodeError, line: bytes) -> str:
+    if error.msg == "Extra data":
+        return "text after the object; wanted one result per line"
+    cut = not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]"))
+    return "this line is cut off" if cut else f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+
+
+def _json_hint(line: bytes) -> str | None:
+    if line.startswith(b"version https://git-lfs"):
+        return "this is a Git LFS pointer, not the file: run `git lfs pull`"
+    return None
+
+
+def _encoding_hint(line: bytes) -> str | None:
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in line[:200]:
+        return "the file looks like UTF-16 (PowerShell's `>` writes that): save it as UTF-8"
+    return "save the file as UTF-8"
+
+
+def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+    try:
+        with _open(file) as stream:
+            text = stream.read()
+        rows = _parse(text)
+    except UnicodeDecodeError:
+        yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(text))
+        return
+    except json.JSONDecodeError as error:
+        yield Problem(f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}", file=file.name, line=error.lineno, column=error.colno)
+        return
+    except RecursionError:
+        yield Problem(f"nested deeper than {DEEPEST}", file=file.name)
+        return
+    except (ValueError, OSError) as error:
+        yield Problem(str(error), file=file.name)
+        return
+    if not isinstance(rows, list):
+        yield Problem("wanted a JSON array of results", file=file.name, line=1)
+        return
+    for number, row in enumerate(rows, 1):
+        for message, hint in faults(row, scalars, numbers):
+            yield Problem(f"result {number}: {message}", file=file.name, hint=hint)
+
+
+def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+    csv.field_size_limit(LONGEST_LINE)
+    try:
+        with _open(file) as stream:
+            text = stream.read().decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        header = next(reader, [])
+        for cells in reader:
+            if len(cells) != len(header):
+                yield Problem(f"found {len(cells)} fields, wanted {len(header)}", file=file.name, line=reader.line_num)
+                continue
+            row = {name: _cell(name, cell) for name, cell in zip(header, cells, strict=True) if cell != ""}
+            for message, hint in faults(row, scalars, numbers):
+                yield Problem(message, file=file.name, line=reader.line_num, hint=hint)
+    except UnicodeDecodeError:
+        yield Problem("this is not UTF-8 text", file=file.name, hint="save the file as UTF-8")
+    except csv.Error as error:
+        yield Problem(f"this is not CSV: {error}", file=file.name, line=reader.line_num, hint="is a quote left open?")
+
+
+def _cell(name: str, cell: str) -> object:
+    """A field as the value that it stands for."""
+    lists = name in ("expected_behaviors", "behaviors", "must_not", "violations", "tags")
+    if name in ("passed", "correct", "expected", "predicted") and cell.lower() in ("true", "false"):
+        return cell.lower() == "true"
+    if lists and cell.lstrip()[:1] in ("[", "{"):
+        try:
+            return _parse(cell.encode())
+        except ValueError:
+            return cell
+    if name == "violations" and cell.isdigit():
+        return int(cell)
+    if lists:
+        return [item.strip() for item in cell.split(";") if item.strip()]
+    if name in ("latency_ms", "quality_score", "cost_usd", "weight", "tokens_used", "trial"):
+        return _as_number(cell)
+    return cell
+
+
+def _as_number(cell: str) -> object:
+    try:
+        value = json.loads(cell, parse_constant=_no_constant)
+    except ValueError:
+        return cell
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else cell
+
+
+def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+    import duckdb  # only for a refused file of this kind
+
+    with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
+        try:
+            cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": file.path})
+        except duckdb.Error as error:
+            yield Problem(f"this is not a sound Parquet file: {str(error).splitlines()[0]}", file=file.name)
+            return
+        names = [column[0] for column in cursor.description or ()]
+        number = 0
+        while rows := cursor.fetchmany(10_000):
+            for values in rows:
+                number += 1
+                for message, hint in faults(dict(zip(names, values, strict=True)), scalars, numbers):
+                    yield Problem(f"row {number}: {message}", file=file.name, hint=hint)
+
+
+_READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _parquet}
+
+
+def explain_table(table: object, scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()) -> tuple[Problem, ...]:
+    """The first problems of an Arrow table or a frame."""
+    import duckdb  # only for a refused table
+
+    found: list[Problem] = []
+    with duckdb.connect() as connection:
+        connection.register("results", table)
+        cursor = connection.execute("SELECT * FROM results")
+        names = [column[0] for column in cursor.description or ()]
+        number = 0
+        while rows := cursor.fetchmany(10_000):
+            for values in rows:
+                number += 1
+                row = dict(zip(names, values, strict=True))
+                found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in faults(row, scalars, numbers)]
+                if len(found) >= MOST_PROBLEMS:
+                    return tuple(found[:MOST_PROBLEMS])
+    return tuple(found)
+
+
+def locate(files: Sequence[ResultsFile], text: str) -> Problem:
+    """Where a key or a value first stands: its file, and its line in a file that has lines."""
+    wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
+    for file in files:
+        if file.format == "parquet":
+            continue
+        with _open(file) as stream:
+            for number, line in enumerate(stream, 1):
+                if any(form in line for form in wanted):
+                    return Problem("", file=file.name, line=number)
+    return Problem("", file=files[0].name if files else None)

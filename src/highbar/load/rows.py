@@ -1,0 +1,167 @@
+"""One row → what is wrong with it, in words: the same demands that the engine makes, said for people."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+LARGEST_WHOLE = 2**63 - 1
+
+
+def shown(value: object) -> str:
+    """A value as it stands in a message: short, one line."""
+    text = repr(value) if isinstance(value, str) else _json_words(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _json_words(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    return str(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) else "wanted text"
+
+
+def _id(value: object) -> str | None:
+    if not isinstance(value, str):
+        return "wanted text"
+    if not value:
+        return "wanted text that is not empty"
+    return "wanted text without control characters" if CONTROL.search(value) else None
+
+
+def _bool(value: object) -> str | None:
+    return None if isinstance(value, bool) else "wanted true or false"
+
+
+def _whole(least: int | None) -> Callable[[object], str | None]:
+    wanted = "wanted a whole number" + ("" if least is None else f", {least} or more") + " (at most 64 bits)"
+
+    def check(value: object) -> str | None:
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST_WHOLE:
+            return wanted
+        return wanted if least is not None and value < least else None
+
+    return check
+
+
+def _number(least: float, most: float | None, wanted: str) -> Callable[[object], str | None]:
+    def check(value: object) -> str | None:
+        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 1e300 or not math.isfinite(value):
+            return wanted
+        return None if value >= least and (most is None or value <= most) else wanted
+
+    return check
+
+
+def _names(value: object) -> str | None:
+    return None if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value) else "wanted a list of text"
+
+
+def _marked(key: str) -> Callable[[object], str | None]:
+    wanted = f"wanted a list of text, {{name: true or false}}, or a list of {{name, {key}}}"
+
+    def check(value: object) -> str | None:
+        if isinstance(value, Mapping):
+            return None if all(mark is None or isinstance(mark, bool) for mark in value.values()) else wanted
+        if not isinstance(value, list | tuple):
+            return wanted
+        if all(isinstance(item, str) for item in value):
+            return None
+        sound = all(isinstance(i, Mapping) and isinstance(i.get("name"), str) and isinstance(i.get(key), bool) for i in value)
+        return None if sound else wanted
+
+    return check
+
+
+def _violations(value: object) -> str | None:
+    if isinstance(value, list | tuple):
+        return _names(value)
+    return "wanted a list of text or a count" if _whole(0)(value) else None
+
+
+def _label(value: object) -> str | None:
+    return None if isinstance(value, bool | str) else "wanted text, or true or false"
+
+
+def _outcome(value: object) -> str | None:
+    return None if value in ("tp", "fp", "fn", "tn") else "wanted tp, fp, fn or tn"
+
+
+def _tags(value: object) -> str | None:
+    sound = isinstance(value, Mapping) and all(tag is None or isinstance(tag, str) for tag in value.values())
+    return None if sound else "wanted {name: text}"
+
+
+CHECKS: dict[str, Callable[[object], str | None]] = {
+    "id": _id,
+    "trial": _whole(None),
+    "expected_behaviors": _names,
+    "behaviors": _marked("observed"),
+    "must_not": _marked("violated"),
+    "violations": _violations,
+    "passed": _bool,
+    "correct": _bool,
+    "expected": _label,
+    "predicted": _label,
+    "outcome": _outcome,
+    "latency_ms": _number(0, None, "wanted a finite number, 0 or more"),
+    "tokens_used": _whole(0),
+    "quality_score": _number(0, 1, "wanted a number from 0 to 1"),
+    "cost_usd": _number(0, 1e9, "wanted a finite number, 0 or more"),
+    "weight": _number(0.000001, 1e9, "wanted a number above 0 (from 0.000001 to 1000000000)"),
+    "tags": _tags,
+    **dict.fromkeys(
+        ("category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge"), _text
+    ),
+}
+
+
+def faults(row: object, scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()) -> Iterator[tuple[str, str | None]]:
+    """What is wrong with a row, each with a hint or None. `scalars` are sliced by, `numbers` are measured."""
+    if not isinstance(row, Mapping):
+        yield f"found {shown(row)}, wanted an object with the columns of one result", None
+        return
+    if row.get("id") is None:
+        yield "this result has no id", "every result names its scenario in `id`"
+    for column, check in CHECKS.items():
+        value = row.get(column)
+        wanted = None if value is None else check(value)
+        if wanted:
+            yield f"{column}: found {shown(value)}, {wanted}", _hint(column, value)
+    for column in scalars:
+        if isinstance(_dotted(row, column), Mapping | list | tuple):
+            yield f"{column}: found {shown(_dotted(row, column))}, wanted text or a number to slice by", None
+    for column in numbers:
+        value = row.get(column)
+        if value is not None and (not _is_number(value) or not abs(value) <= 1e18):
+            yield f"{column}: found {shown(value)}, wanted a finite number", None
+
+
+def _dotted(row: Mapping[str, Any], column: str) -> object:
+    return row.get(column)
+
+
+def _hint(column: str, value: object) -> str | None:
+    if isinstance(value, str) and column in ("passed", "correct", "latency_ms", "tokens_used", "quality_score", "cost_usd", "weight", "trial"):
+        return "write it without quotes" if value.replace(".", "", 1).isdigit() or value in ("true", "false") else None
+    if column == "quality_score" and _is_number(value):
+        return "a score out of 100 is divided by 100 first"
+    if column == "id" and _is_number(value):
+        return "ids are text: write it in quotes"
+    return None

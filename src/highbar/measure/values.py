@@ -1,0 +1,175 @@
+"""A metric over a group: its formula, evaluated on the group's totals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from highbar import catalogue, formula
+from highbar.formula import Undefined
+from highbar.model import Call, Expression, Metric, Name, Percentile, Policy, Term, Value, Where
+
+LACKS = {
+    "correct": "no scenario has `correct`, `expected` or `outcome`",
+    "tp": "no scenario has `outcome`, or `expected` with a positive label (`positive` in the policy)",
+    "behavior_score": "no scenario has `expected_behaviors`",
+    "observed": "no scenario has `expected_behaviors`",
+    "quality_both": "no scenario has both `quality_score` and `tokens_used`",
+    "latency_ms": "no scenario has `latency_ms`",
+}
+LACKS |= {"fp": LACKS["tp"], "fn": LACKS["tp"], "expected": LACKS["observed"], "tokens_both": LACKS["quality_both"]}
+
+
+class Total(Protocol):
+    """A sum, and the number of scenarios that have a value."""
+
+    @property
+    def value(self) -> Fraction: ...
+    @property
+    def scenarios(self) -> int: ...
+
+
+class Rank(Protocol):
+    """The value at a percentile's rank, and what it rests on."""
+
+    @property
+    def value(self) -> Fraction | None: ...
+    @property
+    def trials(self) -> int: ...
+    @property
+    def errors(self) -> int: ...
+    @property
+    def scenarios(self) -> int: ...
+
+
+class Group(Protocol):
+    """The sums of some scenarios."""
+
+    @property
+    def totals(self) -> Mapping[Term, Total]: ...
+    @property
+    def ranks(self) -> Mapping[Percentile, Rank]: ...
+
+
+def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> tuple[tuple[Term, ...], tuple[Percentile, ...]]:
+    """The terms and percentiles that every metric of the policy needs, and those that `wheres` name over some scenarios."""
+    found: dict[Term | Percentile, None] = {}
+    instances = [*((name, ()) for name in policy.metrics), *wheres]
+    for name, where in instances:
+        for leaf, narrowed in _leaves(policy, policy.metrics[name], where):
+            wanted = catalogue.terms(leaf, narrowed)
+            found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
+            found[Term("scenario", where=_where(wanted))] = None
+    terms = tuple(term for term in found if isinstance(term, Term))
+    return terms, tuple(wanted for wanted in found if isinstance(wanted, Percentile))
+
+
+def _where(wanted: tuple[Term, ...] | Percentile) -> Where:
+    return wanted.where if isinstance(wanted, Percentile) else wanted[0].where
+
+
+def _leaves(policy: Policy, metric: Metric, where: Where) -> Iterator[tuple[Name | Call, Where]]:
+    """The measures that a metric comes down to, each with the scenarios that it is over."""
+    narrowed = catalogue.narrow(where, metric.where)
+    for leaf in formula.leaves(metric.expression):
+        inner = policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
+        if inner is not None:
+            yield from _leaves(policy, inner, narrowed)
+        elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
+            yield leaf, narrowed
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The metrics of one group; each is computed once, when it is asked for."""
+
+    policy: Policy
+    group: Group
+    _known: dict[tuple[str, Where], Value] = field(default_factory=dict)
+
+    def value(self, name: str, where: Where = ()) -> Value:
+        """The value of the metric `name` over the scenarios that `where` lets through."""
+        key = (name, where)
+        if key not in self._known:
+            self._known[key] = self._measure(self.policy.metrics[name], where)
+        return self._known[key]
+
+    def values(self) -> dict[str, Value]:
+        """All metrics of the policy."""
+        return {name: self.value(name) for name in self.policy.metrics}
+
+    def lookup(self, where: Where = ()) -> formula.Lookup:
+        """What a formula's names are worth over the scenarios that `where` lets through."""
+
+        def find(leaf: Name | Call) -> Fraction | Undefined:
+            if isinstance(leaf, Name) and leaf.name in self.policy.metrics:
+                value = self.value(leaf.name, where)
+                return Undefined(value.reason or "undefined") if value.value is None else value.value
+            if isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS:
+                return self.policy.latency_limit
+            wanted = catalogue.terms(leaf, where)
+            return self._rank(wanted) if isinstance(wanted, Percentile) else self._total(wanted)
+
+        return find
+
+    def _measure(self, metric: Metric, where: Where) -> Value:
+        narrowed = catalogue.narrow(where, metric.where)
+        result = self._evaluate(metric.expression, narrowed)
+        scenarios, missing = self._support(metric, where)
+        undefined = isinstance(result, Undefined)
+        return Value(
+            value=None if isinstance(result, Undefined) else result,
+            scenarios=scenarios,
+            missing=missing,
+            unit=metric.unit,
+            better=metric.better,
+            reason=result.reason if undefined and isinstance(result, Undefined) else None,
+        )
+
+    def _evaluate(self, expression: Expression, where: Where) -> Fraction | Undefined:
+        return formula.evaluate(expression, self.lookup(where))
+
+    def _support(self, metric: Metric, where: Where) -> tuple[int, int]:
+        """How many scenarios all parts of the metric rest on, and how many the worst off of them lacks."""
+        resting: list[int] = []
+        lacking: list[int] = []
+        for leaf, narrowed in _leaves(self.policy, metric, where):
+            wanted = catalogue.terms(leaf, narrowed)
+            there = self.group.totals[Term("scenario", where=_where(wanted))].scenarios
+            has = self.group.ranks[wanted].scenarios if isinstance(wanted, Percentile) else self.group.totals[wanted[0]].scenarios
+            resting.append(has)
+            lacking.append(there - has)
+        return min(resting, default=0), max(lacking, default=0)
+
+    def _total(self, terms: tuple[Term, ...]) -> Fraction | Undefined:
+        first = self.group.totals[terms[0]]
+        there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
+        column = terms[0].column
+        if not there:
+            return Undefined(_nothing_there(terms[0].where))
+        if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
+            fewest = column.rpartition("_")[2]
+            return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
+        if not first.scenarios:
+            return Undefined(LACKS.get(column, f"no scenario has `{column.removeprefix('extra:')}`"))
+        if len(terms) == 1:
+            return first.value
+        return first.value / self.group.totals[terms[1]].value
+
+    def _rank(self, wanted: Percentile) -> Fraction | Undefined:
+        rank = self.group.ranks[wanted]
+        if rank.value is not None:
+            return rank.value
+        if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
+            return Undefined(_nothing_there(wanted.where))
+        if not rank.trials:
+            return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
+        return Undefined(f"{rank.errors} of {rank.trials} trials never completed, and one of them stands at that rank")
+
+
+def _nothing_there(where: Where) -> str:
+    if not where:
+        return "there are no scenarios"
+    return "no scenario with " + " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)

@@ -1,0 +1,217 @@
+"""The stages in order: load → reduce → measure → gate. What comes out is a verdict; reporting it is the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from highbar import catalogue, gate, measure, policy as policies
+from highbar.engine.duckdb import DuckDBEngine
+from highbar.engine.protocol import Reduction, Request
+from highbar.errors import InputError, Problem
+from highbar.gate.rules import Evidence
+from highbar.load import digests, explain, files
+from highbar.model import (
+    Counts,
+    Policy,
+    ResultsFile,
+    ScenarioRule,
+    Slice,
+    Source,
+    ThresholdRule,
+    Verdict,
+    Where,
+)
+from highbar.spelling import near_miss
+
+Progress = Callable[[float], None]
+
+
+def check(
+    results: Sequence[str],
+    *,
+    policy: str | Mapping[str, Any] | None = None,
+    agent_version: str | None = None,
+    slices: Sequence[str] = (),
+    input_format: str | None = None,
+    progress: Progress | None = None,
+    stdin: BinaryIO | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
+
+    `names` says what to call a path in messages and reports, where that is not the path itself.
+    """
+    read = read_policy(policy)
+    with ExitStack() as stack:
+        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin)
+        found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
+        with digests.started(found) as sums:
+            loaded = _Loaded(found)
+            return _judge(loaded, read, agent_version, slices, progress, sums)
+
+
+def check_table(
+    table: object,
+    *,
+    policy: str | Mapping[str, Any] | None = None,
+    agent_version: str | None = None,
+    slices: Sequence[str] = (),
+) -> Verdict:
+    """Judge an Arrow table or a frame that DuckDB can read."""
+    return _judge(_Loaded((), table), read_policy(policy), agent_version, slices, None, lambda: ())
+
+
+def read_policy(policy: str | Mapping[str, Any] | None) -> Policy | None:
+    """The policy that was named, or the one that is found; None where there is none."""
+    if isinstance(policy, Mapping):
+        return policies.read_dict(policy)
+    path = policies.find() if policy is None else Path(policy)
+    return None if path is None else policies.read(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What is to be judged: files, or a table."""
+
+    files: tuple[ResultsFile, ...]
+    table: object | None = None
+
+    def place(self, text: str) -> Problem:
+        return explain.locate(self.files, text)
+
+
+def _judge(
+    loaded: _Loaded,
+    read: Policy | None,
+    agent_version: str | None,
+    slices: Sequence[str],
+    progress: Progress | None,
+    sums: Callable[[], tuple[Source, ...]],
+) -> Verdict:
+    policy = policies.default() if read is None else read
+    engine, reduction = _reduce(loaded, policy, slices, progress)
+    _refuse_categories(loaded, policy, reduction)
+    policy = policies.resolve_version(policy, given=agent_version, recorded=reduction.agent_version)
+    whole = measure.Measured(policy, reduction.whole)
+    if read is None:
+        policy = policies.default([name for name in policy.metrics if whole.value(name).value is not None])
+    evidence = Evidence(whole, policy.metrics, reduction.patterns, reduction.suite)
+    rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
+    return Verdict(
+        verdict=gate.decide(rules),
+        counts=Counts(
+            reduction.whole.scenarios, reduction.whole.trials, reduction.errors, reduction.unjudged, reduction.failed
+        ),
+        metrics=whole.values(),
+        slices=tuple(
+            Slice(group.by, group.scenarios, measure.Measured(policy, group).values())
+            for group in reduction.slices
+            if group.by is not None
+        ),
+        rules=rules,
+        scenarios_failed=reduction.scenarios_failed,
+        warnings=(*policy.notes, *reduction.warnings),
+        policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
+        results=sums(),
+        agent_version=policy.agent_version or reduction.agent_version,
+    )
+
+
+def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Progress | None) -> tuple[DuckDBEngine, Reduction]:
+    """The rows, reduced; a refusal is explained line by line."""
+    import duckdb  # for the exceptions that a file can raise; the engine has loaded it by then
+
+    try:
+        engine = DuckDBEngine(loaded.files, loaded.table)
+        _refuse_columns(loaded, policy, engine.columns())
+        request = _request(policy, slices, engine.columns())
+        with engine.watched(progress):
+            return engine, engine.reduce(request)
+    except (duckdb.Error, InputError) as error:
+        if isinstance(error, InputError) and type(error) is InputError and any(p.hint or p.line for p in error.problems):
+            raise _placed(error, loaded) from None
+        raise _explained(error, loaded, policy, slices) from error
+
+
+def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
+    wheres: list[tuple[str, Where]] = [(r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule) and r.where]
+    terms, percentiles = measure.needs(policy, wheres)
+    named = tuple(dict.fromkeys((*policy.slices, *slices)))
+    patterns = {level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level) for level in ("blocking", "warning")}
+    return Request(
+        terms=terms,
+        percentiles=percentiles,
+        slices=named or (("category",) if "category" in columns else ()),
+        positive=policy.positive,
+        pass_score=policy.pass_score,
+        weights=policy.weights,
+        required=patterns["blocking"],
+        optional=patterns["warning"],
+        suite=policy.suite,
+    )
+
+
+def _refuse_columns(loaded: _Loaded, policy: Policy, columns: Sequence[str]) -> None:
+    known = [column.name for column in catalogue.COLUMNS]
+    problems = []
+    for column in columns:
+        meant = None if column in policy.allow_columns else near_miss(column, known)
+        if meant:
+            place = loaded.place(column)
+            problems.append(
+                Problem(
+                    f"unknown column {column!r}",
+                    file=place.file,
+                    line=place.line,
+                    hint=f"did you mean {meant!r}? If not, name it in the policy's allow_columns",
+                )
+            )
+    if problems:
+        raise InputError(*problems)
+
+
+def _refuse_categories(loaded: _Loaded, policy: Policy, reduction: Reduction) -> None:
+    known = policies.categories(policy)
+    problems = []
+    for category in reduction.categories:
+        meant = None if category in policy.allow_categories else near_miss(category, known)
+        if meant:
+            place = loaded.place(category)
+            problems.append(
+                Problem(
+                    f"unknown category {category!r}",
+                    file=place.file,
+                    line=place.line,
+                    hint=f"did you mean {meant!r}? If not, name it in the policy's allow_categories",
+                )
+            )
+    if problems:
+        raise InputError(*problems)
+
+
+def _explained(error: Exception, loaded: _Loaded, policy: Policy, slices: Sequence[str]) -> InputError:
+    terms, _ = measure.needs(policy)
+    numbers = tuple(dict.fromkeys(t.column.removeprefix("extra:") for t in terms if t.column.startswith("extra:")))
+    scalars = tuple(dict.fromkeys((*policy.slices, *slices)))
+    if loaded.table is not None:
+        problems = explain.explain_table(loaded.table, scalars, numbers)
+    else:
+        problems = explain.explain(loaded.files, scalars, numbers)
+    if problems:
+        return InputError(*problems)
+    if isinstance(error, InputError):
+        return _placed(error, loaded)
+    name = loaded.files[0].name if len(loaded.files) == 1 else None
+    return InputError(Problem(f"cannot be read: {str(error).splitlines()[0]}", file=name))
+
+
+def _placed(error: InputError, loaded: _Loaded) -> InputError:
+    """The same problems, with the file named where there is only one."""
+    if len(loaded.files) != 1:
+        return error
+    name = loaded.files[0].name
+    return InputError(*(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems))
