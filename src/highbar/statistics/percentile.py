@@ -13,6 +13,7 @@ from typing import NamedTuple
 from highbar.statistics.binomial import at_least, at_most
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Real
+from highbar.statistics.search import first
 
 
 class Ranks(NamedTuple):
@@ -25,10 +26,9 @@ class Ranks(NamedTuple):
 def percentile_ranks(n: int, share: Real, alpha: float) -> Ranks:
     """The ranks for n independent trials: exact, by the binomial law. The 95th needs 59 for its high end."""
     rate = float(share)
-    low = _first(n, lambda rank: at_most(rank, n, rate) > alpha)
-    high = _first(n, lambda rank: at_least(rank, n, rate) <= alpha)
-    # Rank 1 bounds from below only if even "none at or below" would be surprising.
-    return Ranks(low if at_most(0, n, rate) <= alpha else None, high)
+    low = first(0, n + 1, lambda rank: at_most(rank, n, rate) > alpha)
+    high = first(1, n + 1, lambda rank: at_least(rank, n, rate) <= alpha)
+    return _ranks(n, low, high)
 
 
 def clustered_ranks(n: int, share: Real, alpha: float, sums_at: Callable[[int], Sums]) -> Ranks:
@@ -37,9 +37,9 @@ def clustered_ranks(n: int, share: Real, alpha: float, sums_at: Callable[[int], 
     `sums_at(rank)` has the sums of "is among the `rank` smallest", each cluster weighing as many as it has trials.
     """
     rate = float(share)
-    low = _first(n, lambda rank: _bounds(sums_at(rank), alpha)[1] >= rate)
-    high = _first(n, lambda rank: _bounds(sums_at(rank), alpha)[0] >= rate)
-    return Ranks(low if _bounds(sums_at(0), alpha)[1] < rate else None, high)
+    low = first(0, n + 1, lambda rank: _bounds(sums_at(rank), alpha)[1] >= rate)
+    high = first(1, n + 1, lambda rank: _bounds(sums_at(rank), alpha)[0] >= rate)
+    return _ranks(n, low, high)
 
 
 def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) -> Ranks:
@@ -62,17 +62,9 @@ def nearest_rank(n: int, share: Fraction) -> int:
     return max(1, -(-n * share.numerator // share.denominator))
 
 
+def _ranks(n: int, low: int, high: int) -> Ranks:
+    return Ranks(low if 1 <= low <= n else None, high if high <= n else None)
+
+
 def _bounds(sums: Sums, alpha: float) -> tuple[float, float]:
     return share_bounds(sums, alpha) or (0.0, 1.0)
-
-
-def _first(n: int, holds: Callable[[int], bool]) -> int | None:
-    """The first rank from 1 to n at which a condition holds that stays true from then on."""
-    low, high = 1, n + 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low if low <= n else None

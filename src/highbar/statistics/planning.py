@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,9 +11,8 @@ from highbar.statistics.binomial import at_most
 from highbar.statistics.bounds import Sums, standard_error
 from highbar.statistics.interval import Real
 from highbar.statistics.normal import normal_quantile
-
-LARGEST = 1_000_000_000
-"""More scenarios than this are as good as none: a plan that needs them is no plan."""
+from highbar.statistics.search import first
+from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ def _exact(number: Real) -> Fraction:
 
 def _most(scenarios: int, null: Fraction, alpha: float) -> int | None:
     """The most events among the scenarios that are still surprisingly few if each has the probability `null`."""
-    count = _first(0, scenarios + 1, lambda k: at_most(k, scenarios, float(null)) > alpha)
+    count = first(0, scenarios + 1, lambda k: at_most(k, scenarios, float(null)) > alpha)
     return count - 1 if count > 0 else None
 
 
@@ -168,33 +166,14 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
         return None
 
     def enough(events: int) -> bool:
-        size = _size(events, float(null), alpha)
+        size = clusters_to_exclude(null, alpha, events)
         return size >= LARGEST or at_most(events, size, float(truth)) >= power
 
     most = 1
     while not enough(most):
         most *= 2
-    events = _first(0, most, enough)
+    events = first(0, most, enough)
     while events > 0 and any(enough(earlier) for earlier in range(max(0, events - 3), events)):
         events = next(earlier for earlier in range(max(0, events - 3), events) if enough(earlier))
-    size = _size(events, float(null), alpha)
+    size = clusters_to_exclude(null, alpha, events)
     return size if size < LARGEST else None
-
-
-def _size(events: int, null: float, alpha: float) -> int:
-    """The fewest scenarios on which so many events are surprisingly few if each has the probability `null`."""
-    high = max(16, 2 * (events + 1))
-    while high < LARGEST and at_most(events, high, null) > alpha:
-        high *= 2
-    return _first(events + 1, min(high, LARGEST), lambda size: at_most(events, size, null) <= alpha)
-
-
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number from `low` on at which a condition holds that then stays true; `high` if none before it."""
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low

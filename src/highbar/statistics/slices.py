@@ -10,7 +10,7 @@ from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
 from highbar.statistics.bounds import BetaLaw, Sums, lower_law, upper_law
 from highbar.statistics.interval import Real
 
-_STEP = 0.5  # in standard deviations: the error of the sum is then below 1e-10
+_STEP = 0.35  # in standard deviations: the error of the sum is then below 1e-10
 _NEGLIGIBLE = -35.0  # as a logarithm
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from highbar.statistics.binomial import at_most
 from highbar.statistics.interval import Real
+from highbar.statistics.search import first
+
+LARGEST = 1_000_000_000
+"""As many scenarios are as good as none: what would need more cannot be shown."""
 
 
 def zero_tolerance(
@@ -22,19 +27,12 @@ def failure_bound(clusters: int, alpha: float) -> float:
     return -math.expm1(math.log(alpha) / clusters) if clusters else 1.0
 
 
-def clusters_to_exclude(rate: Real, alpha: float) -> int:
-    """How many clusters without a failure exclude a failure rate of `rate`: 59 for 5 % and 299 for 1 % at alpha 0.05.
+def clusters_to_exclude(rate: Real, alpha: float, failures: int = 0) -> int:
+    """How many clusters with so few failures exclude a failure rate of `rate`: 59 without any for 5 % at alpha 0.05.
 
-    A rate of 1 or more needs one; a rate of 0 cannot be excluded by any number, and is refused.
+    A rate of 0, or one so small that it would take a billion, gives a billion: it cannot be excluded.
     """
-    if rate <= 0:
-        raise ValueError(f"tolerate is {rate}, and no number of scenarios excludes it; wanted a rate above 0")
-    if rate >= 1:
-        return 1
-    clusters = math.ceil(math.log(alpha) / math.log1p(-float(rate)))
-    # The quotient of two rounded logarithms may sit on the wrong side of a whole number.
-    while clusters > 1 and (1 - rate) ** (clusters - 1) <= alpha:
-        clusters -= 1
-    while (1 - rate) ** clusters > alpha:
-        clusters += 1
-    return clusters
+    high = max(16, 2 * (failures + 1))
+    while high < LARGEST and at_most(failures, high, float(rate)) > alpha:
+        high *= 2
+    return first(failures + 1, min(high, LARGEST), lambda size: at_most(failures, size, float(rate)) <= alpha)
