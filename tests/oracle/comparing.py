@@ -1,4 +1,4 @@
-"""Compares a verdict of the product, from the Python API or from the command line's JSON, with the oracle's judgment."""
+"""Compares a verdict, from the Python API or from the JSON of the command line, with the judgment of the oracle."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def differences(found: Mapping[str, Any], judged: Judgment, policy: Mapping[str,
     for count, wanted in judged.counts.items():
         if count in found["counts"] and found["counts"][count] != wanted:
             wrong.append(f"counts.{count}: {found['counts'][count]}, wanted {wanted}")
-    for name in metric_names(policy, settings):
-        if name not in found["metrics"]:
-            wrong.append(f"metric {name} is not there")
+    absent = [name for name in metric_names(policy, settings) if name not in found["metrics"]]
+    wrong += [f"metric {name} is not there" for name in absent]
     for name, value in found["metrics"].items():
         wrong += value_differences(f"metric {name}", value, judged.whole.answer(name), exact=name not in INEXACT)
     wrong += slice_differences(found["slices"], judged)
@@ -58,9 +57,8 @@ def slice_differences(found: Any, judged: Judgment) -> list[str]:
 
 def rule_differences(found: Mapping[str, Any], judged: Judgment) -> list[str]:
     """The rules: the same names, each with its level, outcome, threshold and value."""
-    wrong = []
-    for name in sorted(set(found) ^ set(judged.rules)):
-        wrong.append(f"rule {name} is {'not wanted' if name in found else 'not there'}")
+    odd = sorted(set(found) ^ set(judged.rules))
+    wrong = [f"rule {name} is {'not wanted' if name in found else 'not there'}" for name in odd]
     for name in sorted(set(found) & set(judged.rules)):
         have, wanted = found[name], judged.rules[name]
         if (have["level"], have["outcome"]) != (wanted.level, wanted.outcome):
@@ -82,9 +80,8 @@ def value_differences(place: str, found: Any, wanted: Answer, *, exact: bool) ->
     wrong = []
     if not same_value(found["value"], wanted.value, exact=exact):
         wrong.append(f"{place}: {found['value']}, wanted {wanted.value} ({wanted.why})")
-    for count in ("scenarios", "missing"):
-        if count in found and found[count] != getattr(wanted, count):
-            wrong.append(f"{place}: {count} {found[count]}, wanted {getattr(wanted, count)}")
+    counts = {"scenarios": wanted.scenarios, "missing": wanted.missing}
+    wrong += [f"{place}: {n} {found[n]}, wanted {w}" for n, w in counts.items() if n in found and found[n] != w]
     if "reason" in found and (wanted.value is None) != bool(found["reason"]):
         wrong.append(f"{place}: reason {found['reason']!r}")
     return wrong
