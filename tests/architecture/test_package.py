@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import highbar
 from tests.architecture.repository import ROOT, SOURCE
 
 LOCK = ROOT / "requirements-dev.lock"
@@ -61,4 +62,4 @@ def test_the_wheel_holds_the_whole_package_and_works_by_itself(tmp_path: Path) -
 
     program = f"import sys; sys.path.insert(0, {str(wheel)!r}); from highbar.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True)
-    assert PROJECT["project"]["version"] in done.stdout
+    assert highbar.__version__ in done.stdout
