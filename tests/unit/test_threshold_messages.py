@@ -1,0 +1,156 @@
+"""What a reader is told about a threshold that was refused: what was found, and what to write instead."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from highbar.model import Metric, Name
+from highbar.threshold import ThresholdError, check, read, read_duration, read_margin, read_positive, read_share
+
+
+def metric(name, unit="ratio", better="higher"):
+    return Metric(name, "x", Name("x"), unit, better)
+
+
+ACCURACY = metric("accuracy")
+ERRORS = metric("error_rate", better="lower")
+LATENCY = metric("latency_p95", "ms", "lower")
+COST = metric("cost_per_pass", "USD", "lower")
+EFFICIENCY = metric("token_efficiency", "per token")
+STEPS = metric("steps", "number")
+
+
+def refusal(reader, *arguments):
+    with pytest.raises(ThresholdError) as caught:
+        reader(*arguments)
+    assert str(caught.value) == caught.value.message
+    return caught.value.message, caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("of", "text", "message", "hint"),
+    [
+        (ACCURACY, "high", "'high' is not a number that can be read", "write 95%, or 0.95"),
+        (LATENCY, "high", "'high' is not a number that can be read", "write 5000ms, 5s, or 5000"),
+        (COST, "high", "'high' is not a number that can be read", "write 0.05"),
+        (EFFICIENCY, "high", "'high' is not a number that can be read", "write 0.002"),
+        (STEPS, "high", "'high' is not a number that can be read", "write 12.5"),
+        (ACCURACY, "x" * 99, f"'{'x' * 60}' is not a number that can be read", "write 95%, or 0.95"),
+        (ACCURACY, "9" * 41 + "%", "the number has more than 40 digits", None),
+        (ACCURACY, "1", "1 could be 1% or 100%", "write 1%, 100% or 1.0"),
+        (ACCURACY, "120%", "120% is outside the range of accuracy, which is from 0% to 100%", None),
+        (LATENCY, "-1", "-1ms is outside the range of latency_p95, which is 0 or more", None),
+        (COST, "-1", "-1 is outside the range of cost_per_pass, which is 0 or more", None),
+        (ACCURACY, "> 100%", "accuracy > 100% can never hold", "write ≥ 100%"),
+        (LATENCY, "< 0ms", "latency_p95 < 0ms can never hold", "write ≤ 0ms"),
+        (ACCURACY, "≤ 95%", "accuracy is better when higher, found '<='", "write ≥ 95%"),
+        (ACCURACY, "< 95%", "accuracy is better when higher, found '<'", "write ≥ 95%"),
+        (LATENCY, "≥ 5s", "latency_p95 is better when lower, found '>='", "write ≤ 5000ms"),
+        (LATENCY, "> 5s", "latency_p95 is better when lower, found '>'", "write ≤ 5000ms"),
+        (
+            ACCURACY,
+            "= 95%",
+            "accuracy = 95% would refuse better values too; only = 100% can be demanded",
+            "write ≥ 95%",
+        ),
+        (
+            LATENCY,
+            "= 5000",
+            "latency_p95 = 5000ms would refuse better values too; only = 0ms can be demanded",
+            "write ≤ 5000ms",
+        ),
+        (STEPS, "= 3", "steps = 3 would refuse better values too; no value is the best one", "write ≥ 3"),
+        (ACCURACY, "5s", "accuracy is a ratio, found '5s'", "write 95%, or 0.95"),
+        (LATENCY, "95%", "latency_p95 is a time in milliseconds, found '95%'", "write 5000ms, 5s, or 5000"),
+        (COST, "5%", "cost_per_pass is an amount in US dollars, found '5%'", "write 0.05"),
+        (EFFICIENCY, "5ms", "token_efficiency is a number per token, found '5ms'", "write 0.002"),
+        (STEPS, "5ms", "steps is a plain number, found '5ms'", "write 12.5"),
+        (STEPS, "85%", "steps is a plain number, found '85%'", "add 'range: 0-100%' to the metric if it is a ratio"),
+        (ERRORS, "2", "2 could be a percentage or a fraction, and error_rate is better when lower", "write 2%"),
+        (ERRORS, "0.02", "0.02 could be a percentage or a fraction, and error_rate is better when lower", "write 2%"),
+        (ERRORS, "≤ 1.5", "1.5 could be a percentage or a fraction, and error_rate is better when lower", "write 1.5%"),
+    ],
+)
+def test_a_refused_threshold_says_what_was_found_and_what_to_write(of, text, message, hint):
+    assert refusal(read, text, of) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "message", "hint"),
+    [
+        (ACCURACY, "1/2", "accuracy ≠ 50% would accept worse values", "write ≥ and the least that is accepted"),
+        (LATENCY, "5", "latency_p95 ≠ 5ms would accept worse values", "write ≤ and the least that is accepted"),
+    ],
+)
+def test_a_refused_inequality_says_what_to_write(of, value, message, hint):
+    assert refusal(check, of, "!=", Fraction(value)) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("of", "text", "message", "hint"),
+    [
+        (
+            ACCURACY,
+            "5% of baseline",
+            "found '5% of baseline' for accuracy, which is a ratio",
+            "write 1%, in percentage points",
+        ),
+        (ACCURACY, "5", "found '5' as a margin of accuracy, a ratio", "write 1%, in percentage points"),
+        (ACCURACY, "≥ 5%", "found '≥ 5%' as a margin of accuracy, a ratio", "write 1%, in percentage points"),
+        (ACCURACY, "100%", "a margin of 100% accepts everything", "write 1%, in percentage points"),
+        (ACCURACY, "much", "'much' is not a number that can be read", "write 1%, in percentage points"),
+        (
+            LATENCY,
+            "-5ms",
+            "found '-5ms' as a margin of latency_p95, a time in milliseconds",
+            "write 5000ms, 5s, or 5000, or 5% of baseline",
+        ),
+        (COST, "much", "'much' is not a number that can be read", "write 0.05, or 5% of baseline"),
+    ],
+)
+def test_a_refused_margin_says_what_was_found_and_what_to_write(of, text, message, hint):
+    assert refusal(read_margin, text, of) == (message, hint)
+
+
+def test_a_margin_may_be_large_but_not_everything():
+    assert read_margin("99.9%", ACCURACY).value == Fraction(999, 1000)
+    assert read_margin("0", LATENCY).value == 0
+    assert read_margin("1", COST).value == 1
+    assert read_margin("2s", LATENCY).relative is False
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "message", "hint"),
+    [
+        (read_share, "much", "'much' is not a number that can be read", "write 5%, or 0.05"),
+        (read_share, "≥ 5%", "found '≥ 5%', wanted a share", "write 5% or 0.05"),
+        (read_share, "5ms", "found '5ms', wanted a share", "write 5% or 0.05"),
+        (read_share, "0.5s", "found '0.5s', wanted a share", "write 5% or 0.05"),
+        (read_share, "1", "1 could be 1% or 100%", "write 1%, 100% or 1.0"),
+        (read_share, "101%", "found 101%, wanted a share from 0 to 1", "write 5% or 0.05"),
+        (read_share, "-1%", "found -1%, wanted a share from 0 to 1", "write 5% or 0.05"),
+        (read_duration, "soon", "'soon' is not a number that can be read", "write 5000ms, 5s, or 5000"),
+        (read_duration, "< 5s", "found '< 5s', wanted a time above 0", "write 5000ms, 5s, or 5000"),
+        (read_duration, "5%", "found '5%', wanted a time above 0", "write 5000ms, 5s, or 5000"),
+        (read_duration, "0", "found '0', wanted a time above 0", "write 5000ms, 5s, or 5000"),
+        (read_positive, "heavy", "'heavy' is not a number that can be read", "write 2.0"),
+        (read_positive, "0", "found 0, wanted a number above 0", "write 2.0, say"),
+        (read_positive, "2%", "found 2%, wanted a number above 0", "write 2.0, say"),
+        (read_positive, "≥ 2", "found ≥ 2, wanted a number above 0", "write 2.0, say"),
+    ],
+)
+def test_a_refused_share_duration_or_weight_says_what_was_found_and_what_to_write(reader, text, message, hint):
+    assert refusal(reader, text) == (message, hint)
+
+
+def test_the_ends_of_a_share_are_shares():
+    assert [read_share(text) for text in ("0", "0%", "1%", "1.0", "100%")] == [0, 0, Fraction(1, 100), 1, 1]
+
+
+def test_a_small_duration_and_a_small_weight_are_read():
+    assert read_duration("1") == 1
+    assert read_duration("0.5ms") == Fraction(1, 2)
+    assert read_positive("0.5") == Fraction(1, 2)
+    assert read_positive("1") == 1
