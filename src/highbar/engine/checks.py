@@ -16,34 +16,49 @@ if TYPE_CHECKING:
 Rows = Callable[[str], list[Any]]
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
 
+PLAIN = f"CASE WHEN regexp_full_match(id, '[!-~]*') THEN lower(id) ELSE lower(regexp_replace(id, '{INVISIBLE}', '', 'g')) END"
+"""An id without case, spaces and invisible characters."""
+
 
 class BadRows(InputError):
     """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
 
 
-def refuse_bad_rows(rows: Rows) -> None:
+def refuse_bad_rows(trials: int, bad: int) -> None:
     """Raise where a row is bad, or where there is no row at all."""
-    count, bad = rows("SELECT count(*), count_if(bad) FROM trials")[0]
     if bad:
-        raise BadRows(Problem(f"{bad} of {count} results do not have the declared form"))
-    if not count:
-        raise InputError(Problem("the results hold no row: nothing to judge"))
+        raise BadRows(Problem(f"{bad} of {trials} results do not have the declared form"))
+    if not trials:
+        raise InputError(Problem("the results hold no row: nothing to judge", hint="did the run write its results?"))
 
 
-def refuse_duplicates(rows: Rows, repeated: bool) -> None:
-    """Two rows with the same (id, trial), or two without a trial, are never merged."""
+def refuse_or_warn_of_ids(rows: Rows, repeated: bool) -> tuple[str, ...]:
+    """Two results for one (id, trial) are refused; ids that look alike are warned of.
+
+    Where every id differs from every other even without case and spaces, neither can be: one count shows both.
+    """
+    if not repeated and _all_differ(rows, PLAIN, "trials"):
+        return ()
     key = "id, trial" if repeated else "id"
-    if not rows(f"SELECT count(*) <> count(DISTINCT hash({key})) FROM trials")[0][0]:
-        return
+    if not _all_differ(rows, key, "trials"):
+        refuse_duplicates(rows, key)
+    return look_alike_ids(rows)
+
+
+def _all_differ(rows: Rows, key: str, relation: str) -> bool:
+    return bool(rows(f"SELECT count(*) = count(DISTINCT hash({key})) FROM {relation}")[0][0])
+
+
+def refuse_duplicates(rows: Rows, key: str) -> None:
+    """Two rows with the same (id, trial), or two without a trial, are never merged."""
     twice = rows(f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT 20")
-    if not twice:
-        return
     hint = "give each repetition its own `trial`; each result counts once"
     problems = [
-        Problem(f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row) if repeated else ' and no trial tells them apart'}", hint=hint)
+        Problem(f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row) if len(row) > 2 else ' and no trial tells them apart'}", hint=hint)
         for row in twice
     ]
-    raise InputError(*problems)
+    if problems:
+        raise InputError(*problems)
 
 
 def _for_trial(row: Sequence[Any]) -> str:
@@ -90,12 +105,9 @@ def one_agent_version(rows: Rows) -> str | None:
 
 def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     """Ids that differ only in case, spaces or invisible characters: told apart, but warned of."""
-    plain = f"CASE WHEN regexp_full_match(id, '[!-~]*') THEN lower(id) ELSE lower(regexp_replace(id, '{INVISIBLE}', '', 'g')) END"
-    if not rows(f"SELECT count(*) <> count(DISTINCT hash({plain})) FROM scenarios")[0][0]:
+    if _all_differ(rows, PLAIN, "scenarios"):
         return ()
-    found = rows(
-        f"SELECT min(id), max(id) FROM scenarios GROUP BY {plain} HAVING count(*) > 1 ORDER BY 1 LIMIT 5"
-    )
+    found = rows(f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT 5")
     return tuple(f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters" for first, second in found)
 
 

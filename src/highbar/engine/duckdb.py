@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import checks, plan
-from highbar.engine.protocol import Group, Matched, Rank, Reduction, Request, SuiteMatch
+from highbar.engine.protocol import Group, Matched, Rank, Reduction, Request
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.engine.totals import Profile
-from highbar.model import FailedScenario, Percentile, ResultsFile
+from highbar.model import FailedScenario, Percentile, ResultsFile, Where
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -91,86 +91,101 @@ class DuckDBEngine:
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials."""
         made = plan.make(self._parts, request)
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE trials AS {made.trials}")
-        checks.refuse_bad_rows(self._rows)
-        checks.refuse_duplicates(self._rows, made.repeated)
-        kind = "TABLE" if made.repeated else "VIEW"
-        self._connection.execute(f"CREATE OR REPLACE TEMP {kind} scenarios AS {made.scenarios}")
+        self._define("trials", made.trials, kept=made.parse_once)
+        self._define("scenarios", made.scenarios, kept=made.repeated)
+        self._define("profile", made.profile, kept=True)
+        counts = self._rows("SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile")[0]
+        checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
+        warnings = checks.refuse_or_warn_of_ids(self._rows, made.repeated)
         checks.refuse_disagreement(self._rows, request.slices, made)
-        version = checks.one_agent_version(self._rows)
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE profile AS {made.profile}")
-        whole = self._group(made, request, None)
-        groups, warnings = self._slices(made, request)
-        counted = self._rows(
-            "SELECT count_if(e), count_if(u), (SELECT count(*) FROM scenarios WHERE kp < n) FROM trials"
-        )[0]
+        whole, slices, more = self._groups(made, request)
         return Reduction(
             whole=whole,
-            slices=groups,
-            errors=counted[0],
-            unjudged=counted[1],
-            failed=counted[2],
-            scenarios_failed=self._failed(request) if counted[2] else (),
+            slices=slices,
+            errors=counts[2],
+            unjudged=counts[3],
+            failed=counts[4],
+            scenarios_failed=self._failed(request) if counts[4] else (),
             patterns=self._patterns(request),
-            suite=self._suite(request),
-            agent_version=version,
-            categories=tuple(row[0] for row in self._rows("SELECT DISTINCT category FROM scenarios WHERE category IS NOT NULL ORDER BY 1 LIMIT 1000")),
-            warnings=(*warnings, *checks.look_alike_ids(self._rows)),
+            suite=None if request.suite is None else checks.compare_with_suite(self._connection, request.suite),
+            agent_version=checks.one_agent_version(self._rows) if "agent_version" in self.columns() else None,
+            categories=self._categories(),
+            warnings=(*warnings, *more),
         )
+
+    def _define(self, name: str, sql: str, *, kept: bool) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {name} AS {sql}")
+
+    def _categories(self) -> tuple[str, ...]:
+        rows = self._rows("SELECT DISTINCT category FROM trials WHERE category IS NOT NULL ORDER BY 1 LIMIT 1000")
+        return tuple(row[0] for row in rows)
 
     def _rows(self, sql: str) -> list[Any]:
         return self._connection.execute(sql).fetchall()
 
-    def _group(self, made: plan.Plan, request: Request, by: tuple[int, str] | None) -> Group:
-        shape = [key for key in made.keys if not key.startswith("by_")]
-        condition = "true" if by is None else f"by_{by[0]} = {literal(by[1])}"
-        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
-        rows = self._rows(f"SELECT {', '.join(shape)}, {sums} FROM profile WHERE {condition} GROUP BY ALL")
-        names = [*shape, "scenarios", *made.sums]
-        profile = Profile(made, [dict(zip(names, (value or 0 for value in row), strict=True)) for row in rows])
-        return Group(
-            by=None if by is None else (request.slices[by[0]], by[1]),
-            scenarios=profile.scenarios,
-            trials=profile.trials,
-            totals={term: profile.total(term) for term in request.terms},
-            ranks=self._ranks(made, request, condition),
-        )
+    def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
+        """The whole, every slice, and what to warn of."""
+        profiles = self._profiles(made, None)
+        ranks = self._ranks(made, request, None)
+        whole = _group(None, profiles[None], ranks.get(None), request)
+        groups: list[Group] = []
+        warnings: list[str] = []
+        for place, column in enumerate(request.slices):
+            profiles, ranks = self._profiles(made, place), self._ranks(made, request, place)
+            if not profiles:
+                warnings.append(f"no result has a value for the slice {column}")
+            if len(profiles) > MOST_SLICES:
+                warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
+            for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None):
+                groups.append(_group((column, value), profiles[value], ranks.get(value), request))
+        return whole, tuple(groups), warnings
 
-    def _ranks(self, made: plan.Plan, request: Request, condition: str) -> dict[Percentile, Rank]:
-        if not request.percentiles:
-            return {}
-        columns = []
+    def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
+        """The profile of the whole (under None), or of each value of a slice, the largest first."""
+        shape = [key for key in made.keys if not key.startswith("by_")]
+        names = [*shape, "scenarios", *made.sums]
+        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
+        by = "NULL" if place is None else f"by_{place}"
+        there = "true" if place is None else f"{by} IS NOT NULL"
+        largest = f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
+        rows = self._rows(
+            f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
+            f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
+            if place is not None
+            else f"SELECT NULL AS value, {', '.join(shape)}, {sums} FROM profile GROUP BY ALL"
+        )
+        found: dict[str | None, list[dict[str, int]]] = {}
+        for value, *numbers in rows:
+            found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
+        return {value: Profile(made, lines) for value, lines in found.items()}
+
+    def _ranks(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[Percentile, Rank]]:
+        """The percentiles of the whole (under None), or of each value of a slice; one sort for each column and filter."""
+        together: dict[tuple[str, Where], list[Percentile]] = {}
         for wanted in request.percentiles:
-            column = _rank_column(made, wanted.column)
-            let_through = f"{column} IS NOT NULL" + (f" AND w_{made.wheres.index(wanted.where)}" if wanted.where else "")
+            together.setdefault((wanted.column, wanted.where), []).append(wanted)
+        columns = []
+        for (name, where), same in together.items():
+            column = _rank_column(made, name)
+            let_through = f"{column} IS NOT NULL" + (f" AND w_{made.wheres.index(where)}" if where else "")
             columns += [
-                f"quantile_disc({column}, {_decimal(wanted.share)}) FILTER ({let_through})",
+                f"quantile_disc({column}, [{', '.join(_decimal(wanted.share) for wanted in same)}]) FILTER ({let_through})",
                 f"count(*) FILTER ({let_through})",
                 f"count(*) FILTER ({let_through} AND isinf({column}))",
                 f"count(DISTINCT id) FILTER ({let_through})" if made.repeated else f"count(*) FILTER ({let_through})",
             ]
-        row = self._rows(f"SELECT {', '.join(columns)} FROM trials WHERE {condition}")[0]
-        ranks = {}
-        for i, wanted in enumerate(request.percentiles):
-            value, trials, errors, scenarios = row[4 * i : 4 * i + 4]
-            finite = value is not None and value != float("inf")
-            ranks[wanted] = Rank(Fraction(str(value)) if finite else None, trials, errors, scenarios)
-        return ranks
-
-    def _slices(self, made: plan.Plan, request: Request) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-        groups: list[Group] = []
-        warnings: list[str] = []
-        for place, column in enumerate(request.slices):
-            values = self._rows(
-                f"SELECT by_{place} FROM profile WHERE by_{place} IS NOT NULL GROUP BY 1"
-                f" ORDER BY sum(scenarios) DESC, 1 LIMIT {MOST_SLICES + 1}"
-            )
-            if not values:
-                warnings.append(f"no result has a value for the slice {column}")
-            if len(values) > MOST_SLICES:
-                warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
-            groups.extend(self._group(made, request, (place, value)) for value in sorted(row[0] for row in values[:MOST_SLICES]))
-        return tuple(groups), tuple(warnings)
+        if not columns:
+            return {}
+        by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+        found: dict[str | None, dict[Percentile, Rank]] = {}
+        for value, *numbers in self._rows(f"SELECT {by} AS value, {', '.join(columns)} FROM trials WHERE {there} GROUP BY value"):
+            ranks = found.setdefault(value, {})
+            for i, same in enumerate(together.values()):
+                values, trials, errors, scenarios = numbers[4 * i : 4 * i + 4]
+                for wanted, at_rank in zip(same, values or [None] * len(same), strict=True):
+                    finite = at_rank is not None and at_rank != float("inf")
+                    ranks[wanted] = Rank(Fraction(str(at_rank)) if finite else None, trials, errors, scenarios)
+        return found
 
     def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
         required = " OR ".join(matches(pattern) for pattern in request.required) or "false"
@@ -215,10 +230,15 @@ class DuckDBEngine:
             for i, pattern in enumerate(patterns)
         }
 
-    def _suite(self, request: Request) -> SuiteMatch | None:
-        if request.suite is None:
-            return None
-        return checks.compare_with_suite(self._connection, request.suite)
+
+def _group(by: tuple[str, str] | None, profile: Profile, ranks: dict[Percentile, Rank] | None, request: Request) -> Group:
+    return Group(
+        by=by,
+        scenarios=profile.scenarios,
+        trials=profile.trials,
+        totals={term: profile.total(term) for term in request.terms},
+        ranks=ranks or {},
+    )
 
 
 def matches(pattern: str) -> str:

@@ -58,6 +58,7 @@ COUNTS: dict[str, str] = {
     "n_t": "count(tokens)",
     "n_d": "count(cost)",
     "n_l": "count_if(latency_known)",
+    "n_bad": "count_if(bad)",
 }
 
 
@@ -75,6 +76,7 @@ class Plan:
     own_weight: bool
     extras: tuple[str, ...]
     repeated: bool
+    parse_once: bool  # text is parsed once and kept; Parquet is read again, which is cheaper than keeping it
 
 
 def make(parts: Sequence[Part], request: Request) -> Plan:
@@ -95,7 +97,8 @@ def make(parts: Sequence[Part], request: Request) -> Plan:
     aggregates = ", ".join(f"sum({expression}) AS {name}" for name, expression in sums)
     profile = f"SELECT {', '.join(keys)}, count(*) AS scenarios, {aggregates} FROM scenarios GROUP BY ALL"
     names = tuple(name for name, _ in sums)
-    return Plan(trials, scenarios, profile, keys, names, wheres, weights, own_weight, extras, repeated)
+    parse_once = any(file.format != "parquet" for part in parts for file in part.files)
+    return Plan(trials, scenarios, profile, keys, names, wheres, weights, own_weight, extras, repeated, parse_once)
 
 
 def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
@@ -134,7 +137,7 @@ def _sums(extras: tuple[str, ...], held: set[str], own_weight: bool) -> tuple[tu
     left_out = {name for column, names in absent.items() if column not in held for name in names}
     names = [name for _, name, _ in MEASURES.values() if name not in left_out]
     names += [f"k_x{i}" for i in range(len(extras))]
-    sums = [(f"sum_{name}", name) for name in names]
+    sums = [("bad", "n_bad"), ("failed", "CAST(kp < n AS INTEGER)"), *((f"sum_{name}", name) for name in names)]
     if own_weight:
         sums += [("sum_w", "own")] + [(f"sum_w_{name}", f"CAST(own AS HUGEINT) * {name}") for name in ("kp", "k_score", "kc", "ke", "kv")]
     return tuple(sums)

@@ -119,7 +119,7 @@ def outcome(name: str, raw: Raw) -> Typed:
 def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "VARCHAR[]":
-        return raw.sql, f"list_count({raw.sql}) <> len({raw.sql})"
+        return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()
     return f"CAST(CAST({json} AS JSON) AS VARCHAR[])", f"NOT regexp_full_match({json}, {TEXT_LIST})"
 
