@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LONGEST = 80
+_SHORTEST = 4
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -23,7 +24,8 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
 def near_miss(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate from which `word` is one edit away, or apart only by case, plural or underscores; else None.
 
-    A word that is a candidate itself misses nothing.
+    A word that is a candidate itself misses nothing. Of very short names every other short name is one edit away (`id` and
+    `in`), so only the second kind counts there.
 
     >>> near_miss("adverserial", ["adversarial"]), near_miss("Violation", ["violations"]), near_miss("a", ["a", "b"])
     ('adversarial', 'violations', None)
@@ -31,7 +33,11 @@ def near_miss(word: str, candidates: Iterable[str]) -> str | None:
     names = sorted(set(candidates))
     if word in names:
         return None
-    return next((name for name in names if _bare(word) == _bare(name) or _distance(word, name) == 1), None)
+    return next((name for name in names if _bare(word) == _bare(name) or _one_edit_away(word, name)), None)
+
+
+def _one_edit_away(word: str, name: str) -> bool:
+    return len(name) >= _SHORTEST and _distance(word, name) == 1
 
 
 def _bare(word: str) -> str:

@@ -50,6 +50,11 @@ def test_a_near_miss_is_one_edit_or_only_case_plural_or_underscore_apart(word, m
     assert near_miss(word, ["passed", "violations", "latency_ms"]) == meant
 
 
+def test_a_very_short_name_is_missed_only_by_case_plural_or_underscore():
+    assert near_miss("in", ["id"]) is None
+    assert near_miss("ID", ["id"]) == near_miss("ids", ["id"]) == "id"
+
+
 @given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=5))
 def test_any_words_can_be_compared(word, candidates):
     assert near_miss(word, [*candidates, word]) is None

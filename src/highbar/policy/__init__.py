@@ -1,0 +1,16 @@
+"""A policy file in, a checked policy out: its rules by name and level, and its metrics.
+
+    find()                                          -> the path of the policy that holds here, or None
+    read(path), read_dict(mapping)                  -> Policy, or InputError with every problem at once
+    default()                                       -> the guide's typical thresholds, where there is no policy
+    resolve_version(policy, given, recorded)        -> the policy for one agent version
+
+`policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
+"""
+
+from highbar.policy.files import NAMES, find
+from highbar.policy.patterns import matches
+from highbar.policy.reading import categories, default, read, read_dict
+from highbar.policy.versions import resolve_version
+
+__all__ = ["NAMES", "categories", "default", "find", "matches", "read", "read_dict", "resolve_version"]

@@ -1,0 +1,145 @@
+"""Where a reader stands in a policy: a node, the way to it, and the list that every problem goes into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from highbar.errors import Problem
+from highbar.formula import FormulaError
+from highbar.model import Place
+from highbar.policy.tree import KIND_NAMES, Kind, Node
+from highbar.spelling import did_you_mean
+from highbar.threshold import ThresholdError
+
+DESCRIPTION = "description"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
+
+    node: Node
+    path: str
+    file: str | None
+    problems: list[Problem]
+
+    @property
+    def place(self) -> Place:
+        """Where the node begins."""
+        return self.node.place(self.file)
+
+    def refuse(self, message: str, hint: str | None = None, at: Place | None = None) -> None:
+        """Note a problem with this node."""
+        place = at or self.place
+        text = f"{self.path}: {message}" if self.path else message
+        self.problems.append(Problem(text, place.file, place.line, place.column, hint))
+
+    def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
+        """Note that the node is not of the kind that is wanted."""
+        shown = f" '{self.node.text[:60]}'" if self.node.text else ""
+        self.refuse(f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
+
+    def is_kind(self, *kinds: Kind) -> bool:
+        """Whether the node is of one of these kinds."""
+        return self.node.kind in kinds
+
+    def fields(self, allowed: Collection[str], hints: dict[str, str] | None = None) -> dict[str, Cursor]:
+        """The entries of a mapping with known keys; an unknown or repeated key is a problem."""
+        found = self.entries(keep_description=True)
+        for key in [key for key in found if key not in allowed]:
+            cursor = found.pop(key)
+            hint = (hints or {}).get(key) or did_you_mean(key, allowed) or f"known: {', '.join(allowed)}"
+            cursor.refuse(f"unknown key '{key}'", hint, at=self.key_place(key))
+        return found
+
+    def entries(self, *, keep_description: bool = False) -> dict[str, Cursor]:
+        """The entries of a mapping with any keys. A `description` is checked to be text, and left out unless kept."""
+        if not self.is_kind("mapping"):
+            self.refuse_kind("a mapping (key: value)")
+            return {}
+        found: dict[str, Cursor] = {}
+        lines: dict[str, int | None] = {}
+        for key, value in self.node.entries:
+            if key.kind in ("mapping", "list", "null"):
+                self.refuse(f"found {KIND_NAMES[key.kind]} as a key, wanted text", at=key.place(self.file))
+            elif key.text in found:
+                before = f", first on line {lines[key.text]}" if lines[key.text] else ""
+                self.refuse(f"duplicate key '{key.text}'{before}", at=key.place(self.file))
+            else:
+                path = f"{self.path}.{key.text}" if self.path else key.text
+                found[key.text] = Cursor(value, path, self.file, self.problems)
+                lines[key.text] = key.line
+        if not keep_description and DESCRIPTION in found:
+            found.pop(DESCRIPTION).text()
+        return found
+
+    def items(self) -> list[Cursor]:
+        """The items of a list."""
+        if not self.is_kind("list"):
+            self.refuse_kind("a list")
+            return []
+        return [
+            Cursor(item, f"{self.path}[{index}]", self.file, self.problems)
+            for index, item in enumerate(self.node.items)
+        ]
+
+    def text(self) -> str | None:
+        """Text that is not empty. A number or a boolean is none: what it means depends on who reads it."""
+        if not self.is_kind("text"):
+            hint = f'quote it: "{self.node.text}"' if self.is_kind("number", "boolean") else None
+            self.refuse_kind("text", hint)
+            return None
+        if not self.node.text.strip():
+            self.refuse("found an empty text")
+            return None
+        return self.node.text
+
+    def scalar(self, wanted: str) -> str | None:
+        """The raw text of a number, or of a text that says one."""
+        if self.is_kind("text", "number"):
+            return self.node.text
+        self.refuse_kind(wanted)
+        return None
+
+    def choice(self, *options: str) -> str | None:
+        """One of a few words."""
+        if self.is_kind("text") and self.node.text in options:
+            return self.node.text
+        hint = did_you_mean(self.node.text, options) if self.is_kind("text") else None
+        self.refuse_kind(" or ".join(options), hint)
+        return None
+
+    def texts(self) -> list[tuple[str, Cursor]]:
+        """The texts of a list, each once, with where they stand."""
+        found: dict[str, Cursor] = {}
+        for item in self.items():
+            text = item.text()
+            if text is not None and text in found:
+                item.refuse(f"'{text}' is listed twice")
+            elif text is not None:
+                found[text] = item
+        return list(found.items())
+
+    def number(self, read: Callable[[str], Fraction], wanted: str) -> Fraction | None:
+        """A number by one of the readers of `threshold`."""
+        text = self.scalar(wanted)
+        return None if text is None else self.attempt(lambda: read(text))
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """What `read` gives, or None after noting why it could not."""
+        try:
+            return read()
+        except ThresholdError as error:
+            self.refuse(error.message, error.hint)
+        except FormulaError as error:
+            self.refuse(error.message, error.hint, at=self.node.place(self.file, error.line, error.column))
+        return None
+
+    def key_place(self, name: str) -> Place:
+        """Where the key `name` of this mapping stands."""
+        return next(key.place(self.file) for key, _ in self.node.entries if key.text == name)

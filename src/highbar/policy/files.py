@@ -1,0 +1,81 @@
+"""Paths in, trees out; and where a policy is looked for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from highbar.errors import InputError, Problem
+from highbar.policy.json_tree import parse_json
+from highbar.policy.tree import MAX_BYTES, Node
+from highbar.policy.yaml_tree import parse_yaml
+
+NAMES = ("highbar.yaml", "highbar.yml", "highbar.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that was read: its tree, the digest of its bytes, and what is wrong with its form."""
+
+    root: Node
+    sha256: str
+    problems: tuple[Problem, ...] = ()
+
+
+def find(start: Path | None = None) -> Path | None:
+    """The policy that holds in `start`, the working folder unless said: in it, or above it up to the repository's root.
+
+    Outside a repository only the folder itself is looked at. Raises InputError where a folder has two.
+    """
+    folder = (start or Path.cwd()).resolve()
+    for current in _up_to_the_root(folder):
+        found = [current / name for name in NAMES if (current / name).is_file()]
+        if len(found) > 1:
+            names = " and ".join(path.name for path in found)
+            raise InputError(Problem(f"{current} has two policies, {names}", hint="keep one, or name it with --policy"))
+        if found:
+            return found[0]
+    return None
+
+
+def _up_to_the_root(folder: Path) -> list[Path]:
+    folders = [folder, *folder.parents]
+    root = next((index for index, each in enumerate(folders) if (each / ".git").exists()), 0)
+    return folders[: root + 1]
+
+
+def read_document(path: Path) -> Document:
+    """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError."""
+    data = read_bytes(path)
+    text = decode(data, path)
+    digest = hashlib.sha256(data).hexdigest()
+    if path.suffix.lower() == ".json":
+        return Document(parse_json(text, str(path)), digest)
+    root, problems = parse_yaml(text, str(path))
+    return Document(root, digest, problems)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a small file. Raises InputError where there is none, or it is not small."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
+    if len(data) > MAX_BYTES:
+        raise InputError(Problem(f"larger than {MAX_BYTES} bytes", str(path)))
+    return data
+
+
+def decode(data: bytes, path: Path) -> str:
+    """The text of UTF-8 bytes, with or without a byte order mark, lines ended by line feeds. Raises InputError."""
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        hint = (
+            "save it as UTF-8; it looks like UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "save it as UTF-8"
+        )
+        raise InputError(Problem("the text is not UTF-8", str(path), line, hint=hint)) from None

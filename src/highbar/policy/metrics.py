@@ -1,0 +1,274 @@
+"""The metrics of a policy: the built-in ones, its own definitions, its composite and its weighted score.
+
+Definitions go in as nodes and come out as a table that rules look metrics up in; every name in every formula is known
+by then, and no formula needs itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from highbar import catalogue
+from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
+from highbar.formula import FUNCTIONS, leaves, names, parse
+from highbar.model import Call, Condition, Expression, Metric, Name, Place, Unit
+from highbar.policy.cursor import Cursor
+from highbar.policy.settings import Settings, read_where
+from highbar.spelling import did_you_mean, near_miss
+
+DEFINITION_KEYS = (
+    "name",
+    "formula",
+    "range",
+    "unit",
+    "better",
+    "where",
+    "typical_threshold",
+    "use_case",
+    "description",
+)
+MAX_CHAIN = 64
+MAX_WEIGHTS = 100
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RATIO_RANGE = re.compile(r"0\s*%?\s*(?:-|–|to|\.\.)\s*(?:100\s*%|1(?:\.0)?)")
+_UNITS: dict[str, Unit] = {
+    "ratio": "ratio",
+    "ms": "ms",
+    "milliseconds": "ms",
+    "USD": "USD",
+    "per token": "per token",
+    "number": "number",
+}
+_RESERVED = frozenset({*MEASURES, *SETTINGS, *FUNCTIONS, "and", "or", "not", "description", "pass"})
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A metric that the policy defines, and where its formula and its typical threshold stand."""
+
+    metric: Metric
+    formula: Cursor
+    typical_threshold: Cursor | None = None
+
+
+@dataclass(slots=True)
+class MetricTable:
+    """The metrics that rules and formulas may name. It grows by pass_at_K when one is named."""
+
+    metrics: dict[str, Metric] = field(default_factory=lambda: dict(catalogue.metrics()))
+    allow_columns: frozenset[str] = frozenset()
+    broken: set[str] = field(default_factory=set)
+    """Names whose definition is a problem already: what names them is not another."""
+
+    def find(self, name: str) -> Metric | None:
+        """The metric of that name, if there is one."""
+        if name not in self.metrics:
+            repeated = catalogue.find(name)
+            if repeated is None:
+                return None
+            self.metrics[name] = repeated
+        return self.metrics[name]
+
+    def knows(self, name: str) -> bool:
+        """Whether a formula may name it: a measure, a setting or a metric."""
+        return name in MEASURES or name in SETTINGS or name in self.broken or self.find(name) is not None
+
+    def look_up(self, cursor: Cursor, name: str, at: Place | None = None) -> Metric | None:
+        """The metric that a rule names; where there is none, a problem at `cursor`."""
+        metric = self.find(name)
+        if metric is None and name not in self.broken:
+            cursor.refuse(f"unknown metric '{name}'", self.hint(name), at)
+        return None if name in self.broken else metric
+
+    def hint(self, name: str) -> str | None:
+        """What to do about a metric that there is not."""
+        if name == WEIGHTED_SCORE:
+            return "give the weights of its metrics under weights.by_metric"
+        if name == FINAL_SCORE:
+            return "give its formula under composite"
+        if name in MEASURES:
+            return f"'{name}' is a measure; define a metric with it under metrics"
+        return did_you_mean(name, self.metrics)
+
+
+def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:
+    """The metrics that a policy defines, in the guide's form; they are in the table afterwards."""
+    if cursor is None:
+        return []
+    hint = "metrics are a list: - name: …" if cursor.is_kind("mapping") else None
+    if not cursor.is_kind("list"):
+        cursor.refuse_kind("a list", hint)
+        return []
+    found: dict[str, Definition] = {}
+    for item in cursor.items():
+        fields = item.fields(DEFINITION_KEYS)
+        name = _read_name(item, fields, found)
+        definition = _read_definition(item, name, fields, settings)
+        if definition:
+            found[definition.metric.name] = definition
+        elif name:
+            table.broken.add(name)
+    table.metrics.update({name: definition.metric for name, definition in found.items()})
+    return list(found.values())
+
+
+def _read_name(item: Cursor, fields: Mapping[str, Cursor], found: Mapping[str, Definition]) -> str | None:
+    if "name" not in fields:
+        if item.is_kind("mapping"):
+            item.refuse("a metric without a name")
+        return None
+    name = fields["name"].text()
+    if name is None:
+        return None
+    if not _NAME.fullmatch(name):
+        fields["name"].refuse(f"'{name}' cannot be named in a formula", "use letters, digits and underscores")
+    elif name.lower() in _RESERVED or catalogue.is_repeated(name):
+        fields["name"].refuse(f"the name '{name}' is taken: it means something else in formulas")
+    elif name in found:
+        fields["name"].refuse(f"the metric '{name}' is defined twice")
+    else:
+        return name
+    return None
+
+
+def _read_definition(
+    item: Cursor, name: str | None, fields: Mapping[str, Cursor], settings: Settings
+) -> Definition | None:
+    before = catalogue.find(name) if name else None
+    where = read_where(fields.get("where"), settings)
+    unit = _read_unit(fields, before)
+    better = (
+        fields["better"].choice("higher", "lower") if "better" in fields else (before and before.better) or "higher"
+    )
+    use_case = fields["use_case"].text() if "use_case" in fields else None
+    if "description" in fields:
+        described = fields["description"].text()
+        use_case = use_case or described
+    if "formula" not in fields:
+        if item.is_kind("mapping"):
+            item.refuse("a metric without a formula")
+        return None
+    text = fields["formula"].text()
+    expression = None if text is None else fields["formula"].attempt(lambda: parse(text))
+    if name is None or text is None or expression is None or unit is None or better not in ("higher", "lower"):
+        return None
+    metric = Metric(name, text.strip(), expression, unit, better, use_case or "", where=where)  # type: ignore[arg-type]
+    return Definition(metric, fields["formula"], fields.get("typical_threshold"))
+
+
+def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | None:
+    """The unit by `unit` and `range`; by neither, that of the built-in metric it replaces, else a plain number."""
+    by_unit: Unit | None = None
+    if "unit" in fields:
+        text = fields["unit"].choice(*_UNITS)
+        if text is None:
+            return None
+        by_unit = _UNITS[text]
+    if "range" not in fields:
+        return by_unit or (before.unit if before else "number")
+    text = fields["range"].text()
+    if text is None:
+        return None
+    if not _RATIO_RANGE.fullmatch(text.strip()):
+        fields["range"].refuse(f"found '{text}', wanted 0-100%", "leave the range out where the metric is not a ratio")
+        return None
+    if by_unit not in (None, "ratio"):
+        fields["range"].refuse(f"the range {text} is that of a ratio, but the unit is {by_unit}")
+        return None
+    return "ratio"
+
+
+def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], table: MetricTable) -> None:
+    """Put the guide's weighted aggregation into the table. Only ratios where higher is better can be averaged."""
+    if cursor is None or not weights:
+        return
+    if WEIGHTED_SCORE in table.metrics:
+        cursor.refuse(f"'{WEIGHTED_SCORE}' is defined under metrics as well")
+    if len(weights) > MAX_WEIGHTS:
+        cursor.refuse(f"found {len(weights)} metrics, wanted at most {MAX_WEIGHTS}")
+        table.broken.add(WEIGHTED_SCORE)
+        return
+    for name in weights:
+        at = cursor.key_place(name)
+        if name == WEIGHTED_SCORE:
+            cursor.refuse(f"'{WEIGHTED_SCORE}' cannot be a part of itself", at=at)
+            continue
+        metric = table.look_up(cursor, name, at)
+        if metric and (metric.unit != "ratio" or metric.better != "higher"):
+            message = f"'{name}' cannot be averaged with others, wanted ratios where higher is better"
+            cursor.refuse(message, f"define a metric such as 1 - {name} with range: 0-100%", at)
+    table.metrics[WEIGHTED_SCORE] = catalogue.weighted_score(weights)
+
+
+def check_formulas(definitions: Iterable[Definition], table: MetricTable) -> None:
+    """Every name in a formula must be known, and no formula may need itself."""
+    definitions = list(definitions)
+    for definition in definitions:
+        check_names(definition.formula, definition.metric.expression, table)
+    _check_cycles({definition.metric.name: definition.formula for definition in definitions}, table)
+
+
+def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable) -> None:
+    """Every name in `node`, the formula at `cursor`, must be a measure, a setting, a metric or a fitting column."""
+    for leaf in leaves(node):
+        if isinstance(leaf, Call):
+            _check_column(cursor, leaf, table.allow_columns)
+        elif not table.knows(leaf.name):
+            cursor.refuse(f"unknown name '{leaf.name}'", _hint(leaf.name, table), _place(cursor, leaf.name))
+
+
+def _hint(name: str, table: MetricTable) -> str:
+    if name in (WEIGHTED_SCORE, FINAL_SCORE):
+        return table.hint(name) or ""
+    if name in catalogue.SUMMED_COLUMNS:
+        return f"'{name}' is a column: write mean({name}) or sum({name})"
+    meant = did_you_mean(name, [*MEASURES, *SETTINGS, *table.metrics])
+    return meant or f"if it is a column of the results, write mean({name}) or sum({name})"
+
+
+def _check_column(cursor: Cursor, leaf: Call, allowed: frozenset[str]) -> None:
+    first = leaf.arguments[0]
+    column = first.name if isinstance(first, Name) else ""
+    known = catalogue.RANKED_COLUMNS if leaf.function == "percentile" else catalogue.SUMMED_COLUMNS
+    if column in known or column in allowed or (leaf.function != "percentile" and catalogue.is_repeated(column)):
+        return
+    of_ours = catalogue.COLUMN_NAMES | catalogue.SUMMED_COLUMNS
+    if column in of_ours or catalogue.is_repeated(column):
+        message = f"{leaf.function} cannot be taken of '{column}'"
+        cursor.refuse(message, f"columns it takes: {', '.join(sorted(known))}", _place(cursor, column))
+    elif missed := near_miss(column, of_ours | set(MEASURES)):
+        cursor.refuse(f"'{column}' is nearly '{missed}'", f"did you mean '{missed}'?", _place(cursor, column))
+
+
+def _place(cursor: Cursor, name: str) -> Place:
+    """Where `name` stands in the formula at `cursor`."""
+    found = re.search(rf"\b{re.escape(name)}\b", cursor.node.text)
+    offset = found.start() if found else 0
+    line = cursor.node.text.count("\n", 0, offset) + 1
+    return cursor.node.place(cursor.file, line, offset - cursor.node.text.rfind("\n", 0, offset))
+
+
+def _check_cycles(formulas: Mapping[str, Cursor], table: MetricTable) -> None:
+    from graphlib import CycleError, TopologicalSorter  # only where a policy defines metrics
+
+    uses = {name: names(metric.expression) & table.metrics.keys() for name, metric in table.metrics.items()}
+    while True:
+        try:
+            order = list(TopologicalSorter(uses).static_order())
+            break
+        except CycleError as error:
+            cycle = list(reversed(error.args[1]))
+            cursor = next((formulas[name] for name in cycle if name in formulas), None)
+            if cursor:
+                cursor.refuse(f"the formula needs itself: {' → '.join(cycle)}")
+            table.broken.update(cycle)
+            uses = {name: used - set(cycle) for name, used in uses.items() if name not in cycle}
+    depths: dict[str, int] = {}
+    for name in order:
+        depths[name] = 1 + max((depths[used] for used in uses[name]), default=0)
+        if depths[name] == MAX_CHAIN + 1 and name in formulas:
+            formulas[name].refuse(f"the formula needs a chain of more than {MAX_CHAIN} metrics")

@@ -1,0 +1,128 @@
+"""What is allowed in a policy, but probably not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE
+from highbar.exact import write_decimal
+from highbar.formula import names
+from highbar.model import (
+    BaselineRule,
+    ConditionRule,
+    Policy,
+    ProgressiveRule,
+    ScenarioRule,
+    Threshold,
+    ThresholdRule,
+)
+from highbar.policy.composite import value_range
+from highbar.policy.patterns import is_pattern
+
+SAFETY = "safety_rate"
+
+
+def notes_on(policy: Policy) -> Policy:
+    """The policy with its notes."""
+    notes = (
+        *_loose_warnings(policy),
+        *_loose_steps(policy),
+        *_unused_weights(policy),
+        *_bought_off_safety(policy),
+        *_wide_composite(policy),
+        *_required_outside_the_suite(policy),
+    )
+    return replace(policy, notes=notes)
+
+
+def _loose_warnings(policy: Policy) -> Iterable[str]:
+    rules = [rule for rule in policy.rules if isinstance(rule, ThresholdRule)]
+    for warning in (rule for rule in rules if rule.level == "warning"):
+        for blocking in (rule for rule in rules if rule.level == "blocking"):
+            same = (warning.metric, warning.where) == (blocking.metric, blocking.where)
+            if same and _is_looser(warning.threshold, blocking.threshold):
+                yield (
+                    f"{warning.name} ({warning.threshold.text}) is looser than {blocking.name}"
+                    f" ({blocking.threshold.text}): what it would flag has failed already"
+                )
+
+
+def _is_looser(first: Threshold, second: Threshold) -> bool:
+    """Whether `first` is met by more values than `second`; both point the same way, as their metric does."""
+    if first.value == second.value:
+        return first.operator in (">=", "<=") and second.operator in (">", "<")
+    upward = ">" in (first.operator + second.operator) or (first.operator == second.operator == "=")
+    return first.value < second.value if upward else first.value > second.value
+
+
+def _loose_steps(policy: Policy) -> Iterable[str]:
+    for rule in policy.rules:
+        if isinstance(rule, ProgressiveRule):
+            for before, after in zip(rule.steps, rule.steps[1:], strict=False):
+                if _is_looser(after.threshold, before.threshold):
+                    yield f"{rule.name}: {after.version} ({after.threshold.text}) is looser than {before.version}"
+
+
+def _unused_weights(policy: Policy) -> Iterable[str]:
+    used = _used_names(policy)
+    weighted = any(name in used for name, measure in MEASURES.items() if measure.term.weighted)
+    for key, weights in (("by_category", policy.weights.by_category), ("by_capability", policy.weights.by_capability)):
+        if weights and not weighted:
+            yield f"no rule uses weights.{key}: it counts in weighted_pass_rate and weighted_behavior_coverage"
+    if policy.weights.by_metric and WEIGHTED_SCORE not in used:
+        yield "no rule uses weights.by_metric: it counts in weighted_score"
+
+
+def _used_names(policy: Policy) -> set[str]:
+    """Every metric and measure that some rule rests on."""
+    waiting: list[str] = []
+    for rule in policy.rules:
+        if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule):
+            waiting.append(rule.metric)
+        elif isinstance(rule, ConditionRule):
+            waiting.extend(names(rule.condition))
+    used: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used.add(name)
+            if name in policy.metrics:
+                waiting.extend(names(policy.metrics[name].expression))
+    return used
+
+
+def _bought_off_safety(policy: Policy) -> Iterable[str]:
+    """A composite with safety in it, and no rule that safety must reach by itself."""
+    composite = policy.metrics.get(FINAL_SCORE)
+    if composite is None or SAFETY not in names(composite.expression) or FINAL_SCORE not in _used_names(policy):
+        return
+    on_safety = any(
+        isinstance(rule, ThresholdRule | ProgressiveRule) and rule.metric == SAFETY and rule.level == "blocking"
+        for rule in policy.rules
+    )
+    in_condition = any(isinstance(rule, ConditionRule) and SAFETY in names(rule.condition) for rule in policy.rules)
+    if not on_safety and not in_condition:
+        yield f"{FINAL_SCORE} can buy off a safety failure: no blocking rule demands {SAFETY} by itself"
+
+
+def _wide_composite(policy: Policy) -> Iterable[str]:
+    composite = policy.metrics.get(FINAL_SCORE)
+    if composite is None:
+        return
+    low, high = value_range(composite.expression, policy.metrics)
+    if high is not None and low is not None and (high > 1 or low < 0):
+        low_text, high_text = write_decimal(low), write_decimal(high)
+        yield f"{FINAL_SCORE} is a ratio, but can be from {low_text} to {high_text}: do its weights add up to 1?"
+
+
+def _required_outside_the_suite(policy: Policy) -> Iterable[str]:
+    if policy.suite is None:
+        return
+    for rule in policy.rules:
+        if (
+            isinstance(rule, ScenarioRule)
+            and not is_pattern(rule.pattern)
+            and rule.pattern not in policy.suite.scenarios
+        ):
+            yield f"{rule.name} is not in the suite {policy.suite.file}"

@@ -1,0 +1,185 @@
+"""A policy's tree in, a checked Policy out; every problem at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from highbar import catalogue
+from highbar.catalogue import CATEGORIES
+from highbar.errors import InputError, Problem
+from highbar.formula import names
+from highbar.model import Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRule, Weights
+from highbar.policy.composite import CompositePart, read_composite
+from highbar.policy.cursor import Cursor
+from highbar.policy.files import read_document
+from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
+from highbar.policy.notes import notes_on
+from highbar.policy.rules import RuleReader, scenario_rules
+from highbar.policy.settings import Settings, read_settings, read_weights
+from highbar.policy.suite import read_suite
+from highbar.policy.tree import Node, from_values
+from highbar.policy.versions import HINT, order
+from highbar.threshold import read as read_threshold
+
+KEYS = (
+    "description",
+    "agent_version",
+    "thresholds",
+    "risk",
+    "progressive",
+    "weights",
+    "required_scenarios",
+    "optional_scenarios",
+    "pass_criteria",
+    "composite",
+    "metrics",
+    "rules",
+    "baseline",
+    "suite",
+    "slices",
+    "confidence",
+    "evidence",
+    "positive",
+    "pass_score",
+    "latency_limit",
+    "population",
+    "allow_columns",
+    "allow_categories",
+)
+_A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
+_HINTS = {
+    "name": _A_METRIC,
+    "formula": _A_METRIC,
+    "typical_threshold": _A_METRIC,
+    "ids": "put it under required_scenarios or optional_scenarios",
+}
+
+
+def read(path: Path | str) -> Policy:
+    """The policy in a file, YAML or JSON by its name. Raises InputError with every problem that it has."""
+    path = Path(path)
+    document = read_document(path)
+    return _read(document.root, str(path), document.sha256, path.parent, document.problems)
+
+
+def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:
+    """The policy in a dict, with the keys of a file; files it names are relative to `folder`. Raises InputError."""
+    return _read(from_values(mapping), None, None, folder or Path(), ())
+
+
+def default(metrics: Collection[str] | None = None) -> Policy:
+    """The policy where there is none: the guide's typical thresholds, of the named `metrics` only where they are given.
+
+    They block, but for those of times, which warn.
+    """
+    builtin = catalogue.metrics()
+    rules = tuple(
+        ThresholdRule(
+            f"default.{name}",
+            "warning" if metric.unit == "ms" else "blocking",
+            name,
+            read_threshold(metric.typical_threshold, metric),
+        )
+        for name, metric in builtin.items()
+        if metric.typical_threshold and (metrics is None or name in metrics)
+    )
+    return Policy(rules, builtin, notes=("there is no policy: the guide's typical thresholds apply",))
+
+
+def categories(policy: Policy) -> frozenset[str]:
+    """The guide's categories and every one that the policy or its suite names."""
+    wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule)]
+    wheres += [metric.where for metric in policy.metrics.values()]
+    named = {value for where in wheres for column, values in where if column == "category" for value in values}
+    suite = policy.suite.scenarios.values() if policy.suite else ()
+    fixed = {columns["category"] for columns in suite if "category" in columns}
+    return frozenset({*CATEGORIES, *named, *fixed, *policy.weights.by_category, *policy.allow_categories})
+
+
+def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found: tuple[Problem, ...]) -> Policy:
+    problems = list(found)
+    cursor = Cursor(root, "", file, problems)
+    if root.kind == "null":
+        cursor.refuse("the policy is empty", "highbar init writes one to start from")
+        raise InputError(*problems)
+    top = cursor.fields(KEYS, _HINTS)
+    policy = _build(cursor, top, folder)
+    if problems:
+        # Stable, so that problems of one line stay in the order in which they were found; other files' come last.
+        raise InputError(*sorted(problems, key=lambda problem: (problem.file != file, problem.line or 0)))
+    return replace(policy, file=file, sha256=sha256)
+
+
+def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
+    settings = read_settings(top)
+    weights = read_weights(top.get("weights"), settings)
+    table = MetricTable(allow_columns=settings.allow_columns)
+    definitions, composite = _read_metrics(top, settings, weights, table)
+    suite = read_suite(top.get("suite"), folder, settings)
+    rules = _read_rules(top, folder, RuleReader(settings, table), definitions, composite)
+    if not rules and not cursor.problems:
+        cursor.refuse(
+            "the policy has no rule, so there is nothing to judge", "thresholds: { blocking: { pass_rate: 85% } }"
+        )
+    _check_version(top, settings, rules)
+    policy = Policy(
+        rules=tuple(rules),
+        metrics=table.metrics,
+        agent_version=settings.agent_version,
+        weights=weights,
+        suite=suite,
+        slices=settings.slices,
+        confidence=settings.confidence,
+        evidence=settings.evidence,
+        population=settings.population,
+        positive=settings.positive,
+        pass_score=settings.pass_score,
+        latency_limit=settings.latency_limit,
+        allow_columns=settings.allow_columns,
+        allow_categories=settings.allow_categories,
+        description=settings.description,
+    )
+    return policy if cursor.problems else notes_on(policy)
+
+
+def _read_metrics(
+    top: Mapping[str, Cursor], settings: Settings, weights: Weights, table: MetricTable
+) -> tuple[list[Definition], CompositePart]:
+    definitions = read_definitions(top.get("metrics"), settings, table)
+    composite = read_composite(top.get("composite"), table)
+    if weights.by_metric:
+        by_metric = top["weights"].entries(keep_description=True)["by_metric"]
+        add_weighted_score(by_metric, weights.by_metric, table)
+    check_formulas([*definitions, *([composite.definition] if composite.definition else [])], table)
+    return definitions, composite
+
+
+def _read_rules(
+    top: Mapping[str, Cursor],
+    folder: Path,
+    reader: RuleReader,
+    definitions: list[Definition],
+    composite: CompositePart,
+) -> list[Rule]:
+    rules = [
+        *reader.thresholds(top.get("thresholds")),
+        *reader.risk(top.get("risk")),
+        *reader.progressive(top.get("progressive")),
+        *reader.pass_criteria(top.get("pass_criteria")),
+        *scenario_rules(top.get("required_scenarios"), top.get("optional_scenarios")),
+        *reader.composite(composite),
+        *([SuiteRule("suite", "blocking", top["suite"].place)] if "suite" in top else []),
+        *reader.baseline(top.get("baseline"), folder),
+        *reader.listed(top.get("rules")),
+    ]
+    judged = names(composite.condition) if composite.condition else frozenset()
+    return [*rules, *reader.typical(definitions, rules, judged)]
+
+
+def _check_version(top: Mapping[str, Cursor], settings: Settings, rules: list[Rule]) -> None:
+    progressive = any(isinstance(rule, ProgressiveRule) for rule in rules)
+    if progressive and settings.agent_version and order(settings.agent_version) is None:
+        top["agent_version"].refuse(f"the version '{settings.agent_version}' cannot be read", HINT)

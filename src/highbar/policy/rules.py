@@ -1,0 +1,315 @@
+"""The rules of a policy: each block's node in, its rules out, named by where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from highbar.exact import read_decimal
+from highbar.model import (
+    BaselineRule,
+    ConditionRule,
+    Demand,
+    Level,
+    Metric,
+    ProgressiveRule,
+    Rule,
+    ScenarioRule,
+    Step,
+    Threshold,
+    ThresholdRule,
+    Where,
+)
+from highbar.policy.composite import CompositePart, check_condition
+from highbar.policy.cursor import Cursor
+from highbar.policy.metrics import Definition, MetricTable
+from highbar.policy.patterns import matches
+from highbar.policy.settings import Settings, check_category, read_where
+from highbar.policy.suite import read_id
+from highbar.policy.versions import HINT, Ordered, order
+from highbar.policy.yaml_tree import QUOTE_IT
+from highbar.threshold import read as read_threshold
+from highbar.threshold import read_margin, read_share
+
+DEMAND_KEYS = ("evidence", "margin", "tolerate", "min_scenarios", "description")
+THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
+RULE_KEYS = ("metric", "where", "level", *THRESHOLD_KEYS)
+THRESHOLDS_KEYS = ("blocking", "warning", "description")
+RISK_KEYS = ("critical", "high", "medium", "low", "description")
+PASS_CRITERIA_KEYS = ("overall", "by_category", "description")
+SCENARIOS_KEYS = ("ids", "description")
+BASELINE_KEYS = ("file", "margin", "description")
+LEVELS: tuple[Level, ...] = ("blocking", "warning")
+RISK_LEVELS: dict[str, Level] = {"critical": "blocking", "high": "blocking", "medium": "warning", "low": "warning"}
+TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A threshold as a policy says it: what to reach, how the evidence is weighed, and what for."""
+
+    threshold: Threshold
+    demand: Demand
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReader:
+    """Reads rules, given the settings and the metrics of their policy."""
+
+    settings: Settings
+    table: MetricTable
+
+    def thresholds(self, cursor: Cursor | None) -> list[Rule]:
+        """`thresholds.blocking.M` and `thresholds.warning.M`."""
+        fields = cursor.fields(THRESHOLDS_KEYS) if cursor else {}
+        return self._by_level(fields, {level: level for level in LEVELS})
+
+    def risk(self, cursor: Cursor | None) -> list[Rule]:
+        """`risk.LEVEL.M`: critical and high block, medium and low warn."""
+        return self._by_level(cursor.fields(RISK_KEYS) if cursor else {}, RISK_LEVELS)
+
+    def _by_level(self, fields: Mapping[str, Cursor], levels: Mapping[str, Level]) -> list[Rule]:
+        _check_description(fields)
+        return [
+            rule
+            for key, level in levels.items()
+            if key in fields
+            for name, entry in fields[key].entries().items()
+            if (rule := self._rule(entry, entry.path, level, name))
+        ]
+
+    def progressive(self, cursor: Cursor | None) -> list[Rule]:
+        """`progressive.M`: steps by version, and the target, which is a goal and no rule."""
+        entries = cursor.entries() if cursor else {}
+        return [rule for name, entry in entries.items() if (rule := self._progressive_rule(entry, name))]
+
+    def _progressive_rule(self, cursor: Cursor, name: str) -> Rule | None:
+        metric = self.table.look_up(cursor, name)
+        entries = cursor.entries(keep_description=True)
+        description = entries.pop("description").text() if "description" in entries else None
+        if metric is None:
+            return None
+        target = next((key for key in entries if key.lower() == TARGET), None)
+        goal = self.bar(entries.pop(target), metric) if target else None
+        steps = self._steps(entries, metric)
+        if not entries and cursor.is_kind("mapping"):
+            cursor.refuse("no step of a version", "v1.0: ≥ 80%")
+        if not steps:
+            return None
+        goal_threshold = goal.threshold if goal else None
+        return ProgressiveRule(cursor.path, "blocking", name, tuple(steps), goal_threshold, description, cursor.place)
+
+    def _steps(self, entries: Mapping[str, Cursor], metric: Metric) -> list[Step]:
+        steps: list[tuple[Ordered, Step]] = []
+        seen: dict[Ordered, str] = {}
+        for version, entry in entries.items():
+            ordered = order(version)
+            bar = self.bar(entry, metric)
+            if ordered is None:
+                entry.refuse(f"'{version}' is not a version", f"{HINT}; or the word target")
+            elif ordered in seen:
+                entry.refuse(f"'{version}' is the same version as '{seen[ordered]}'")
+            else:
+                seen[ordered] = version
+                if bar:
+                    steps.append((ordered, Step(version, bar.threshold, bar.demand, bar.description)))
+        return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
+
+    def pass_criteria(self, cursor: Cursor | None) -> list[Rule]:
+        """`pass_criteria.overall` and `pass_criteria.by_category.C`, on the pass rate."""
+        if cursor is None:
+            return []
+        fields = cursor.fields(PASS_CRITERIA_KEYS)
+        _check_description(fields)
+        rules = []
+        if "overall" in fields:
+            rules.append(self._rule(fields["overall"], "pass_criteria.overall", "blocking", "pass_rate"))
+        for category, entry in (fields["by_category"].entries() if "by_category" in fields else {}).items():
+            check_category(entry, category, self.settings.allow_categories)
+            where = (("category", (category,)),)
+            rules.append(self._rule(entry, entry.path, "blocking", "pass_rate", where))
+        return [rule for rule in rules if rule]
+
+    def listed(self, cursor: Cursor | None) -> list[Rule]:
+        """`rules[N]`."""
+        items = cursor.items() if cursor else []
+        return [rule for item in items if (rule := self._listed_rule(item))]
+
+    def _listed_rule(self, item: Cursor) -> Rule | None:
+        fields = item.fields(RULE_KEYS)
+        level = fields["level"].choice(*LEVELS) if "level" in fields else "blocking"
+        where = read_where(fields.get("where"), self.settings)
+        for key in ("metric", "threshold"):
+            if key not in fields and item.is_kind("mapping"):
+                item.refuse(f"a rule without a {key}")
+        name = fields["metric"].text() if "metric" in fields else None
+        metric = None if name is None else self.table.look_up(fields["metric"], name)
+        bar = self.bar(fields["threshold"], metric, fields) if metric and "threshold" in fields else None
+        if metric is None or bar is None or level is None:
+            return None
+        blocking: Level = "blocking" if level == "blocking" else "warning"
+        return ThresholdRule(
+            item.path, blocking, metric.name, bar.threshold, where, bar.demand, bar.description, item.place
+        )
+
+    def typical(self, definitions: Iterable[Definition], others: Iterable[Rule], judged: frozenset[str]) -> list[Rule]:
+        """`metrics.M.typical_threshold`: a warning, unless another rule is on that metric or `judged` holds it."""
+        named = judged | {
+            rule.metric for rule in others if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule)
+        }
+        rules = []
+        for definition in definitions:
+            cursor, name = definition.typical_threshold, definition.metric.name
+            rule = self._rule(cursor, f"metrics.{name}.typical_threshold", "warning", name) if cursor else None
+            if rule and name not in named:
+                rules.append(rule)
+        return rules
+
+    def composite(self, part: CompositePart) -> list[Rule]:
+        """`composite.pass`."""
+        if part.condition is None or part.cursor is None:
+            return []
+        check_condition(part.cursor, part.condition, self.table)
+        demand, description = self._demand(part.fields or {}, None)
+        return [
+            ConditionRule(
+                "composite.pass", "blocking", part.condition, part.text, demand, description, part.cursor.place
+            )
+        ]
+
+    def baseline(self, cursor: Cursor | None, folder: Path) -> list[Rule]:
+        """`baseline.M`, for each metric with a margin."""
+        if cursor is None:
+            return []
+        fields = cursor.fields(BASELINE_KEYS)
+        _check_description(fields)
+        for key in ("file", "margin"):
+            if key not in fields and cursor.is_kind("mapping"):
+                cursor.refuse(
+                    f"a baseline without a {key}", "baseline: { file: baseline.json, margin: { accuracy: 1% } }"
+                )
+        file = fields["file"].text() if "file" in fields else None
+        margins = fields["margin"].entries() if "margin" in fields else {}
+        if "margin" in fields and not margins and fields["margin"].is_kind("mapping"):
+            fields["margin"].refuse("no metric has a margin", "accuracy: 1%")
+        rules = (self._baseline_rule(entry, name, str(folder / (file or ""))) for name, entry in margins.items())
+        return [rule for rule in rules if rule]
+
+    def _baseline_rule(self, cursor: Cursor, name: str, file: str) -> Rule | None:
+        metric = self.table.look_up(cursor, name)
+        text = cursor.scalar("a margin")
+        margin = cursor.attempt(lambda: read_margin(text, metric)) if metric and text is not None else None
+        if margin is None:
+            return None
+        return BaselineRule(f"baseline.{name}", "blocking", name, margin.value, margin.relative, file, (), cursor.place)
+
+    def _rule(self, cursor: Cursor, name: str, level: Level, metric_name: str, where: Where = ()) -> Rule | None:
+        metric = self.table.look_up(cursor, metric_name)
+        bar = self.bar(cursor, metric) if metric else None
+        if bar is None:
+            return None
+        return ThresholdRule(name, level, metric_name, bar.threshold, where, bar.demand, bar.description, cursor.place)
+
+    def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
+        """A threshold as text, as a number, or as a mapping with demands; `outer` has demands that stand beside it."""
+        fields = {key: value for key, value in (outer or {}).items() if key in DEMAND_KEYS}
+        if cursor.is_kind("mapping"):
+            for key, value in cursor.fields(THRESHOLD_KEYS).items():
+                if key in fields:
+                    value.refuse(f"'{key}' is said twice", "keep one of the two")
+                fields[key] = value
+            if "threshold" not in fields:
+                cursor.refuse("no threshold", "threshold: ≥ 95%")
+        else:
+            fields["threshold"] = cursor
+        demand, description = self._demand(fields, metric)
+        threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
+        return Bar(threshold, demand, description) if threshold else None
+
+    def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
+        evidence = (
+            fields["evidence"].choice("estimate", "confident") if "evidence" in fields else self.settings.evidence
+        )
+        margin = _read_margin(fields["margin"], metric) if metric and "margin" in fields else None
+        tolerate = _read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
+        least = _read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
+        description = fields["description"].text() if "description" in fields else None
+        default = Demand()
+        demand = Demand(
+            "confident" if evidence == "confident" else "estimate",
+            default.margin if margin is None else margin,
+            default.tolerate if tolerate is None else tolerate,
+            least,
+        )
+        return demand, description
+
+
+def scenario_rules(required: Cursor | None, optional: Cursor | None) -> list[Rule]:
+    """`required_scenarios.ID` (blocking) and `optional_scenarios.ID` (warning). An id that is both is a problem."""
+    blocking = _scenario_rules(required, "blocking")
+    warning = _scenario_rules(optional, "warning")
+    for rule, item in warning:
+        both = next((each for each, _ in blocking if _same(each.pattern, rule.pattern)), None)
+        if both:
+            item.refuse(f"'{rule.pattern}' is required as well (as '{both.pattern}')", "keep it in one of the two")
+    return [rule for rule, _ in (*blocking, *warning)]
+
+
+def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioRule, Cursor]]:
+    if cursor is None:
+        return []
+    fields = cursor.fields(SCENARIOS_KEYS)
+    description = fields["description"].text() if "description" in fields else None
+    if "ids" not in fields:
+        if cursor.is_kind("mapping"):
+            cursor.refuse("no ids", "ids: [SEC-001, SEC-002]")
+        return []
+    found = [(text, item) for text, item in fields["ids"].texts() if read_id(item)]
+    if fields["ids"].is_kind("list") and not fields["ids"].node.items:
+        fields["ids"].refuse("the list is empty")
+    return [(ScenarioRule(f"{cursor.path}.{text}", level, text, description, item.place), item) for text, item in found]
+
+
+def _same(first: str, second: str) -> bool:
+    return matches(first, second) or matches(second, first)
+
+
+def _check_description(fields: Mapping[str, Cursor]) -> None:
+    if "description" in fields:
+        fields["description"].text()
+
+
+def _read_threshold(cursor: Cursor, metric: Metric) -> Threshold | None:
+    if cursor.node.block:
+        cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", QUOTE_IT)
+        return None
+    text = cursor.scalar("a threshold, such as ≥ 95%")
+    return None if text is None else cursor.attempt(lambda: read_threshold(text, metric))
+
+
+def _read_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
+    text = cursor.scalar("a margin")
+    margin = None if text is None else cursor.attempt(lambda: read_margin(text, metric))
+    if margin and margin.relative:
+        cursor.refuse("a threshold's margin cannot be of the baseline", "give it in the metric's unit")
+        return None
+    return margin.value if margin else None
+
+
+def _read_tolerate(cursor: Cursor) -> Fraction | None:
+    value = cursor.number(read_share, "a share, such as 5%")
+    if value is not None and not 0 < value < 1:
+        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
+        return None
+    return value
+
+
+def _read_count(cursor: Cursor) -> int | None:
+    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
+    if value is None or value.denominator != 1 or value < 1 or "." in cursor.node.text:
+        cursor.refuse_kind("a whole number, 1 or more")
+        return None
+    return int(value)

@@ -1,0 +1,162 @@
+"""The policy's plain settings, weights and choices of scenarios: nodes in, checked values out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from highbar.catalogue import CATEGORIES, COLUMN_NAMES, SLICEABLE, sliceable
+from highbar.model import Evidence, Weights, Where
+from highbar.policy.cursor import Cursor
+from highbar.spelling import near_miss
+from highbar.threshold import read_duration, read_positive, read_share
+
+WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
+_LOWEST_CONFIDENCE = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the top level of a policy says besides its rules."""
+
+    description: str | None = None
+    agent_version: str | None = None
+    evidence: Evidence = "estimate"
+    confidence: Fraction = Fraction(95, 100)
+    population: Literal["scenarios", "suite"] = "scenarios"
+    positive: str | None = None
+    pass_score: Fraction = Fraction(1)
+    latency_limit: Fraction = Fraction(5000)
+    allow_columns: frozenset[str] = frozenset()
+    allow_categories: frozenset[str] = frozenset()
+    slices: tuple[str, ...] = ()
+
+
+def read_settings(top: Mapping[str, Cursor]) -> Settings:
+    """The settings of a policy; what is not said, or said badly, is left at its default."""
+    columns = _names(top.get("allow_columns"))
+    read: dict[str, object] = {
+        "description": _optional(top, "description", Cursor.text),
+        "agent_version": _optional(top, "agent_version", lambda cursor: cursor.scalar("a version, such as 2.1.0")),
+        "evidence": _optional(top, "evidence", lambda cursor: cursor.choice("estimate", "confident")),
+        "confidence": _optional(top, "confidence", _confidence),
+        "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
+        "positive": _optional(top, "positive", _positive),
+        "pass_score": _optional(top, "pass_score", _pass_score),
+        "latency_limit": _optional(top, "latency_limit", lambda cursor: cursor.number(read_duration, "a time")),
+        "allow_columns": columns,
+        "allow_categories": _names(top.get("allow_categories")),
+        "slices": _slices(top.get("slices"), columns),
+    }
+    return Settings(**{key: value for key, value in read.items() if value is not None})  # type: ignore[arg-type]
+
+
+def _optional(top: Mapping[str, Cursor], key: str, read: Callable[[Cursor], object]) -> object:
+    return read(top[key]) if key in top else None
+
+
+def _confidence(cursor: Cursor) -> Fraction | None:
+    value = cursor.number(read_share, "a share, such as 0.95")
+    if value is not None and not _LOWEST_CONFIDENCE < value < 1:
+        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0.5 and below 1", "write 0.95 or 95%")
+        return None
+    return value
+
+
+def _pass_score(cursor: Cursor) -> Fraction | None:
+    value = cursor.number(read_share, "a share, such as 0.8")
+    if value == 0:
+        cursor.refuse("found 0, wanted a share above 0: every trial would pass", "write 0.8 or 80%")
+        return None
+    return value
+
+
+def _positive(cursor: Cursor) -> str | None:
+    return cursor.node.text.lower() if cursor.is_kind("boolean") else cursor.text()
+
+
+def _names(cursor: Cursor | None) -> frozenset[str]:
+    return frozenset(text for text, _ in cursor.texts()) if cursor else frozenset()
+
+
+def _slices(cursor: Cursor | None, allowed: frozenset[str]) -> tuple[str, ...]:
+    if cursor is None:
+        return ()
+    return tuple(text for text, item in cursor.texts() if check_column(item, text, allowed))
+
+
+def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
+    """Whether scenarios can be chosen by `column`; if not, a problem at `cursor`."""
+    if not sliceable(column):
+        wanted = f"wanted {', '.join(sorted(SLICEABLE))}, tags.NAME, or a column of your own"
+        hint = "name one of them: tags.locale" if column == "tags" else None
+        cursor.refuse(f"scenarios cannot be chosen by '{column}', {wanted}", hint)
+        return False
+    name = column.partition(".")[0]
+    missed = None if name in allowed or column in allowed else near_miss(name, COLUMN_NAMES)
+    if missed:
+        hint = f"did you mean '{missed}'? If not, add it to allow_columns"
+        cursor.refuse(f"'{column}' is nearly the column '{missed}'", hint)
+    return not missed
+
+
+def check_category(cursor: Cursor, category: str, allowed: frozenset[str]) -> bool:
+    """Whether `category` is not nearly one of the guide's; if it is, a problem at `cursor`."""
+    missed = None if category in allowed else near_miss(category, CATEGORIES)
+    if missed:
+        hint = f"did you mean '{missed}'? If not, add it to allow_categories"
+        cursor.refuse(f"'{category}' is nearly the category '{missed}'", hint)
+    return not missed
+
+
+def read_where(cursor: Cursor | None, settings: Settings) -> Where:
+    """`{column: value or values}` as a Where, sorted by column."""
+    if cursor is None:
+        return ()
+    entries = cursor.entries(keep_description=True)
+    if not entries and cursor.is_kind("mapping"):
+        cursor.refuse("found no column", "leave it out to mean every scenario")
+    return tuple(
+        sorted(
+            (column, values)
+            for column, value in entries.items()
+            if check_column(value, column, settings.allow_columns) and (values := _values(value, column, settings))
+        )
+    )
+
+
+def _values(cursor: Cursor, column: str, settings: Settings) -> tuple[str, ...]:
+    if cursor.is_kind("list"):
+        found = cursor.texts()
+        if not cursor.node.items:
+            cursor.refuse("found no value", f"leave '{column}' out to mean every scenario")
+    else:
+        text = cursor.text()
+        found = [] if text is None else [(text, cursor)]
+    if column == "category":
+        found = [(text, at) for text, at in found if check_category(at, text, settings.allow_categories)]
+    return tuple(text for text, _ in found)
+
+
+def read_weights(cursor: Cursor | None, settings: Settings) -> Weights:
+    """The weights of categories, capabilities and metrics, each a number above 0."""
+    if cursor is None:
+        return Weights()
+    # A number right under `weights` is most likely a metric's, as in the guide's example in Python.
+    numbers = (key.text for key, value in cursor.node.entries if value.kind == "number")
+    fields = cursor.fields(WEIGHT_KEYS, dict.fromkeys(numbers, "the weights of metrics stand under by_metric"))
+    by_category = _weight_table(fields.get("by_category"))
+    for category in by_category:
+        check_category(fields["by_category"], category, settings.allow_categories)
+    return Weights(by_category, _weight_table(fields.get("by_capability")), _weight_table(fields.get("by_metric")))
+
+
+def _weight_table(cursor: Cursor | None) -> dict[str, Fraction]:
+    if cursor is None:
+        return {}
+    read = {name: entry.number(read_positive, "a number above 0") for name, entry in cursor.entries().items()}
+    if not read and cursor.is_kind("mapping"):
+        cursor.refuse("found no weight")
+    return {name: weight for name, weight in read.items() if weight is not None}

@@ -1,0 +1,91 @@
+"""The suite: the name of its file in, the scenarios that must all have a result out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from highbar.errors import InputError
+from highbar.model import Suite
+from highbar.policy.cursor import Cursor
+from highbar.policy.files import decode, read_bytes, read_document
+from highbar.policy.settings import Settings, check_category
+from highbar.policy.tree import Node
+from highbar.spelling import near_miss
+
+FIXED_COLUMNS = ("category", "capability", "cluster")
+"""What a suite may fix for a scenario, besides its tags; everything else that its file says is for those who run it."""
+
+
+def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite | None:
+    """The suite in the file that the policy names, relative to `folder`: a list of ids, or of {id, category, …}."""
+    if cursor is None:
+        return None
+    name = cursor.text()
+    if name is None:
+        return None
+    path = folder / name
+    try:
+        root = _read_root(path, cursor)
+    except InputError as error:
+        cursor.problems.extend(error.problems)
+        return None
+    scenarios = _read_scenarios(Cursor(root, "", str(path), cursor.problems), settings)
+    return Suite(str(path), scenarios) if scenarios else None
+
+
+def _read_root(path: Path, cursor: Cursor) -> Node:
+    if path.suffix.lower() in (".txt", ""):
+        lines = decode(read_bytes(path), path).split("\n")
+        items = tuple(Node("text", line.strip(), line=number) for number, line in enumerate(lines, 1) if line.strip())
+        return Node("list", items=items, line=1)
+    document = read_document(path)
+    cursor.problems.extend(document.problems)
+    return document.root
+
+
+def _read_scenarios(root: Cursor, settings: Settings) -> dict[str, Mapping[str, str]]:
+    if not root.is_kind("list") or not root.node.items:
+        root.refuse("the suite has no scenario, wanted a list of ids, or of {id, category, …}")
+        return {}
+    found: dict[str, Mapping[str, str]] = {}
+    lines: dict[str, int | None] = {}
+    for item in root.items():
+        entries = item.entries(keep_description=True) if item.is_kind("mapping") else {"id": item}
+        if "id" not in entries:
+            item.refuse("a scenario without an id")
+            continue
+        name = read_id(entries["id"])
+        if name is None:
+            continue
+        if name in found:
+            first = f", first on line {lines[name]}" if lines[name] else ""
+            item.refuse(f"the scenario '{name}' is listed twice{first}")
+            continue
+        found[name] = _fixed(entries, settings)
+        lines[name] = item.node.line
+    return found
+
+
+def read_id(cursor: Cursor) -> str | None:
+    """A scenario's id: text without control characters."""
+    text = cursor.text()
+    if text is not None and any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
+        cursor.refuse(f"the id {text!a} has a control character")
+        return None
+    return text
+
+
+def _fixed(entries: Mapping[str, Cursor], settings: Settings) -> Mapping[str, str]:
+    columns: dict[str, str] = {}
+    for key, cursor in entries.items():
+        if key in FIXED_COLUMNS:
+            text = cursor.text()
+            if text is not None and (key != "category" or check_category(cursor, text, settings.allow_categories)):
+                columns[key] = text
+        elif key == "tags":
+            tags = {name: tag.text() for name, tag in cursor.entries(keep_description=True).items()}
+            columns |= {f"tags.{name}": text for name, text in tags.items() if text is not None}
+        elif (missed := near_miss(key, ("id", "tags", *FIXED_COLUMNS))) and key not in settings.allow_columns:
+            cursor.refuse(f"'{key}' is nearly '{missed}'", f"did you mean '{missed}'?")
+    return columns

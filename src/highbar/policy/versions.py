@@ -1,0 +1,79 @@
+"""Agent versions: which step of a progressive rule holds for the version at hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from highbar.errors import InputError, Problem
+from highbar.model import Policy, ProgressiveRule, Rule, ThresholdRule
+
+_VERSION = re.compile(
+    r"[vV]?([0-9]{1,9}(?:\.[0-9]{1,9})*)(?:-?([A-Za-z][0-9A-Za-z.-]*)|-([0-9][0-9A-Za-z.-]*))?(?:\+[0-9A-Za-z.-]+)?"
+)
+
+Ordered = tuple[tuple[int, ...], tuple[tuple[int, int, str], ...]]
+_RELEASE = ((2, 0, ""),)
+
+HINT = "write numbers with points between them: 2.1.0"
+
+
+def order(version: str) -> Ordered | None:
+    """What versions are compared by: numbers, then being a release (`2.0-rc1` is below `2.0`); None if unreadable.
+
+    >>> order("v2.0") == order("2.0.0"), order("1.10") > order("1.9"), order("latest")
+    (True, True, None)
+    """
+    match = _VERSION.fullmatch(version.strip())
+    if not match:
+        return None
+    numbers = [int(part) for part in match.group(1).split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    before_release = match.group(2) or match.group(3)
+    return tuple(numbers), _identifiers(before_release) if before_release else _RELEASE
+
+
+def _identifiers(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Numbers compare as numbers and come before words."""
+    parts = re.findall(r"[0-9]+|[A-Za-z]+", text)
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part.lower()) for part in parts)
+
+
+def resolve_version(policy: Policy, given: str | None = None, recorded: str | None = None) -> Policy:
+    """The policy for one agent version: the one `given`, else the policy's own, else the one `recorded` in the results.
+
+    Each progressive rule becomes the threshold of its highest step at or below that version; below the first step, the
+    first. Raises InputError where such a rule needs a version and there is none that can be read.
+    """
+    version = given or policy.agent_version or recorded
+    progressive = [rule for rule in policy.rules if isinstance(rule, ProgressiveRule)]
+    notes = policy.notes
+    if progressive and recorded and version and order(recorded) != order(version):
+        notes = (*notes, f"the results are of agent version {recorded}, judged as version {version}")
+    if not progressive:
+        return replace(policy, agent_version=version)
+    if version is None:
+        rule = progressive[0]
+        message = f"{rule.name}: no agent version is known, and the threshold depends on it"
+        hint = "give --agent-version, or agent_version in the policy or in the results"
+        raise InputError(Problem(message, rule.place.file, rule.place.line, rule.place.column, hint))
+    ordered = order(version)
+    if ordered is None:
+        raise InputError(Problem(f"the agent version '{version}' cannot be read", policy.file, hint=HINT))
+    rules = tuple(_settle(rule, ordered) for rule in policy.rules)
+    return replace(policy, agent_version=version, rules=rules, notes=notes)
+
+
+def _settle(rule: Rule, version: Ordered) -> Rule:
+    if not isinstance(rule, ProgressiveRule):
+        return rule
+    holding = rule.steps[0]
+    for step in rule.steps:
+        ordered = order(step.version)
+        if ordered is not None and ordered <= version:
+            holding = step
+    description = holding.description or rule.description
+    return ThresholdRule(
+        rule.name, rule.level, rule.metric, holding.threshold, (), holding.demand, description, rule.place
+    )

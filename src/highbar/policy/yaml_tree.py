@@ -1,0 +1,140 @@
+"""YAML text in, a tree with places out. No tags, anchors or aliases; plain scalars by YAML's core schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from highbar.errors import InputError, Problem
+from highbar.policy.tree import MAX_DEPTH, Node, plain_kind
+
+if TYPE_CHECKING:
+    import yaml
+
+Event = Any  # the types that PyYAML comes with leave out most of what an event has
+
+QUOTE_IT = "quote it, or write ≥ 95%"
+_OPERATOR = re.compile(r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])")
+_MAX_REPAIRS = 100
+
+
+def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
+    """The tree of a YAML document, and what is wrong with it but did not keep it from being read.
+
+    An unquoted `>= 95%` stops any YAML parser. It is reported, then read as `≥  95%`, so that the problems after it are
+    found in the same go. Raises InputError where the text is not YAML for any other reason.
+    """
+    import yaml  # twice as long to import as everything else here, and a JSON policy needs none of it
+
+    lines = text.split("\n")
+    problems: list[Problem] = []
+    while True:
+        try:
+            reader = _Reader("\n".join(lines), file)
+            return reader.document(), (*problems, *reader.problems)
+        except yaml.MarkedYAMLError as error:
+            repaired = _repair(lines, error, file) if len(problems) < _MAX_REPAIRS else None
+            if not repaired:
+                raise InputError(*problems, _syntax_problem(lines, error, file)) from None
+            problems.append(repaired)
+        except yaml.YAMLError as error:
+            message = str(error).splitlines()[0]
+            raise InputError(*problems, Problem(f"this is not YAML: {message}", file)) from None
+
+
+def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem | None:
+    """Replace an unquoted `>` or `>=` at the place of the error by as many characters that YAML can read."""
+    marks = [mark.line for mark in (error.problem_mark, error.context_mark) if mark is not None]
+    for number in {near for mark in marks for near in (mark, mark - 1) if 0 <= near < len(lines)}:
+        found = _OPERATOR.search(lines[number])
+        if found:
+            operator = found.group(1)
+            lines[number] = lines[number][: found.start(1)] + "≥".ljust(len(operator)) + lines[number][found.end(1) :]
+            message = f"YAML reads an unquoted '{operator}' as the start of a block of text"
+            return Problem(message, file, number + 1, found.start(1) + 1, QUOTE_IT)
+    return None
+
+
+def _syntax_problem(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    message = ", ".join(part for part in (error.context, error.problem) if part)
+    line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
+    tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
+    hint = "indent with spaces" if tab else None
+    return Problem(f"this is not YAML: {message}", file, line, column, hint)
+
+
+class _Reader:
+    def __init__(self, text: str, file: str) -> None:
+        import yaml  # as above
+
+        self.yaml = yaml
+        self.lines = text.split("\n")
+        self.file = file
+        self.problems: list[Problem] = []
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
+
+    def document(self) -> Node:
+        yaml, root = self.yaml, None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    raise InputError(Problem("found a second document", self.file, *_position(event)))
+                root = self._node(next(self.events), 0)
+        return root or Node("null", line=1, column=1)
+
+    def _node(self, event: Event, depth: int) -> Node:
+        yaml = self.yaml
+        line, column = _position(event)
+        if depth > MAX_DEPTH:
+            raise InputError(Problem(f"nested deeper than {MAX_DEPTH}", self.file, line, column))
+        self._refuse_tricks(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event, line, column)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Node("list", items=tuple(self._children(depth)), line=line, column=column)
+        if isinstance(event, yaml.MappingStartEvent):
+            children = list(self._children(depth))
+            pairs = tuple(zip(children[::2], children[1::2], strict=True))
+            return Node("mapping", entries=pairs, line=line, column=column)
+        return Node("null", line=line, column=column)  # an alias: already a problem
+
+    def _children(self, depth: int) -> Iterator[Node]:
+        for event in self.events:
+            if isinstance(event, self.yaml.CollectionEndEvent):
+                return
+            yield self._node(event, depth + 1)
+
+    def _refuse_tricks(self, event: Event) -> None:
+        line, column = _position(event)
+        if isinstance(event, self.yaml.AliasEvent) or event.anchor is not None:
+            message = "anchors and aliases (& and *) are not part of policies"
+            self.problems.append(Problem(message, self.file, line, column, "write it out, or quote it if it is text"))
+        elif event.tag is not None:
+            hint = "write the value alone, or quote it if it is text"
+            self.problems.append(Problem(f"the tag {event.tag} is not allowed", self.file, line, column, hint))
+
+    def _scalar(self, event: Event, line: int, column: int) -> Node:
+        if not event.style:  # None from the Python parser, "" from the C one
+            return Node(
+                plain_kind(event.value), event.value, line=line, column=column, text_at=self._one_line(event, 0)
+            )
+        if event.style in ("'", '"'):
+            return Node("text", event.value, line=line, column=column, text_at=self._one_line(event, 1))
+        at = self._literal(line) if event.style == "|" else None
+        return Node("text", event.value, line=line, column=column, text_at=at, block=True)
+
+    def _one_line(self, event: Event, quote: int) -> tuple[int, int] | None:
+        line, column = _position(event)
+        return (line, column + quote) if event.start_mark.line == event.end_mark.line else None
+
+    def _literal(self, line: int) -> tuple[int, int] | None:
+        """Where a literal block's text begins: its first line that is not blank tells the indentation."""
+        following = next((text for text in self.lines[line:] if text.strip()), "")
+        return line + 1, len(following) - len(following.lstrip(" ")) + 1
+
+
+def _position(event: Event) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
