@@ -70,6 +70,7 @@ def refusal(reader, *arguments):
         (STEPS, "85%", "steps is a plain number, found '85%'", "add 'range: 0-100%' to the metric if it is a ratio"),
         (ERRORS, "2", "2 could be a percentage or a fraction, and error_rate is better when lower", "write 2%"),
         (ERRORS, "0.02", "0.02 could be a percentage or a fraction, and error_rate is better when lower", "write 2%"),
+        (ERRORS, "1.0", "1.0 could be a percentage or a fraction, and error_rate is better when lower", "write 100%"),
         (ERRORS, "≤ 1.5", "1.5 could be a percentage or a fraction, and error_rate is better when lower", "write 1.5%"),
     ],
 )
@@ -143,6 +144,10 @@ def test_a_margin_may_be_large_but_not_everything():
 )
 def test_a_refused_share_duration_or_weight_says_what_was_found_and_what_to_write(reader, text, message, hint):
     assert refusal(reader, text) == (message, hint)
+
+
+def test_a_number_may_have_forty_digits():
+    assert read("≥ 0." + "9" * 38, ACCURACY).value == 1 - Fraction(1, 10**38)
 
 
 def test_the_ends_of_a_share_are_shares():

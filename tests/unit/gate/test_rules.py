@@ -205,6 +205,7 @@ def test_a_condition_over_sums_shows_them_as_plain_numbers():
         ("SEC-1", Ids(1), "pass", "1 scenario passed every trial"),
         ("SEC-*", Ids(3), "pass", "3 scenarios passed every trial"),
         ("SEC-1", Ids(0), "fail", "no result has the id SEC-1"),
+        ("X-1", Ids(0), "fail", "no result has the id X-1"),
         ("SEC-*", Ids(0), "fail", "no id matches SEC-*"),
         ("SEC-?", Ids(0), "fail", "no id matches SEC-?"),
         ("SEC-1", Ids(1, 1, ("SEC-1",)), "fail", "1 of 1 scenario did not pass every trial: SEC-1"),
@@ -271,7 +272,8 @@ def test_what_has_nothing_to_be_compared_with_is_undefined():
         ("19/20", "19/20", "95%"),
         ("1/3", "1/3", "33.3%"),
         ("90001/100000", "9/10", "90.001%"),
-        ("900000000000001/1000000000000000", "9/10", "90%"),
+        ("900000000001/1000000000000", "9/10", "90%"),
+        ("90000000001/100000000000", "9/10", "90.000000001%"),
         ("1001/100000", "1/100", "1.001%"),
     ],
 )
