@@ -1,0 +1,53 @@
+"""Report: a verdict goes in, text comes out. Pure; nothing is computed, and no file is written here.
+
+`REPORTERS` is the list of formats. To add one: write a module here with `render(verdict, display) -> str` that passes
+every text of the verdict through one encoder of its own, and name it in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+
+from highbar.model import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """What the reader's screen can do. A file has no color, and the width of a page."""
+
+    width: int = 100
+    color: bool = False
+
+
+PAGE = Display()
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """A format: the module that renders it, loaded when it is first called, and the file endings that mean it."""
+
+    module: str
+    suffixes: tuple[str, ...]
+
+    def __call__(self, verdict: Verdict, display: Display = PAGE) -> str:
+        """The verdict in this format, as text that ends with a line end."""
+        text: str = import_module(self.module).render(verdict, display)
+        return text
+
+
+REPORTERS: Mapping[str, Reporter] = MappingProxyType(
+    {
+        "text": Reporter("highbar.report.text", (".txt",)),
+        "json": Reporter("highbar.report.json", (".json",)),
+        "markdown": Reporter("highbar.report.markdown", (".md", ".markdown")),
+    }
+)
+
+
+def format_of(file: str) -> str | None:
+    """The format that a file's ending means; None where no reporter has that ending."""
+    name = file.lower()
+    return next((known for known, reporter in REPORTERS.items() if name.endswith(reporter.suffixes)), None)

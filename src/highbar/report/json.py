@@ -1,0 +1,141 @@
+r"""The verdict as JSON, schema `highbar/verdict/1` (`highbar schema verdict`).
+
+ASCII only, with `<` as `\u003c` and no `##[`: neither a web page nor a CI log that holds it can be made to obey it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from highbar.errors import Problem
+from highbar.model import FailedScenario, RuleResult, Slice, Source, Value, Verdict, Where
+from highbar.report import PAGE, Display
+from highbar.report.numbers import as_float, bounds_by_metric
+
+SCHEMA = "highbar/verdict/1"
+_Bounds = Mapping[str, tuple[Fraction, ...]]
+
+
+def render(verdict: Verdict, _display: Display = PAGE) -> str:
+    """Everything the verdict holds. The display does not matter: the bytes depend on the verdict alone."""
+    bounds = bounds_by_metric(verdict.rules)
+    counts = verdict.counts
+    return encode(
+        {
+            "schema": SCHEMA,
+            "verdict": verdict.verdict,
+            "agent_version": verdict.agent_version,
+            "counts": {
+                "scenarios": counts.scenarios,
+                "trials": counts.trials,
+                "errors": counts.errors,
+                "unjudged": counts.unjudged,
+                "failed": counts.failed,
+            },
+            "metrics": _metrics(verdict.metrics, bounds),
+            "slices": [_slice(part, bounds) for part in verdict.slices],
+            "rules": [_rule(rule, bounds) for rule in verdict.rules],
+            "scenarios_failed": [_scenario(scenario) for scenario in verdict.scenarios_failed],
+            "warnings": list(verdict.warnings),
+            "policy": _source(verdict.policy) if verdict.policy else None,
+            "results": [_source(source) for source in verdict.results],
+        }
+    )
+
+
+def render_problems(problems: Iterable[Problem]) -> str:
+    """What is printed in place of a verdict when nothing could be judged."""
+    listed = [
+        {
+            "file": problem.file,
+            "line": problem.line,
+            "column": problem.column,
+            "message": problem.message,
+            "hint": problem.hint,
+        }
+        for problem in problems
+    ]
+    return encode({"schema": SCHEMA, "verdict": None, "problems": listed})
+
+
+def encode(document: Mapping[str, Any] | Sequence[Any]) -> str:
+    """The one encoder of this output. A NaN or an infinity is a fault of the program, and raises."""
+    text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+    return text.replace("<", r"\u003c").replace("##", r"#\u0023") + "\n"
+
+
+def _metrics(metrics: Mapping[str, Value], bounds: _Bounds) -> dict[str, Any]:
+    return {name: _value(value, bounds.get(name, ())) for name, value in metrics.items()}
+
+
+def _value(value: Value, bounds: tuple[Fraction, ...]) -> dict[str, Any]:
+    return {
+        "value": _number(value.value, bounds),
+        "low": _end(value.low),
+        "high": _end(value.high),
+        "scenarios": value.scenarios,
+        "missing": value.missing,
+        "unit": value.unit,
+        "better": value.better,
+        "reason": value.reason,
+    }
+
+
+def _number(value: Fraction | None, bounds: tuple[Fraction, ...]) -> float | None:
+    return None if value is None else as_float(value, bounds)
+
+
+def _end(end: float | None) -> float | None:
+    """An end of an interval; null where the data do not bound it."""
+    return end if end is not None and math.isfinite(end) else None
+
+
+def _slice(part: Slice, bounds: _Bounds) -> dict[str, Any]:
+    column, value = part.by
+    return {"by": {column: value}, "scenarios": part.scenarios, "metrics": _metrics(part.metrics, bounds)}
+
+
+def _rule(rule: RuleResult, bounds: _Bounds) -> dict[str, Any]:
+    value = rule.value
+    return {
+        "rule": rule.rule,
+        "level": rule.level,
+        "metric": rule.metric,
+        "slice": _where(rule.slice),
+        "threshold": rule.threshold,
+        "value": _number(value.value, bounds.get(rule.metric or "", ())) if value else None,
+        "low": _end(value.low) if value else None,
+        "high": _end(value.high) if value else None,
+        "scenarios": value.scenarios if value else None,
+        "missing": value.missing if value else None,
+        "outcome": rule.outcome,
+        "reason": rule.reason,
+        "description": rule.description,
+        "file": rule.place.file,
+        "line": rule.place.line,
+    }
+
+
+def _where(where: Where) -> dict[str, Any] | None:
+    return {column: values[0] if len(values) == 1 else list(values) for column, values in where} or None
+
+
+def _scenario(scenario: FailedScenario) -> dict[str, Any]:
+    return {
+        "id": scenario.id,
+        "category": scenario.category,
+        "reason": scenario.reason,
+        "required": scenario.required,
+        "trials": scenario.trials,
+        "passed_trials": scenario.passed_trials,
+        "input": scenario.input,
+        "output": scenario.output,
+    }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {"file": source.file, "sha256": source.sha256}

@@ -1,0 +1,65 @@
+"""Lines for a terminal: columns that line up, text that wraps, and color where the screen has it.
+
+Everything here takes text that is already `visible`: escapes are added after it, never around raw input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+from types import MappingProxyType
+
+from highbar.report import Display
+from highbar.report.visible import cells, cut
+
+_CODES = MappingProxyType({"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"})
+_GAP = "  "
+
+
+def paint(text: str, styles: str, display: Display) -> str:
+    """`text` in the named styles (`bold red`); plain where the screen has no color."""
+    if not display.color or not text:
+        return text
+    codes = ";".join(_CODES[style] for style in styles.split())
+    return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def title(text: str, display: Display) -> list[str]:
+    """The blank line and the heading that a section starts with."""
+    return ["", paint(text, "bold", display)]
+
+
+def paragraph(text: str, indent: int, display: Display) -> list[str]:
+    """`text` wrapped at spaces to the width; a single longer word stays whole."""
+    width = max(display.width - indent, 20)
+    return [" " * indent + line for line in wrap(text, width, break_long_words=False, break_on_hyphens=False)]
+
+
+def columns(rows: Iterable[Sequence[str]], indent: int, display: Display, widest: int = 48) -> list[str]:
+    """The rows with their cells lined up, each cut at `widest`; the last cell of a row wraps in the rest of the line.
+
+    Rows may be of different lengths: the last cell of a short one runs on below the columns of the others.
+    """
+    table = [([cut(cell, widest) for cell in row[:-1]], row[-1]) for row in rows]
+    count = max((len(row) for row, _ in table), default=0)
+    widths = [max(cells(row[place]) for row, _ in table if len(row) > place) for place in range(count)]
+    lines: list[str] = []
+    for row, tail in table:
+        head = " " * indent + "".join(_padded(cell, width) + _GAP for cell, width in zip(row, widths, strict=False))
+        lines.extend(_with_tail(head, tail, display))
+    return lines
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - cells(text))
+
+
+def _with_tail(head: str, tail: str, display: Display) -> list[str]:
+    """The head, then the tail beside it; where little room is left beside it, below it."""
+    room = display.width - cells(head)
+    if cells(tail) <= room:
+        return [(head + tail).rstrip()]
+    if room < display.width // 3:
+        return [head.rstrip(), *paragraph(tail, min(8, display.width // 8), display)]
+    first, *rest = wrap(tail, room, break_long_words=False, break_on_hyphens=False)
+    return [head + first, *(" " * cells(head) + line for line in rest)]

@@ -1,0 +1,187 @@
+"""The verdict as Markdown, for a pull request comment or a job summary: the verdict first, then tables.
+
+Every text from a file stands in a code span: there it can close nothing, fetch nothing, call nobody and refer to no
+issue. Inputs and outputs of scenarios are left out: a comment is read by more people than a results file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict, Where
+from highbar.report import PAGE, Display
+from highbar.report.headline import NO_POLICY, evidence, headline, more, not_passed
+from highbar.report.numbers import bounds_by_metric, show, wanted
+from highbar.report.visible import cut, visible
+
+LONGEST = 65_536  # characters of a GitHub comment
+_LONGEST_TEXT = 300
+_ROOM_FOR_A_COUNT = 40
+_CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
+_BACKTICKS = re.compile(r"`+")
+_PIPE = re.compile(r"(\\?)\|")
+_Bounds = Mapping[str, tuple[Fraction, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A heading, the lines that a table opens with, and its rows, of which there are `total` in truth."""
+
+    heading: str
+    opening: tuple[str, ...]
+    rows: tuple[str, ...]
+    total: int
+
+
+def render(verdict: Verdict, _display: Display = PAGE) -> str:
+    """The report, cut at whole rows where it would be longer than a comment may be; the verdict always stays."""
+    bounds = bounds_by_metric(verdict.rules)
+    sections = (
+        _rules(verdict, bounds),
+        _metrics(verdict.metrics, bounds),
+        _failed_scenarios(verdict.scenarios_failed, verdict.counts.failed),
+        *_slices(verdict, bounds),
+        _warnings(verdict.warnings),
+    )
+    parts = [f"## {headline(verdict)}", _about(verdict)]
+    room = LONGEST - len(_CUT_HERE) - 3 - sum(len(part) + 2 for part in parts)
+    for section in (section for section in sections if section.rows):
+        text = _fitted(section, room)
+        parts.append(text or _CUT_HERE)
+        if not text:
+            break
+        room -= len(text) + 2
+    return "\n\n".join(parts) + "\n"
+
+
+def _fitted(section: _Section, room: int) -> str:
+    """The section with as many of its rows as there is room for, and a count of the rest; empty where none fits."""
+    head = [section.heading, "", *section.opening]
+    left = room - sum(len(line) + 1 for line in head) - _ROOM_FOR_A_COUNT
+    kept: list[str] = []
+    for row in section.rows:
+        left -= len(row) + 1
+        if left < 0:
+            break
+        kept.append(row)
+    rest = more(section.total, len(kept))
+    return "\n".join([*head, *kept, *(["", rest] if rest else [])]) if kept else ""
+
+
+def code(text: str) -> str:
+    """The one encoder of this output: `text` as a code span that also holds inside a table cell."""
+    shown = cut(visible(text), _LONGEST_TEXT).replace("<!--", r"\x3c!--")
+    # A table cell ends at a bare `|`, in code too, and renderers disagree on what `\\|` is.
+    shown = _PIPE.sub(lambda match: r"\x5c\x7c" if match[1] else r"\|", shown)
+    if not shown.strip():
+        return "(blank)"
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(shown)), default=0) + 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _about(verdict: Verdict) -> str:
+    parts = [evidence(verdict.counts)]
+    if verdict.agent_version is not None:
+        parts.append(f"agent version {code(verdict.agent_version)}")
+    parts.append(f"policy {code(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
+    return ", ".join(parts)
+
+
+def _table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], total: int = 0) -> _Section:
+    lines = tuple(_row(row) for row in rows)
+    return _Section(heading, (_row(names), _row(["---"] * len(names))), lines, max(total, len(lines)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _rules(verdict: Verdict, bounds: _Bounds) -> _Section:
+    missed = not_passed(verdict.rules)
+    ordered = (*missed, *(rule for rule in verdict.rules if rule.outcome == "pass"))
+    names = ("outcome", "rule", "value", "wanted", "scenarios", "why")
+    return _table("### Rules", names, (_rule_row(rule, bounds) for rule in ordered))
+
+
+def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
+    value = rule.value
+    outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
+    return (
+        outcome if rule.level == "blocking" else f"{outcome} (warning)",
+        code(rule.rule) + _where(rule.slice),
+        show(value, bounds.get(rule.metric or "", ())) if value else "",
+        _wanted(rule),
+        _scenarios(value) if value else "",
+        code(rule.reason),
+    )
+
+
+def _wanted(rule: RuleResult) -> str:
+    if rule.threshold is None:
+        return ""
+    return wanted(rule.threshold, rule.value.unit if rule.value else None) or code(rule.threshold)
+
+
+def _where(where: Where) -> str:
+    return "".join(f" {code(f'{column}: {value}')}" for column, values in where for value in values)
+
+
+def _scenarios(value: Value) -> str:
+    return f"{value.scenarios} ({value.missing} missing)" if value.missing else str(value.scenarios)
+
+
+def _metrics(metrics: Mapping[str, Value], bounds: _Bounds) -> _Section:
+    rows = (
+        (
+            code(name),
+            show(value, bounds.get(name, ())),
+            _scenarios(value),
+            code(value.reason) if value.reason else "",
+        )
+        for name, value in metrics.items()
+    )
+    return _table("### Metrics", ("metric", "value", "scenarios", "note"), rows)
+
+
+def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
+    ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
+    columns = dict.fromkeys(part.by[0] for part in verdict.slices)
+    return [
+        _slice_table(column, [part for part in verdict.slices if part.by[0] == column], ruled, bounds)
+        for column in columns
+    ]
+
+
+def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bounds: _Bounds) -> _Section:
+    names = [name for name in parts[0].metrics if name in ruled]
+    rows = (
+        (
+            code(part.by[1]),
+            str(part.scenarios),
+            *(show(part.metrics[name], bounds.get(name, ())) if name in part.metrics else "" for name in names),
+        )
+        for part in parts
+    )
+    return _table(f"### By {code(column)}", ("value", "scenarios", *(code(name) for name in names)), rows)
+
+
+def _failed_scenarios(scenarios: Sequence[FailedScenario], total: int) -> _Section:
+    rows = (
+        (
+            code(scenario.id) + (" **required**" if scenario.required else ""),
+            code(scenario.category) if scenario.category else "",
+            f"{scenario.passed_trials} of {scenario.trials}",
+            code(scenario.reason),
+        )
+        for scenario in sorted(scenarios, key=lambda scenario: not scenario.required)
+    )
+    names = ("scenario", "category", "trials passed", "why")
+    return _table("### Failed scenarios", names, rows, total)
+
+
+def _warnings(warnings: Sequence[str]) -> _Section:
+    return _Section("### Warnings", (), tuple(f"- {code(warning)}" for warning in warnings), len(warnings))

@@ -1,0 +1,139 @@
+"""Exact values → the digits a reader sees. Nothing here decides anything: rounding is for display only.
+
+A shown number never tells another story than the exact one: it stands on the same side of 0, of 100 % and of every
+threshold it was held against. 89.988 % under a bar of 90 % is shown as 89.988 %, and only 100 % is shown as 100 %.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+from highbar.model import RuleResult, Unit, Value
+
+_MOST_PLACES = 12
+_FOUR_DIGITS = 1000
+_LARGEST = Fraction(10) ** 15
+_SIGNS = MappingProxyType({">=": "≥", "<=": "≤", "!=": "≠", "=": "=", "<": "<", ">": ">"})
+_THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
+_NOTHING: tuple[Fraction, ...] = ()
+
+
+def show(value: Value, bounds: Iterable[Fraction] = _NOTHING) -> str:
+    """The value in its unit, with its interval where it has one: `92.0% (82.6–97.2)`; `undefined` where it is."""
+    if value.value is None:
+        return "undefined"
+    marks = tuple(bounds)
+    return amount(value.value, value.unit, marks) + _interval(value, marks)
+
+
+def amount(value: Fraction, unit: Unit, bounds: Iterable[Fraction] = _NOTHING) -> str:
+    """One number in its unit, on the same side of every one of `bounds` as it is in truth."""
+    marks = tuple(bounds)
+    if unit == "ratio":
+        return _digits(value * 100, 1, (0, 100, *(mark * 100 for mark in marks))) + "%"
+    text = _digits(value, _places(value, unit), (0, *marks))
+    if unit == "USD":
+        return f"-${text[1:]}" if text.startswith("-") else f"${text}"
+    return {"ms": f"{text} ms", "per token": f"{text} per token"}.get(unit, text)
+
+
+def wanted(threshold: str, unit: Unit | None) -> str | None:
+    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None where it is something else."""
+    found = _THRESHOLD.fullmatch(threshold)
+    if found is None:
+        return None
+    bound = Fraction(found[2])
+    if unit == "ratio":
+        return f"{_SIGNS[found[1]]} {_exact(bound * 100)}%"
+    return f"{_SIGNS[found[1]]} {'$' if unit == 'USD' else ''}{_exact(bound)}{' ms' if found[3] else ''}"
+
+
+def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction, ...]]:
+    """For each metric the thresholds that rules hold it against: what its digits must not be rounded across."""
+    found: dict[str, dict[Fraction, None]] = {}
+    for rule in rules:
+        match = _THRESHOLD.fullmatch(rule.threshold or "")
+        if rule.metric is not None and match is not None:
+            found.setdefault(rule.metric, {})[Fraction(match[2])] = None
+    return {metric: tuple(bounds) for metric, bounds in found.items()}
+
+
+def as_float(value: Fraction, bounds: Iterable[Fraction] = _NOTHING) -> float:
+    """The nearest float that stands on the same side of 0, 1 and `bounds` as the exact value; always finite."""
+    nearest = _float(value)
+    for mark in (Fraction(0), Fraction(1), *bounds):
+        if value != mark and nearest == _float(mark):
+            nearest = math.nextafter(nearest, -sys.float_info.max if value < mark else sys.float_info.max)
+    return nearest
+
+
+def _float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max if value > 0 else -sys.float_info.max
+
+
+def _interval(value: Value, bounds: tuple[Fraction, ...]) -> str:
+    low, high = (_end(end, value.unit, bounds) for end in (value.low, value.high))
+    if low and high:
+        return f" ({low}–{high})"
+    return f" (≥ {low})" if low else f" (≤ {high})" if high else ""
+
+
+def _end(end: float | None, unit: Unit, bounds: tuple[Fraction, ...]) -> str:
+    if end is None or not math.isfinite(end):
+        return ""
+    text = amount(Fraction(end), unit, bounds)
+    return text.removesuffix("%").removesuffix(" ms").removesuffix(" per token").replace("$", "")
+
+
+def _places(value: Fraction, unit: Unit) -> int:
+    """Decimal places that leave about four significant digits; a money amount has at least two, a whole number none."""
+    if unit != "USD" and value.denominator == 1:
+        return 0
+    size = abs(value)
+    places = next((place for place in range(_MOST_PLACES) if size * 10**place >= _FOUR_DIGITS), _MOST_PLACES)
+    return max(places, 2) if unit == "USD" else 1 if unit == "ms" else places
+
+
+def _digits(value: Fraction, places: int, marks: tuple[Fraction | int, ...]) -> str:
+    """`value` with `places` decimals, or as many more as keep it on its side of every mark; on a mark, exactly that."""
+    if abs(value) >= _LARGEST:
+        return f"{_float(value):.6g}"
+    if value in marks:
+        return _exact(value)
+    for more in (places, *range(max(places, 2) + 1, _MOST_PLACES + 1)):
+        shown = Fraction(round(value * 10**more), 10**more)
+        if all(_side(shown, mark) == _side(value, mark) for mark in marks):
+            return _trimmed(_fixed(shown, more), places)
+    mark = min(marks, key=lambda mark: abs(value - mark))
+    return f"just {'under' if value < mark else 'over'} {_exact(Fraction(mark))}"
+
+
+def _side(value: Fraction, mark: Fraction | int) -> int:
+    return (value > mark) - (value < mark)
+
+
+def _fixed(value: Fraction, places: int) -> str:
+    """A number whose decimals end within `places`, written with all of them."""
+    whole, rest = divmod(abs(value.numerator) * 10**places // value.denominator, 10**places)
+    return ("-" if value < 0 else "") + str(whole) + (f".{rest:0{places}d}" if places else "")
+
+
+def _trimmed(text: str, places: int) -> str:
+    """Without the zeros at the end beyond `places`."""
+    whole, _, rest = text.partition(".")
+    kept = rest[:places] + rest[places:].rstrip("0")
+    return f"{whole}.{kept}" if kept else whole
+
+
+def _exact(value: Fraction) -> str:
+    """A finite decimal with no zeros at its end; thresholds are read from decimals, so theirs always are."""
+    places = next((place for place in range(40) if (value * 10**place).denominator == 1), 40)
+    return _fixed(Fraction(round(value * 10**places), 10**places), places)

@@ -1,0 +1,53 @@
+r"""Untrusted text → text that a terminal, a log viewer or a CI runner only ever shows, never obeys.
+
+Ids, column names, categories, errors and outputs come from the agent under test, which may be hostile. Nothing is
+stripped: what could act is written out (`\x1b`, `\u202e`, `\n`), so that the reader sees what was there.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Printable by Unicode's word, yet drawn as nothing: joiners, fillers, variation selectors, the blank braille cell.
+_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
+_INVISIBLE = re.compile(f"[{_UNSEEN}]")
+# `::command` at the start of a line and `##[command]` anywhere are orders to a CI runner. A line may be broken at any
+# space, so every word counts as a start.
+_RUNNER_ORDER = re.compile(r"(?<!\S)::|##(?=\w*\[)")
+
+
+def visible(text: str) -> str:
+    r"""`text` on one line, with everything that is not plainly printable written as an escape.
+
+    >>> print(visible("ok\x1b[2J\n::error::x"))
+    ok\x1b[2J\n::error::x
+    >>> print(visible("::error::x ##[error]y"))
+    \x3a:error::x #\x23[error]y
+    """
+    if not text.isprintable() or not text.isascii():
+        text = "".join(char.encode("unicode_escape").decode() if _hidden(char) else char for char in text)
+    return _RUNNER_ORDER.sub(lambda match: r"\x3a:" if match[0] == "::" else r"#\x23", text)
+
+
+def _hidden(char: str) -> bool:
+    return not char.isprintable() or _INVISIBLE.match(char) is not None
+
+
+def cells(text: str) -> int:
+    """How many columns `text` takes on a terminal: wide characters take two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    # The character tables are only needed, and only loaded, where text goes beyond ASCII.
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def cut(text: str, width: int) -> str:
+    """`text`, shortened to `width` columns with `…` where it is longer."""
+    if cells(text) <= width:
+        return text
+    kept = text[: max(width - 1, 0)]
+    while cells(kept) > width - 1:
+        kept = kept[:-1]
+    return kept + "…"
