@@ -93,12 +93,12 @@ def _judge(
     sums: Callable[[], tuple[Source, ...]],
 ) -> Verdict:
     policy = policies.default() if read is None else read
-    engine, reduction = _reduce(loaded, policy, slices, progress)
+    reduction = _reduce(loaded, policy, slices, progress)
     _refuse_categories(loaded, policy, reduction)
     policy = policies.resolve_version(policy, given=agent_version, recorded=reduction.agent_version)
     whole = measure.Measured(policy, reduction.whole)
     if read is None:
-        policy = policies.default([name for name in policy.metrics if whole.value(name).value is not None])
+        policy = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
     evidence = Evidence(whole, policy.metrics, reduction.patterns, reduction.suite)
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     return Verdict(
@@ -121,7 +121,7 @@ def _judge(
     )
 
 
-def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Progress | None) -> tuple[DuckDBEngine, Reduction]:
+def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Progress | None) -> Reduction:
     """The rows, reduced; a refusal is explained line by line."""
     import duckdb  # for the exceptions that a file can raise; the engine has loaded it by then
 
@@ -130,7 +130,7 @@ def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Pr
         _refuse_columns(loaded, policy, engine.columns())
         request = _request(policy, slices, engine.columns())
         with engine.watched(progress):
-            return engine, engine.reduce(request)
+            return engine.reduce(request)
     except (duckdb.Error, InputError) as error:
         if isinstance(error, InputError) and type(error) is InputError and any(p.hint or p.line for p in error.problems):
             raise _placed(error, loaded) from None

@@ -184,7 +184,8 @@ class DuckDBEngine:
                 values, trials, errors, scenarios = numbers[4 * i : 4 * i + 4]
                 for wanted, at_rank in zip(same, values or [None] * len(same), strict=True):
                     finite = at_rank is not None and at_rank != float("inf")
-                    ranks[wanted] = Rank(Fraction(str(at_rank)) if finite else None, trials, errors, scenarios)
+                    resting = scenarios if errors < trials else 0  # where nothing completed there is no value to rest on
+                    ranks[wanted] = Rank(Fraction(str(at_rank)) if finite else None, trials, errors, resting)
         return found
 
     def _failed(self, request: Request) -> tuple[FailedScenario, ...]:

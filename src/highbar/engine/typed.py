@@ -167,7 +167,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
     _, marked, bad_marked = _marked(json, "observed")
     return Typed(
         ((name, f"CASE WHEN {_is_text_list(json)} THEN {value} ELSE {marked} END"), given),
-        f"CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
+        f"{json} IS NOT NULL AND CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
     )
 
 
@@ -184,7 +184,7 @@ def must_not(name: str, raw: Raw) -> Typed:
             ("happened", f"CASE WHEN NOT {_is_text_list(json)} THEN {marked} END"),
             ("must_not_says", f"coalesce(NOT {_is_text_list(json)}, false)"),
         ),
-        f"CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
+        f"{json} IS NOT NULL AND CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
     )
 
 
@@ -205,7 +205,7 @@ def violations(name: str, raw: Raw) -> Typed:
             ("violation_names", f"CASE WHEN {listed} THEN {value} END"),
             ("violation_count", f"CASE WHEN {listed} THEN len({value}) ELSE {count} END"),
         ),
-        f"CASE WHEN {listed} THEN {bad} ELSE NOT coalesce({sound}, false) END",
+        f"{json} IS NOT NULL AND CASE WHEN {listed} THEN {bad} ELSE NOT coalesce({sound}, false) END",
     )
 
 
@@ -214,7 +214,7 @@ def tags(name: str, raw: Raw) -> Typed:
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     sound = f"len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))) = 0"
-    return Typed(((name, json),), f"NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)")
+    return Typed(((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)")
 
 
 def blank_output(name: str, raw: Raw) -> Typed:
