@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
@@ -63,14 +63,12 @@ def uniform_prior(passed: int, total: int, alpha: float) -> Interval:
 
 
 def mid_p(passed: int, total: int, alpha: float) -> Interval:
-    def above(rate: float) -> float:
-        return float(stats.binom.sf(passed, total, rate) + 0.5 * stats.binom.pmf(passed, total, rate) - alpha)
+    def middle(rate: float) -> float:
+        below = special.bdtr(passed - 1, total, rate) if passed else 0.0
+        return float(below + special.bdtr(passed, total, rate)) / 2
 
-    def below(rate: float) -> float:
-        return float(stats.binom.cdf(passed - 1, total, rate) + 0.5 * stats.binom.pmf(passed, total, rate) - alpha)
-
-    low = 0.0 if passed == 0 else optimize.brentq(above, 1e-12, 1 - 1e-12)
-    high = 1.0 if passed == total else optimize.brentq(below, 1e-12, 1 - 1e-12)
+    low = 0.0 if passed == 0 else optimize.brentq(lambda rate: 1 - middle(rate) - alpha, 1e-12, 1 - 1e-12)
+    high = 1.0 if passed == total else optimize.brentq(lambda rate: middle(rate) - alpha, 1e-12, 1 - 1e-12)
     return Interval(low, high)
 
 
