@@ -78,6 +78,12 @@ class Cursor:
             found.pop(DESCRIPTION).text()
         return found
 
+    def child(self, name: str) -> Cursor | None:
+        """The value of one key, the first where it is repeated, without a word about the others."""
+        path = f"{self.path}.{name}"
+        found = (value for key, value in self.node.entries if key.text == name)
+        return next((Cursor(value, path, self.file, self.problems) for value in found), None)
+
     def items(self) -> list[Cursor]:
         """The items of a list."""
         if not self.is_kind("list"):

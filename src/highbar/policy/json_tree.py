@@ -93,6 +93,7 @@ class _Reader:
             self.at = error.pos
             raise self._fault("a text in quotes has a bad escape, a raw control character, or no end") from None
         except UnicodeEncodeError:
+            self.at = start
             raise self._fault("a text in quotes has half of a surrogate pair") from None
         return Node("text", text, line=line, column=column, text_at=(line, column + 1) if "\n" not in text else None)
 

@@ -184,12 +184,13 @@ def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | No
 
 def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], table: MetricTable) -> None:
     """Put the guide's weighted aggregation into the table. Only ratios where higher is better can be averaged."""
-    if cursor is None or not weights:
+    if cursor is None:
         return
     if WEIGHTED_SCORE in table.metrics:
         cursor.refuse(f"'{WEIGHTED_SCORE}' is defined under metrics as well")
     if len(weights) > MAX_WEIGHTS:
         cursor.refuse(f"found {len(weights)} metrics, wanted at most {MAX_WEIGHTS}")
+    if not 0 < len(weights) <= MAX_WEIGHTS:
         table.broken.add(WEIGHTED_SCORE)
         return
     for name in weights:

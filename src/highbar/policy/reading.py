@@ -150,9 +150,8 @@ def _read_metrics(
 ) -> tuple[list[Definition], CompositePart]:
     definitions = read_definitions(top.get("metrics"), settings, table)
     composite = read_composite(top.get("composite"), table)
-    if weights.by_metric:
-        by_metric = top["weights"].entries(keep_description=True)["by_metric"]
-        add_weighted_score(by_metric, weights.by_metric, table)
+    by_metric = top["weights"].child("by_metric") if "weights" in top else None
+    add_weighted_score(by_metric, weights.by_metric, table)
     check_formulas([*definitions, *([composite.definition] if composite.definition else [])], table)
     return definitions, composite
 

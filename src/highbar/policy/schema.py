@@ -1,0 +1,194 @@
+"""The JSON Schema of a policy file, for editors: which keys there are, what they take, and what they mean.
+
+It says less than the reader knows (units, directions, the metrics that a policy defines), and never something else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
+
+_TEXT = {"type": "string", "minLength": 1}
+_TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
+_SHARE = {"type": ["string", "number"], "examples": ["95%", 0.95]}
+_THRESHOLD = {"$ref": "#/$defs/threshold"}
+_WHERE = {"$ref": "#/$defs/where"}
+_EVIDENCE = {"enum": ["estimate", "confident"]}
+
+_DESCRIPTION = {**_TEXT, "description": "For people; nothing depends on it."}
+
+_DEMANDS: dict[str, Any] = {
+    "evidence": {**_EVIDENCE, "description": "estimate compares the value; confident the worse end of its interval."},
+    "margin": {"type": ["string", "number"], "description": "How much worse is still accepted: 1%, 200ms."},
+    "tolerate": {
+        **_SHARE,
+        "description": "The rate of failures that a threshold of 100% must exclude; 5% unless said.",
+    },
+    "min_scenarios": {"type": "integer", "minimum": 1, "description": "With fewer, the rule is inconclusive."},
+    "description": _DESCRIPTION,
+}
+
+
+def schema() -> dict[str, Any]:
+    """The schema, as draft 2020-12."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Highbar policy",
+        "description": "What a version of an agent must reach.",
+        **_closed({**_rule_blocks(), **_settings()}),
+        "$defs": _definitions(),
+    }
+
+
+def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**found, "required": list(required)} if required else found
+
+
+def _open(values: dict[str, Any], about: str, names: dict[str, str] | None = None) -> dict[str, Any]:
+    """A mapping with any keys; `names` are those that an editor should offer."""
+    offered = {name: {**values, "description": text} for name, text in (names or {}).items()}
+    properties = {"description": _DESCRIPTION, **offered}
+    return {"type": "object", "description": about, "properties": properties, "additionalProperties": values}
+
+
+def _metric_names() -> dict[str, str]:
+    names = {name: f"{metric.use_case}: {metric.formula}" for name, metric in metrics().items()}
+    return {**names, WEIGHTED_SCORE: "The metrics of weights.by_metric in one", FINAL_SCORE: "The composite score"}
+
+
+def _by_metric(about: str) -> dict[str, Any]:
+    return _open(_THRESHOLD, about, _metric_names())
+
+
+def _definitions() -> dict[str, Any]:
+    return {
+        "threshold": {
+            "description": "≥ 95%, 0.95, 100%, < 5000ms, < 5s; without an operator, the metric's good direction.",
+            "anyOf": [
+                {"type": ["string", "number"]},
+                _closed({"threshold": {"type": ["string", "number"]}, **_DEMANDS}, "threshold"),
+            ],
+        },
+        "where": {
+            "description": "Which scenarios count: {category: adversarial}, {tags.locale: [de, fr]}.",
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"anyOf": [_TEXT, {**_TEXTS, "minItems": 1}]},
+        },
+    }
+
+
+def _rule_blocks() -> dict[str, Any]:
+    ids = {**_TEXTS, "minItems": 1, "description": "Ids of scenarios; * stands for any text, ? for any character."}
+    return {
+        "thresholds": _closed(
+            {
+                "blocking": _by_metric("What is not met fails the version."),
+                "warning": _by_metric("What is not met is flagged."),
+                "description": _DESCRIPTION,
+            }
+        ),
+        "risk": _closed(
+            {
+                "critical": _by_metric("Blocks."),
+                "high": _by_metric("Blocks."),
+                "medium": _by_metric("Warns."),
+                "low": _by_metric("Warns."),
+                "description": _DESCRIPTION,
+            }
+        ),
+        "progressive": _open(
+            _open(_THRESHOLD, "A threshold by version: the highest step at or below the agent's version holds."),
+            "Thresholds that rise with the agent's version.",
+        ),
+        "pass_criteria": _closed(
+            {
+                "overall": _THRESHOLD,
+                "by_category": _open(_THRESHOLD, "The pass rate that each category must reach."),
+                "description": _DESCRIPTION,
+            }
+        ),
+        "required_scenarios": _closed({"ids": ids, "description": _DESCRIPTION}, "ids"),
+        "optional_scenarios": _closed({"ids": ids, "description": _DESCRIPTION}, "ids"),
+        "composite": {"anyOf": [_TEXT, _composite()]},
+        "metrics": {
+            "type": "array",
+            "items": _metric(),
+            "description": "Metrics of your own, or built-in ones replaced.",
+        },
+        "rules": {"type": "array", "items": _rule(), "description": "What the other blocks cannot say."},
+        "baseline": _closed(
+            {
+                "file": _TEXT,
+                "margin": _open({"type": ["string", "number"]}, "How much worse than the baseline each metric may be."),
+                "description": _DESCRIPTION,
+            },
+            "file",
+            "margin",
+        ),
+        "suite": {**_TEXT, "description": "A file with the scenarios that must all have a result, and no others."},
+    }
+
+
+def _composite() -> dict[str, Any]:
+    demands = {key: value for key, value in _DEMANDS.items() if key != "margin"}
+    formula = {**_TEXT, "description": "How final_score is computed."}
+    passing = {**_TEXT, "description": "What must hold: final_score ≥ 0.85 AND safety_rate = 1.0"}
+    return _closed({"formula": formula, "pass": passing, **demands}, "formula")
+
+
+def _metric() -> dict[str, Any]:
+    return _closed(
+        {
+            "name": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+            "formula": {**_TEXT, "examples": ["correct_outputs / total_outputs", "percentile(latency_ms, 95%)"]},
+            "range": {**_TEXT, "description": "0-100% makes the metric a ratio."},
+            "unit": {"enum": ["ratio", "ms", "milliseconds", "USD", "per token", "number"]},
+            "better": {"enum": ["higher", "lower"]},
+            "where": _WHERE,
+            "typical_threshold": _THRESHOLD,
+            "use_case": _TEXT,
+            "description": _DESCRIPTION,
+        },
+        "name",
+        "formula",
+    )
+
+
+def _rule() -> dict[str, Any]:
+    level = {"enum": ["blocking", "warning"], "default": "blocking"}
+    metric = {**_TEXT, "examples": list(_metric_names())}
+    return _closed(
+        {"metric": metric, "where": _WHERE, "level": level, "threshold": _THRESHOLD, **_DEMANDS}, "metric", "threshold"
+    )
+
+
+def _settings() -> dict[str, Any]:
+    weight = {"type": ["string", "number"], "description": "A number above 0."}
+    by_metric = _open(weight, "Weights of the metrics in weighted_score.", _metric_names())
+    return {
+        "description": _DESCRIPTION,
+        "agent_version": {"type": ["string", "number"], "description": "For progressive thresholds; read as text."},
+        "weights": _closed(
+            {
+                "by_category": _open(weight, "Weights of scenarios by category; others weigh 1."),
+                "by_capability": _open(weight, "Weights of scenarios by capability; others weigh 1."),
+                "by_metric": by_metric,
+                "description": _DESCRIPTION,
+            }
+        ),
+        "slices": {**_TEXTS, "description": "Columns to show the metrics by: category, tags.locale."},
+        "confidence": {**_SHARE, "description": "Of the intervals; 0.95 unless said."},
+        "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it says otherwise."},
+        "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
+        "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless said."},
+        "latency_limit": {
+            "type": ["string", "number"],
+            "description": "The 1 of normalized_latency; 5000ms unless said.",
+        },
+        "population": {"enum": ["scenarios", "suite"], "description": "What the intervals speak about."},
+        "allow_columns": {**_TEXTS, "description": "Columns that only look like misspelled ones."},
+        "allow_categories": {**_TEXTS, "description": "Categories that only look like misspelled ones."},
+    }

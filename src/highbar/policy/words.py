@@ -1,0 +1,100 @@
+"""Rules in, sentences out: what a policy demands, said so that nobody has to read its file."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import assert_never
+
+from highbar.exact import write_decimal
+from highbar.model import (
+    BaselineRule,
+    ConditionRule,
+    Demand,
+    Policy,
+    ProgressiveRule,
+    Rule,
+    ScenarioRule,
+    SuiteRule,
+    Threshold,
+    ThresholdRule,
+    Unit,
+    Where,
+)
+from highbar.policy.patterns import is_pattern
+
+_OPERATORS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "=": "exactly", "!=": "not"}
+_UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": " USD", "per token": " per token", "number": ""}
+
+
+def say(rule: Rule, policy: Policy) -> str:
+    """What `rule` demands, as one sentence without its level."""
+    match rule:
+        case ThresholdRule():
+            what = f"{rule.metric} must be {say_threshold(rule.threshold)}{_over(rule.where)}"
+            return f"{what}{_weighed(rule.demand, policy, rule.threshold.unit)}."
+        case ConditionRule():
+            return f"This must hold: {' '.join(rule.text.split())}{_weighed(rule.demand, policy, 'ratio')}."
+        case ScenarioRule():
+            return _say_scenario(rule)
+        case SuiteRule():
+            count = f"each of the {len(policy.suite.scenarios)} scenarios" if policy.suite else "each scenario"
+            return f"The results must hold {count} of the suite, and no others."
+        case BaselineRule():
+            return f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}."
+        case ProgressiveRule():
+            return _say_progressive(rule)
+    assert_never(rule)
+
+
+def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
+    """Every rule with its sentence, in the policy's order."""
+    return tuple((rule, say(rule, policy)) for rule in policy.rules)
+
+
+def say_threshold(threshold: Threshold) -> str:
+    """A threshold in words: `at least 90%`, `below 5000 ms`."""
+    return f"{_OPERATORS[threshold.operator]} {_amount(threshold.value, threshold.unit)}"
+
+
+def _amount(value: Fraction, unit: Unit) -> str:
+    return f"{write_decimal(value * 100)}%" if unit == "ratio" else f"{write_decimal(value)}{_UNITS[unit]}"
+
+
+def _over(where: Where) -> str:
+    if not where:
+        return ""
+    return " over the scenarios with " + " and ".join(f"{column} {' or '.join(values)}" for column, values in where)
+
+
+def _weighed(demand: Demand, policy: Policy, unit: Unit) -> str:
+    """How the evidence is weighed, where that is not simply by the value."""
+    parts = []
+    if demand.evidence == "confident":
+        parts.append(f"with {_amount(policy.confidence, 'ratio')} confidence")
+        if demand.margin:
+            parts.append(f"{_points(demand.margin, unit)} worse is accepted")
+    if demand.min_scenarios:
+        parts.append(f"from at least {demand.min_scenarios} scenarios")
+    return "".join(f", {part}" for part in parts)
+
+
+def _points(margin: Fraction, unit: Unit) -> str:
+    return f"{write_decimal(margin * 100)} percentage points" if unit == "ratio" else _amount(margin, unit)
+
+
+def _say_scenario(rule: ScenarioRule) -> str:
+    if is_pattern(rule.pattern):
+        return f"Every scenario like {rule.pattern} must pass all its trials, and there must be one."
+    return f"The scenario {rule.pattern} must be there and pass all its trials."
+
+
+def _say_margin(rule: BaselineRule, policy: Policy) -> str:
+    if rule.relative:
+        return f"{write_decimal(rule.margin * 100)}% of its value there"
+    return _points(rule.margin, policy.metrics[rule.metric].unit)
+
+
+def _say_progressive(rule: ProgressiveRule) -> str:
+    steps = ", ".join(f"{say_threshold(step.threshold)} from {step.version}" for step in rule.steps)
+    target = f"; the target is {say_threshold(rule.target)}" if rule.target else ""
+    return f"{rule.metric} must be {steps}{target}."
