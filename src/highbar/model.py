@@ -308,6 +308,28 @@ class Percentile:
     where: Where = ()
 
 
+Linear = tuple[tuple[Term, Fraction], ...]
+"""A weighted sum of terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One sum over another, both over the same scenarios: what nearly every metric is, and what a bound is made from."""
+
+    z: Linear
+    d: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The share of trials whose `column` is below (`<`) or at most (`<=`) a limit; one that never completed is not."""
+
+    column: str
+    operator: Operator
+    limit: Fraction
+    where: Where = ()
+
+
 # --- the verdict -----------------------------------------------------------------------------
 
 
@@ -362,6 +384,15 @@ class FailedScenario:
     required: bool = False
     input: str | None = None
     output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlakyScenario:
+    """A scenario that passed some of its trials and failed others."""
+
+    id: str
+    trials: int
+    passed_trials: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, plan
-from highbar.engine.protocol import Group, Matched, Rank, Reduction, Request
+from highbar.engine import checks, plan, ranks, ratios
+from highbar.engine.protocol import Group, Matched, Rank, Reduction, Repetition, Request
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import literal, literals
-from highbar.engine.totals import Profile
-from highbar.model import FailedScenario, Percentile, ResultsFile, Where
+from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
+from highbar.model import Below, FailedScenario, FlakyScenario, Percentile, ResultsFile
+from highbar.statistics.bounds import Sums
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -108,6 +108,9 @@ class DuckDBEngine:
             scenarios_failed=self._failed(request) if counts[4] else (),
             patterns=self._patterns(request),
             suite=None if request.suite is None else checks.compare_with_suite(self._connection, request.suite),
+            belows=self._belows(made, request),
+            repetition=self._repetition(made),
+            clustered=made.clustered,
             agent_version=checks.one_agent_version(self._rows) if "agent_version" in self.columns() else None,
             categories=self._categories(),
             warnings=(*warnings, *more),
@@ -125,26 +128,28 @@ class DuckDBEngine:
 
     def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
         """The whole, every slice, and what to warn of."""
-        profiles = self._profiles(made, None)
-        ranks = self._ranks(made, request, None)
-        whole = _group(None, profiles[None], ranks.get(None), request)
+        profiles, ranked = self._profiles(made, None), self._ranks(made, request, None)
+        products = self._products(made, request, None)
+        whole = _group(None, profiles[None], ranked.get(None), products.get(None), request)
         groups: list[Group] = []
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
-            profiles, ranks = self._profiles(made, place), self._ranks(made, request, place)
+            profiles, ranked = self._profiles(made, place), self._ranks(made, request, place)
+            products = self._products(made, request, place)
             if not profiles:
                 warnings.append(f"no result has a value for the slice {column}")
             if len(profiles) > MOST_SLICES:
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
             for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None):
-                groups.append(_group((column, value), profiles[value], ranks.get(value), request))
+                groups.append(_group((column, value), profiles[value], ranked.get(value), products.get(value), request))
         return whole, tuple(groups), warnings
 
     def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
         """The profile of the whole (under None), or of each value of a slice, the largest first."""
         shape = [key for key in made.keys if not key.startswith("by_")]
-        names = [*shape, "scenarios", *made.sums]
-        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
+        added = [name for name in made.sums if not ratios.is_product(name)]
+        names = [*shape, "scenarios", *added]
+        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *added))
         by = "NULL" if place is None else f"by_{place}"
         there = "true" if place is None else f"{by} IS NOT NULL"
         largest = f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
@@ -159,34 +164,48 @@ class DuckDBEngine:
             found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
         return {value: Profile(made, lines) for value, lines in found.items()}
 
-    def _ranks(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[Percentile, Rank]]:
-        """The percentiles of the whole (under None), or of each value of a slice; one sort for each column and filter."""
-        together: dict[tuple[str, Where], list[Percentile]] = {}
-        for wanted in request.percentiles:
-            together.setdefault((wanted.column, wanted.where), []).append(wanted)
-        columns = []
-        for (name, where), same in together.items():
-            column = _rank_column(made, name)
-            let_through = f"{column} IS NOT NULL" + (f" AND w_{made.wheres.index(where)}" if where else "")
-            columns += [
-                f"quantile_disc({column}, [{', '.join(_decimal(wanted.share) for wanted in same)}]) FILTER ({let_through})",
-                f"count(*) FILTER ({let_through})",
-                f"count(*) FILTER ({let_through} AND isinf({column}))",
-                f"count(DISTINCT id) FILTER ({let_through})" if made.repeated else f"count(*) FILTER ({let_through})",
-            ]
-        if not columns:
-            return {}
+    def _products(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[str, Any]]:
+        """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
-        found: dict[str | None, dict[Percentile, Rank]] = {}
-        for value, *numbers in self._rows(f"SELECT {by} AS value, {', '.join(columns)} FROM trials WHERE {there} GROUP BY value"):
-            ranks = found.setdefault(value, {})
-            for i, same in enumerate(together.values()):
-                values, trials, errors, scenarios = numbers[4 * i : 4 * i + 4]
-                for wanted, at_rank in zip(same, values or [None] * len(same), strict=True):
-                    finite = at_rank is not None and at_rank != float("inf")
-                    resting = scenarios if errors < trials else 0  # where nothing completed there is no value to rest on
-                    ranks[wanted] = Rank(Fraction(str(at_rank)) if finite else None, trials, errors, resting)
+        if made.clustered:
+            names = [name for name, _ in ratios.aggregates(made.sides, request.ratios, request.crosses, one_pass=False)]
+            sql = ratios.by_cluster(made.sides, request.ratios, request.crosses, by, there)
+        else:
+            names = [name for name in made.sums if ratios.is_product(name)]
+            sums = ", ".join(f"{ratios.combined(name)} AS {name}" for name in names)
+            sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
+        if not names:
+            return {}
+        return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self._rows(sql)}
+
+    def _belows(self, made: plan.Plan, request: Request) -> dict[Below, Sums]:
+        """For each limit, the sums of "is below it": z and d count the trials of a unit."""
+        found = {}
+        unit = "cluster, CASE WHEN cluster IS NULL THEN id END" if made.clustered else "id"
+        for below in request.belows:
+            column = ranks.rank_column(made.extras, below.column)
+            there = f"{column} IS NOT NULL" + (f" AND w_{made.wheres.index(below.where)}" if below.where else "")
+            inside = f"count_if({column} {below.operator} {float(below.limit)!r})"
+            sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
+            row = self._rows(f"SELECT {sums} FROM (SELECT count(*) AS d, {inside} AS z FROM trials WHERE {there} GROUP BY {unit})")[0]
+            found[below] = Sums(*(number or 0 for number in row))
         return found
+
+    def _repetition(self, made: plan.Plan) -> Repetition | None:
+        if not made.repeated:
+            return None
+        rows = self._rows("SELECT n, scenarios, sum_kp, sum_kp_kp, flaky FROM profile")
+        names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
+        flaky = self._rows("SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100")
+        listed = tuple(FlakyScenario(*row) for row in flaky)
+        return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
+
+    def _ranks(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[Percentile, Rank]]:
+        """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
+        if not request.percentiles:
+            return {}
+        layout = ranks.Layout(made.extras, made.wheres, made.repeated, made.clustered)
+        return ranks.find(self._rows, layout, request.percentiles, request.alpha, place)
 
     def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
         required = " OR ".join(matches(pattern) for pattern in request.required) or "false"
@@ -232,13 +251,26 @@ class DuckDBEngine:
         }
 
 
-def _group(by: tuple[str, str] | None, profile: Profile, ranks: dict[Percentile, Rank] | None, request: Request) -> Group:
+def _group(
+    by: tuple[str, str] | None,
+    profile: Profile,
+    ranked: dict[Percentile, Rank] | None,
+    products: dict[str, Any] | None,
+    request: Request,
+) -> Group:
+    totals = {term: profile.total(term) for term in request.terms}
+    sides, clustered, row = profile.plan.sides, profile.plan.clustered, products or {}
     return Group(
         by=by,
         scenarios=profile.scenarios,
         trials=profile.trials,
-        totals={term: profile.total(term) for term in request.terms},
-        ranks=ranks or {},
+        totals=totals,
+        ranks=ranked or {},
+        ratios={
+            ratio: ratio_totals(place, ratio, totals, row, sides.is_plain(ratio) and not clustered)
+            for place, ratio in enumerate(request.ratios)
+        },
+        crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
     )
 
 
@@ -248,25 +280,3 @@ def matches(pattern: str) -> str:
         return f"id = {literal(pattern)}"
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"id LIKE {literal(escaped.replace('*', '%').replace('?', '_'))} ESCAPE '\\'"
-
-
-def _rank_column(made: plan.Plan, column: str) -> str:
-    infinite = "CAST('Infinity' AS DOUBLE)"
-    if column == "latency_ms":
-        return "latency_rank"
-    if column == "quality_score":
-        return "CAST(q AS DOUBLE) / 1e12"
-    if column == "behavior_score":
-        return "CASE WHEN s_has THEN s_k / s_m END"
-    if column == "tokens_used":
-        return f"CASE WHEN e THEN {infinite} ELSE CAST(tokens AS DOUBLE) END"
-    if column == "cost_usd":
-        return f"CASE WHEN e THEN {infinite} ELSE CAST(cost AS DOUBLE) / 1e12 END"
-    place = made.extras.index(column.removeprefix("extra:"))
-    return f"CASE WHEN e THEN {infinite} ELSE CAST(x{place} AS DOUBLE) / 1e9 END"
-
-
-def _decimal(share: Fraction) -> str:
-    """A share as a decimal: with one, DuckDB finds the rank in whole numbers."""
-    digits = str(share.numerator * 10**12 // share.denominator).rjust(13, "0")
-    return f"{digits[:-12]}.{digits[-12:]}".rstrip("0") + ("0" if share.denominator == 1 else "")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.engine import scoring
+from highbar.engine import ratios, scoring
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import identifier, literal, pointer
@@ -71,6 +71,8 @@ class Plan:
     profile: str
     keys: tuple[str, ...]
     sums: tuple[str, ...]
+    sides: ratios.Sides
+    clustered: bool
     wheres: tuple[Where, ...]
     weights: tuple[Fraction, ...]
     own_weight: bool
@@ -82,7 +84,7 @@ class Plan:
 def make(parts: Sequence[Part], request: Request) -> Plan:
     """The SQL for this request over these files."""
     held = {name for part in parts for name in part.columns}
-    wheres = tuple(dict.fromkeys(t.where for t in (*request.terms, *request.percentiles) if t.where))
+    wheres = tuple(dict.fromkeys(t.where for t in (*request.terms, *request.percentiles, *request.belows) if t.where))
     extras = tuple(
         dict.fromkeys(t.column.removeprefix("extra:") for t in (*request.terms, *request.percentiles) if t.column.startswith("extra:"))
     )
@@ -91,14 +93,29 @@ def make(parts: Sequence[Part], request: Request) -> Plan:
     repeated = "trial" in held
     per_k = any(t.column.startswith(("pass_at_", "pass_hat_")) for t in request.terms)
     keys = _keys(request, wheres, extras, held, weights, per_k)
-    sums = _sums(extras, held, own_weight)
-    trials = _trials(parts, request, wheres, extras, weight_index, held)
-    scenarios = _scenarios(request, wheres, extras, repeated)
-    aggregates = ", ".join(f"sum({expression}) AS {name}" for name, expression in sums)
-    profile = f"SELECT {', '.join(keys)}, count(*) AS scenarios, {aggregates} FROM scenarios GROUP BY ALL"
-    names = tuple(name for name, _ in sums)
-    parse_once = any(file.format != "parquet" for part in parts for file in part.files)
-    return Plan(trials, scenarios, profile, keys, names, wheres, weights, own_weight, extras, repeated, parse_once)
+    clustered = "cluster" in held
+    measures = {name: (having, total) for name, (having, total, _) in MEASURES.items()}
+    measures |= {f"extra:{name}": (f"n_x{i}", f"k_x{i}") for i, name in enumerate(extras)}
+    sides = ratios.Sides(wheres, weights, own_weight, measures, frozenset(keys), repeated)
+    sums = [(name, f"sum({sql})") for name, sql in _sums(extras, held, own_weight, repeated)]
+    if not clustered:
+        sums += ratios.aggregates(sides, request.ratios, request.crosses, one_pass=True)
+    aggregates = ", ".join(f"{sql} AS {name}" for name, sql in sums)
+    return Plan(
+        trials=_trials(parts, request, wheres, extras, weight_index, held),
+        scenarios=_scenarios(request, wheres, extras, repeated),
+        profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {aggregates} FROM scenarios GROUP BY ALL",
+        keys=keys,
+        sums=tuple(name for name, _ in sums),
+        sides=sides,
+        clustered=clustered,
+        wheres=wheres,
+        weights=weights,
+        own_weight=own_weight,
+        extras=extras,
+        repeated=repeated,
+        parse_once=any(file.format != "parquet" for part in parts for file in part.files),
+    )
 
 
 def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
@@ -132,15 +149,17 @@ def _keys(
     return tuple(keys)
 
 
-def _sums(extras: tuple[str, ...], held: set[str], own_weight: bool) -> tuple[tuple[str, str], ...]:
+def _sums(extras: tuple[str, ...], held: set[str], own_weight: bool, repeated: bool) -> list[tuple[str, str]]:
     absent = {"quality_score": ("k_q", "k_qb", "k_tb"), "tokens_used": ("k_t", "k_tb", "k_qb"), "cost_usd": ("k_d",), "latency_ms": ("k_l",)}
     left_out = {name for column, names in absent.items() if column not in held for name in names}
     names = [name for _, name, _ in MEASURES.values() if name not in left_out]
     names += [f"k_x{i}" for i in range(len(extras))]
     sums = [("bad", "n_bad"), ("failed", "CAST(kp < n AS INTEGER)"), *((f"sum_{name}", name) for name in names)]
+    if repeated:
+        sums += [("flaky", "CAST(kp > 0 AND kp < n AS INTEGER)"), ("sum_kp_kp", "kp * kp")]
     if own_weight:
         sums += [("sum_w", "own")] + [(f"sum_w_{name}", f"CAST(own AS HUGEINT) * {name}") for name in ("kp", "k_score", "kc", "ke", "kv")]
-    return tuple(sums)
+    return sums
 
 
 # --- trials ----------------------------------------------------------------------------------

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from highbar.model import FailedScenario, Percentile, Suite, Term, Weights
+from highbar.model import Below, FailedScenario, FlakyScenario, Percentile, Ratio, Suite, Term, Weights
+from highbar.statistics.bounds import Sums
+from highbar.statistics.composite import CrossSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,10 @@ class Request:
     optional: tuple[str, ...] = ()
     suite: Suite | None = None
     failed_limit: int = 1000
+    alpha: float = 0.05
+    ratios: tuple[Ratio, ...] = ()
+    crosses: tuple[tuple[Ratio, Ratio], ...] = ()
+    belows: tuple[Below, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,29 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The value at a percentile's rank: None where an error stands there, or where no trial has a value."""
+    """The value at a percentile's rank: None where an error stands there, or where no trial has a value.
+
+    `low` and `high` bound it; None where the data cannot.
+    """
 
     value: Fraction | None
     trials: int
     errors: int
     scenarios: int
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioTotals:
+    """The sums over units (scenarios, or clusters of them) that the bounds of a ratio need.
+
+    `largest` is the largest d of a unit; `trials` is how many equal trials the units' trials are worth.
+    """
+
+    sums: Sums
+    largest: float
+    trials: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +76,8 @@ class Group:
     trials: int
     totals: Mapping[Term, Total]
     ranks: Mapping[Percentile, Rank]
+    ratios: Mapping[Ratio, RatioTotals]
+    crosses: Mapping[tuple[Ratio, Ratio], CrossSums]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +101,19 @@ class SuiteMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Repetition:
+    """Sums over the scenarios of their pass rate p over m trials: Σ(m-1), Σ m p (1-p), Σp, Σp², Σ1/m."""
+
+    freedom: int
+    within: Fraction
+    rate: Fraction
+    rate_squares: Fraction
+    inverse_trials: Fraction
+    flaky: int
+    scenarios_flaky: tuple[FlakyScenario, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reduction:
     """All that comes back from the rows: a few kilobytes, however many rows there were."""
 
@@ -87,6 +125,9 @@ class Reduction:
     scenarios_failed: tuple[FailedScenario, ...]
     patterns: Mapping[str, Matched]
     suite: SuiteMatch | None
+    belows: Mapping[Below, Sums]
+    repetition: Repetition | None
+    clustered: bool
     agent_version: str | None
     categories: tuple[str, ...]
     warnings: tuple[str, ...]

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from typing import Any
 
 from highbar.engine.plan import MEASURES, Plan
-from highbar.engine.protocol import Total
+from highbar.engine.protocol import RatioTotals, Repetition, Total
+from highbar.engine.ratios import SCALES
 from highbar.engine.scoring import EXTRA_SCALE, FIXED
-from highbar.model import Term
+from highbar.model import FlakyScenario, Ratio, Term
+from highbar.statistics.bounds import Sums
+from highbar.statistics.composite import CrossSums
 
-Row = Mapping[str, int]
-SCALES = {
-    "quality_both": FIXED["quality_score"],
-    "quality_score": FIXED["quality_score"],
-    "cost_usd": FIXED["cost_usd"],
-    "latency_ms": FIXED["latency_ms"],
-}
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,38 @@ class Profile:
         if own:
             return row[f"sum_w_{numerator.removeprefix('sum_')}"], denominator * FIXED["weight"]
         return row.get(numerator, 0), denominator
+
+
+def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Row, plain: bool) -> RatioTotals:
+    """The sums of one ratio in one group, from the sums of products in `row`."""
+    z = sum((factor * totals[term].value for term, factor in ratio.z), Fraction(0))
+    d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
+    if plain:
+        return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d))
+    squares_per_trial = row.get(f"dt_{place}") or 0.0
+    return RatioTotals(
+        Sums(row[f"g_{place}"], d, z, row[f"zz_{place}"], row[f"zd_{place}"], row[f"dd_{place}"]),
+        largest=row[f"dmax_{place}"],
+        trials=float(d) ** 2 / squares_per_trial if squares_per_trial else 0.0,
+    )
+
+
+def cross_totals(place: int, row: Row) -> CrossSums:
+    """The sums of products across two ratios."""
+    return CrossSums(*(row[f"x{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
+
+
+def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> Repetition:
+    """What repeated trials say of the scenarios' pass rates: a profile row holds scenarios of the same n trials."""
+    return Repetition(
+        freedom=sum((row["n"] - 1) * row["scenarios"] for row in rows),
+        within=sum((Fraction(row["sum_kp"]) - Fraction(row["sum_kp_kp"], row["n"]) for row in rows), Fraction(0)),
+        rate=sum((Fraction(row["sum_kp"], row["n"]) for row in rows), Fraction(0)),
+        rate_squares=sum((Fraction(row["sum_kp_kp"], row["n"] ** 2) for row in rows), Fraction(0)),
+        inverse_trials=sum((Fraction(row["scenarios"], row["n"]) for row in rows), Fraction(0)),
+        flaky=sum(row["flaky"] for row in rows),
+        scenarios_flaky=scenarios_flaky,
+    )
 
 
 def _repeated_total(rows: Sequence[Row], term: Term) -> Total:

@@ -1,0 +1,158 @@
+"""The sums of products that bounds are made from: Σz², Σzd, Σd² of a ratio, and the same across two ratios.
+
+A unit is a scenario, or with a `cluster` column all scenarios of a cluster. Where units are scenarios the sums are taken
+in the profile, in the same pass as everything else; with clusters each group is summed by cluster first.
+Where every z and d is 0 or 1 nothing is summed: then Σz² and Σzd are Σz, and Σd² is Σd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.engine.scoring import EXTRA_SCALE, FIXED
+from highbar.model import Linear, Ratio, Term, Where
+
+COUNTED = {"passed", "error", "violated", "unjudged", "correct", "tp", "fp", "fn", "scenario"}
+"""Columns that are 0 or 1 in a scenario of one trial."""
+
+ONE = "1e0"
+
+SCALES = {
+    "quality_both": FIXED["quality_score"],
+    "quality_score": FIXED["quality_score"],
+    "cost_usd": FIXED["cost_usd"],
+    "latency_ms": FIXED["latency_ms"],
+}
+
+
+def double(number: Fraction) -> str:
+    """A number as an SQL double: without an exponent DuckDB would read a decimal."""
+    return f"CAST({float(number)!r} AS DOUBLE)"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """How a scenario's part in each sum is written: what the plan knows of its columns."""
+
+    wheres: tuple[Where, ...]
+    weights: tuple[Fraction, ...]
+    own_weight: bool
+    measures: dict[str, tuple[str, str]]  # column -> (trials that have it, sum over them)
+    keys: frozenset[str]
+    repeated: bool
+
+    def is_plain(self, ratio: Ratio) -> bool:
+        """Whether every scenario's z and d are 0 or 1 by the form of the data."""
+        terms = [term for term, _ in (*ratio.z, *ratio.d)]
+        plain = all(t.column in COUNTED or t.of == "count" for t in terms) and all(c == 1 for _, c in (*ratio.z, *ratio.d))
+        weighted = any(term.weighted for term in terms) and (self.own_weight or len(self.weights) > 1)
+        return plain and not weighted and not self.repeated and _never_both(ratio.z) and _never_both(ratio.d)
+
+    def linear(self, linear: Linear) -> str:
+        """SQL for a scenario's part in a weighted sum of terms."""
+        parts = (self.term(term) if factor == 1 else f"{double(factor)} * {self.term(term)}" for term, factor in linear)
+        return " + ".join(parts)
+
+    def term(self, term: Term) -> str:
+        """SQL for a scenario's part in one term, as a double; 0 where it has none."""
+        conditions = [f"w_{self.wheres.index(term.where)}"] if term.where else []
+        trials, value = self._value(term)
+        if trials:
+            conditions.append(f"{trials} > 0")
+        weight = self._weight() if term.weighted else ONE
+        part = weight if term.of == "count" or value == ONE else value if weight == ONE else f"{value} * {weight}"
+        return f"(CASE WHEN {' AND '.join(conditions)} THEN {part} ELSE 0e0 END)" if conditions else f"({part})"
+
+    def trials(self, ratio: Ratio) -> str:
+        """SQL for the number of a scenario's trials that a ratio rests on."""
+        return self._value(ratio.z[0][0])[0] or "n"
+
+    def _weight(self) -> str:
+        by_policy = ONE
+        if len(self.weights) > 1:
+            cases = " ".join(f"WHEN {i} THEN {double(weight)}" for i, weight in enumerate(self.weights))
+            by_policy = f"(CASE wi {cases} END)"
+        return f"(CAST(own AS DOUBLE) / {FIXED['weight']}e0 * {by_policy})" if self.own_weight else by_policy
+
+    def _value(self, term: Term) -> tuple[str, str]:
+        column = term.column
+        if column == "scenario":
+            return "", ONE
+        if column.startswith(("pass_at_", "pass_hat_")):
+            return "", _repeated(column)
+        having, numerator = self.measures[column]
+        if having not in self.keys:
+            return "0", "0e0"
+        trials = f"({having} + n_bare)" if column in ("correct", "behavior_score") else having
+        scale = SCALES.get(column, EXTRA_SCALE if column.startswith("extra:") else 1)
+        below = f"({trials} * s_den)" if column == "behavior_score" else trials
+        return trials, f"(CAST({numerator} AS DOUBLE) / ({below} * {scale}e0))"
+
+
+def _never_both(linear: Linear) -> bool:
+    """Whether at most one of the terms can be 1: of tp, fp and fn, exactly one is."""
+    return len(linear) == 1 or all(term.column in ("tp", "fp", "fn") and term.of == "sum" for term, _ in linear)
+
+
+def _repeated(column: str) -> str:
+    """Unbiased pass@k and pass^k of a scenario as a product of k quotients; 0 where it has fewer trials than k."""
+    kind, _, digits = column.rpartition("_")
+    k = int(digits)
+    hits = "kp" if kind == "pass_hat" else "(n - kp)"
+    product = " * ".join(f"(greatest({hits} - {j}, 0) / (n - {j}e0))" for j in range(k))
+    share = product if kind == "pass_hat" else f"(1e0 - {product})"
+    return f"(CASE WHEN n >= {k} THEN {share} ELSE 0e0 END)"
+
+
+def aggregates(sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], one_pass: bool) -> list[tuple[str, str]]:
+    """Names and SQL of the sums to take; over scenarios in one pass, or over clusters that have columns z_i and d_i."""
+    found: list[tuple[str, str]] = []
+    for i, ratio in enumerate(ratios):
+        if one_pass and sides.is_plain(ratio):
+            continue
+        z, d = (sides.linear(ratio.z), sides.linear(ratio.d)) if one_pass else (f"z_{i}", f"d_{i}")
+        found += [
+            (f"g_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
+            (f"zz_{i}", f"sum(({z}) * ({z}))"),
+            (f"zd_{i}", f"sum(({z}) * ({d}))"),
+            (f"dd_{i}", f"sum(({d}) * ({d}))"),
+            (f"dmax_{i}", f"max({d})"),
+        ]
+        per_trial = f"({d}) * ({d}) / nullif({sides.trials(ratio)}, 0)" if one_pass else f"dt_{i}"
+        found.append((f"dt_{i}", f"sum({per_trial})"))
+    for j, (first, second) in enumerate(crosses):
+        a, b = ratios.index(first), ratios.index(second)
+        z1, d1, z2, d2 = (
+            (sides.linear(first.z), sides.linear(first.d), sides.linear(second.z), sides.linear(second.d))
+            if one_pass
+            else (f"z_{a}", f"d_{a}", f"z_{b}", f"d_{b}")
+        )
+        pairs = (("zz", z1, z2), ("zd", z1, d2), ("dz", d1, z2), ("dd", d1, d2))
+        found += [(f"x{kind}_{j}", f"sum(({left}) * ({right}))") for kind, left, right in pairs]
+    return found
+
+
+def is_product(name: str) -> bool:
+    """Whether a sum of the profile is one of products, not one of a measure."""
+    return name.startswith(("g_", "zz_", "zd_", "dd_", "dmax_", "dt_", "xzz_", "xzd_", "xdz_", "xdd_"))
+
+
+def combined(name: str) -> str:
+    """How a sum over profile rows is put together from its parts."""
+    return f"max({name})" if name.startswith("dmax_") else f"sum({name})"
+
+
+def by_cluster(sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], by: str, there: str) -> str:
+    """SQL for the sums over clusters, in each group; a scenario without a cluster is one by itself."""
+    columns = []
+    for i, ratio in enumerate(ratios):
+        z, d, trials = sides.linear(ratio.z), sides.linear(ratio.d), sides.trials(ratio)
+        columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}, sum(({d}) * ({d}) / nullif({trials}, 0)) AS dt_{i}")
+    inner = (
+        f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
+        " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"
+    )
+    sums = ", ".join(f"{sql} AS {name}" for name, sql in aggregates(sides, ratios, crosses, one_pass=False))
+    return f"SELECT value, {sums} FROM ({inner}) GROUP BY value"
