@@ -1,16 +1,17 @@
 """Report: a verdict goes in, text comes out. Pure; nothing is computed, and no file is written here.
 
-`REPORTERS` is the list of formats. To add one: write a module here with `render(verdict, display) -> str` that passes
-every text of the verdict through one encoder of its own, and name it in the table.
+`REPORTERS` is the list of formats. To add one: write a module here with `render(verdict, display) -> str` and
+`render_problems(problems, display) -> str` that pass every text through one encoder of its own; name it in the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
 
+from highbar.errors import Problem
 from highbar.model import Verdict
 
 
@@ -18,7 +19,7 @@ from highbar.model import Verdict
 class Display:
     """What the reader's screen can do. A file has no color, and the width of a page."""
 
-    width: int = 100
+    width: int = 80
     color: bool = False
 
 
@@ -35,6 +36,11 @@ class Reporter:
     def __call__(self, verdict: Verdict, display: Display = PAGE) -> str:
         """The verdict in this format, as text that ends with a line end."""
         text: str = import_module(self.module).render(verdict, display)
+        return text
+
+    def refusal(self, problems: Iterable[Problem], display: Display = PAGE) -> str:
+        """What stands in place of a verdict where nothing could be judged: every problem."""
+        text: str = import_module(self.module).render_problems(problems, display)
         return text
 
 

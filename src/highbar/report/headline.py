@@ -6,6 +6,7 @@ from highbar.model import Counts, RuleResult, Verdict
 
 WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
 NO_POLICY = "no policy: the guide's typical thresholds apply"
+NO_VERDICT = "NO VERDICT: nothing could be judged"
 
 
 def headline(verdict: Verdict) -> str:
@@ -30,6 +31,11 @@ def not_passed(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
     return tuple(sorted((rule for rule in rules if rule.outcome != "pass"), key=lambda rule: rule.level != "blocking"))
 
 
+def warnings(verdict: Verdict) -> int:
+    """How many warnings there are: the warning rules that did not pass, and what else the report warns of."""
+    return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning") + len(verdict.warnings)
+
+
 def rests_on(scenarios: int, missing: int) -> str:
     """`48 scenarios, 2 missing`."""
     return _count(scenarios, "scenario") + (f", {missing} missing" if missing else "")
@@ -43,9 +49,7 @@ def more(total: int, shown: int) -> str:
 def _summary(verdict: Verdict) -> str:
     blocking = [rule.outcome for rule in verdict.rules if rule.level == "blocking"]
     missed = sum(outcome != "pass" for outcome in blocking)
-    warned = sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning")
-    if verdict.verdict == "fail" and not missed:
-        return f"{_count(warned, 'warning')}, and strict lets none through"
+    warned = warnings(verdict)
     if missed:
         told = f"{missed} of {_count(len(blocking), 'blocking rule')} did not pass"
     else:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from highbar.digits import as_float, bounds_by_metric
 from highbar.errors import Problem
 from highbar.model import FailedScenario, RuleResult, Slice, Source, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.numbers import as_float, bounds_by_metric
 
 SCHEMA = "highbar/verdict/1"
 _Bounds = Mapping[str, tuple[Fraction, ...]]
@@ -47,7 +47,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     )
 
 
-def render_problems(problems: Iterable[Problem]) -> str:
+def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """What is printed in place of a verdict when nothing could be judged."""
     listed = [
         {

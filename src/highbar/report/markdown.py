@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from highbar.digits import bounds_by_metric, show, wanted
+from highbar.errors import Problem
 from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, evidence, headline, more, not_passed
-from highbar.report.numbers import bounds_by_metric, show, wanted
+from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed
 from highbar.report.visible import cut, visible
 
 LONGEST = 65_536  # characters of a GitHub comment
@@ -55,6 +56,19 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
             break
         room -= len(text) + 2
     return "\n\n".join(parts) + "\n"
+
+
+def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+    """A heading that no verdict has, and a list of what kept one from being made."""
+    rows = tuple(_problem(problem) for problem in problems)
+    section = _Section(f"## {NO_VERDICT}", (), rows, len(rows))
+    return _fitted(section, LONGEST - 1) + "\n"
+
+
+def _problem(problem: Problem) -> str:
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    hint = f" (hint: {code(problem.hint)})" if problem.hint else ""
+    return f"- {code(place) + ' ' if place else ''}{code(problem.message)}{hint}"
 
 
 def _fitted(section: _Section, room: int) -> str:

@@ -11,11 +11,12 @@ from fractions import Fraction
 from itertools import groupby
 from types import MappingProxyType
 
+from highbar.digits import bounds_by_metric, show, wanted
+from highbar.errors import Problem
 from highbar.model import RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, evidence, headline, more, not_passed, rests_on
+from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed, rests_on
 from highbar.report.layout import columns, paint, paragraph, title
-from highbar.report.numbers import bounds_by_metric, show, wanted
 from highbar.report.visible import cells, cut, visible
 
 _MOST_ROWS = 20
@@ -49,6 +50,22 @@ def render_headline(verdict: Verdict, display: Display = PAGE) -> str:
     return paint(word, _COLORS[verdict.verdict], display) + f":{rest}"
 
 
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """A first line that no verdict has, and every problem that kept one from being made."""
+    return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
+
+
+def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
+    """`file:line:column: what was found and wanted` of each, and its hint on a line of its own."""
+    lines: list[str] = []
+    for problem in problems:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        lines.append((paint(visible(place), "bold", display) + ": " if place else "") + visible(problem.message))
+        if problem.hint:
+            lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
+    return lines
+
+
 def _evidence(verdict: Verdict) -> list[str]:
     """What was judged, by which bar. Not wrapped: no line that starts at the margin may start with a text of theirs."""
     told = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
@@ -68,11 +85,20 @@ def _missed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         word, color = _outcome(rule)
         lines.append(f"  {paint(word, color, display)}  {visible(rule.rule)}")
         indent = 4 + len(word)
-        if rule.metric is not None:
-            lines += paragraph(_measured(rule, bounds), indent, display)
-        lines += paragraph(visible(rule.reason), indent, display)
+        lines += [line for told in _told(rule, bounds) for line in paragraph(told, indent, display)]
         lines += [paint(line, "dim", display) for line in paragraph(_origin(rule), indent, display)]
     return lines
+
+
+def _told(rule: RuleResult, bounds: _Bounds) -> list[str]:
+    """The value against what was wanted, and the reason where it says more than that."""
+    reason = visible(rule.reason)
+    if rule.value is None or rule.threshold is None:
+        return [reason]
+    if rule.value.value is None:
+        return [f"{reason}{_where(rule.slice)}, wanted {_wanted(rule)}"]
+    compared = rule.outcome == "fail" and wanted(rule.threshold, rule.value.unit) is not None
+    return [_measured(rule, bounds)] if compared else [_measured(rule, bounds), reason]
 
 
 def _outcome(rule: RuleResult) -> tuple[str, str]:
@@ -84,12 +110,9 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
 
 def _measured(rule: RuleResult, bounds: _Bounds) -> str:
     """`accuracy 88.0% (75.7–95.5), wanted ≥ 90%, over 50 scenarios`."""
-    parts = [f"{visible(rule.metric or '')}{_where(rule.slice)} {_shown(rule, bounds)}"]
-    if rule.threshold is not None:
-        parts.append(f"wanted {_wanted(rule)}")
-    if rule.value is not None:
-        parts.append(f"over {rests_on(rule.value.scenarios, rule.value.missing)}")
-    return ", ".join(parts)
+    basis = f", over {rests_on(rule.value.scenarios, rule.value.missing)}" if rule.value else ""
+    name = f"{visible(rule.metric or '')}{_where(rule.slice)}"
+    return f"{name} {_shown(rule, bounds)}, wanted {_wanted(rule)}{basis}"
 
 
 def _origin(rule: RuleResult) -> str:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from highbar.model import RuleResult, Value
-from highbar.report.numbers import amount, as_float, bounds_by_metric, show, wanted
+from highbar.digits import amount, as_float, bounds_by_metric, show, wanted
 from tests.unit.report.strategies import HUNDREDTHS, SHARES
 
 

@@ -1,0 +1,95 @@
+"""The commands, in one table. A command's module is loaded when it is used: start-up costs what one command needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+
+import click
+
+import highbar
+from highbar.cli.completion import answered_shell
+from highbar.cli.guard import REFUSED
+from highbar.errors import InputError, Problem
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "check": "highbar.cli.check",
+        "policy": "highbar.cli.policy",
+        "metrics": "highbar.cli.metrics",
+        "schema": "highbar.cli.schema",
+        "init": "highbar.cli.init",
+        "completion": "highbar.cli.completion",
+    }
+)
+"""Every command, in the order in which help lists them, and the module whose `command` it is: a click command that
+returns the exit code."""
+
+_EXAMPLES = """\b
+Examples:
+  highbar init                                  start: a policy and some results
+  highbar check results.jsonl                   judge by the highbar.yaml found here or above
+  highbar check runs/ --output verdict.json     and keep the verdict as JSON
+  highbar policy                                what the policy demands, in words
+\b
+Exit codes: 0 pass, 1 fail, 2 nothing could be judged, 3 inconclusive, 4 internal error or a
+report that could not be written.
+"""
+
+
+class _Commands(click.Group):
+    """A group that knows its commands by name and loads them by need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    epilog=_EXAMPLES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(highbar.__version__, message="highbar %(version)s")
+@click.pass_context
+def root(context: click.Context) -> int:
+    """Judge a version of an AI agent: did it pass, and why not.
+
+    Recorded results and a policy go in; metrics, and one verdict with a reason for every rule, come out.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+    return REFUSED
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name and return its exit code. Wrong usage raises InputError.
+
+    click's own `main` is not used: it obeys the environment (completion) before it looks at the arguments, and a check
+    must not end with 0 because of a variable.
+    """
+    if not arguments and answered_shell(root):
+        return 0
+    try:
+        with root.make_context("highbar", list(arguments)) as context:
+            code = root.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.ClickException as error:
+        raise InputError(_problem(error)) from error
+    if not isinstance(code, int):
+        raise TypeError(f"the command returned {code!r}, not an exit code")
+    return code
+
+
+def _problem(error: click.ClickException) -> Problem:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path if context else "highbar"
+    return Problem(error.format_message(), hint=f"{path} --help says how it is used")

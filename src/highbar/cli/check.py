@@ -1,0 +1,127 @@
+"""`highbar check`: results and a policy in, a verdict out, as reports and as the exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import get_args
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.outputs import Output, read_outputs, write
+from highbar.cli.progress import progress_bar
+from highbar.errors import InputError, ReportError
+from highbar.model import Format, Verdict
+from highbar.report import REPORTERS
+from highbar.report.headline import warnings
+
+EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
+_STRICT = 1
+_NOT_WRITTEN = 4
+
+_EXAMPLES = """\b
+Examples:
+  highbar check results.jsonl
+  highbar check results.jsonl --policy release.yaml --agent-version 2.1.0
+  highbar check 'runs/*.jsonl' --slice tags.locale --slice capability
+  highbar check results.jsonl --output verdict.json --output markdown=summary.md
+  my-runner | highbar check - --input-format jsonl --format json
+"""
+
+
+@click.command("check", epilog=_EXAMPLES)
+@click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
+@click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
+@click.option("--input-format", type=click.Choice(get_args(Format)), help="What the results are, whatever their names.")
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(list(REPORTERS)),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    help="Write a report into a file too; its ending (.json, .md, .txt) says the format. May be repeated.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 where a version passes with warnings.")
+@click.option("--quiet", is_flag=True, help="Print the verdict's line only, and no progress.")
+def command(  # noqa: PLR0913 - each is an argument of the command line
+    *,
+    results: tuple[str, ...],
+    policy: str | None,
+    agent_version: str | None,
+    slices: tuple[str, ...],
+    input_format: str | None,
+    report_format: str,
+    outputs: tuple[str, ...],
+    strict: bool,
+    quiet: bool,
+) -> int:
+    """Judge recorded RESULTS by a policy.
+
+    RESULTS are files (JSONL, a JSON array, CSV, Parquet; .gz and .zst too), globs or folders of them, or - for standard
+    input. Without a policy the guide's typical thresholds apply.
+    """
+    wanted = read_outputs(outputs, (*results, *([policy] if policy else [])))
+    # The engine is loaded only here: help, completion and usage errors do without it.
+    from highbar import pipeline
+
+    try:
+        with progress_bar(quiet=quiet) as progress:
+            verdict = pipeline.check(
+                results,
+                policy=policy,
+                agent_version=agent_version,
+                slices=slices,
+                input_format=input_format,
+                progress=progress,
+                stdin=sys.stdin.buffer if sys.stdin else None,
+            )
+    except InputError as error:
+        _write_refusals(wanted, error)
+        raise
+    return _report(verdict, report_format, wanted, strict=strict, quiet=quiet)
+
+
+def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *, strict: bool, quiet: bool) -> int:
+    """Print, then write the files; a report that fails does not keep the others from being made."""
+    failures: list[ReportError] = []
+    try:
+        streams.put(_printed(verdict, report_format, quiet=quiet))
+    except ReportError as error:
+        failures.append(error)
+    for output in outputs:
+        try:
+            write(output.file, REPORTERS[output.format](verdict))
+        except ReportError as error:
+            failures.append(error)
+    if failures:
+        for failure in failures:
+            streams.say(f"highbar: {failure}")
+        return _NOT_WRITTEN
+    if strict and verdict.verdict == "pass" and warnings(verdict):
+        streams.say("highbar: strict, so these warnings make the exit code 1")
+        return _STRICT
+    return EXIT[verdict.verdict]
+
+
+def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
+    screen = streams.display(sys.stdout)
+    if quiet and report_format == "text":
+        from highbar.report.text import render_headline
+
+        return render_headline(verdict, screen) + "\n"
+    return REPORTERS[report_format](verdict, screen)
+
+
+def _write_refusals(outputs: tuple[Output, ...], error: InputError) -> None:
+    """Say in every file that was asked for that there is no verdict, so that an older one is not taken for it."""
+    for output in outputs:
+        write(output.file, REPORTERS[output.format].refusal(error.problems))

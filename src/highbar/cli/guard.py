@@ -1,0 +1,108 @@
+"""One run of the command line → its exit code. Only a verdict ends with 0, 1 or 3; what goes wrong ends with another.
+
+0  pass      1  fail      2  nothing could be judged      3  inconclusive
+4  internal error, or a report could not be written       130, 143  interrupted, terminated
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from types import FrameType
+
+from highbar.errors import InputError, Problem, ReportError
+
+REFUSED = 2
+INTERNAL = 4
+_KILLED_BY = 128
+
+
+class Stopped(BaseException):
+    """A signal asked the process to end. No `except Exception` on the way may swallow that."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `highbar` with the arguments, those of the process unless given, and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    received: list[int] = []
+    code = INTERNAL
+    with suppress(Stopped), _signals(received):
+        code = _guarded(given)
+    # An engine may turn the exception of a signal into an error of its own; what was received is what counts.
+    return _KILLED_BY + received[0] if received else code
+
+
+def _guarded(arguments: list[str]) -> int:
+    try:
+        # Loaded inside, so that a broken installation ends as an internal error, not with Python's own 1.
+        from highbar.cli.app import dispatch
+
+        return dispatch(arguments)
+    except InputError as error:
+        return _refused(error.problems, arguments)
+    except ReportError as error:
+        return _failed(str(error))
+    except Stopped:
+        raise
+    except BaseException as error:  # noqa: BLE001 - nothing at all may leave with the exit code of a verdict
+        return _crashed(error)
+
+
+@contextmanager
+def _signals(received: list[int]) -> Iterator[None]:
+    """Turns SIGINT and SIGTERM into `Stopped`, and keeps a list of what was received."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise Stopped
+
+    try:
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: its signals are not ours to take
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
+
+
+def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
+    """Every problem: as JSON on standard output where that was asked for, else on standard error."""
+    from highbar.cli import streams
+
+    if not _wants_json(arguments):
+        streams.say_problems(problems)
+        return REFUSED
+    from highbar.report.json import render_problems
+
+    try:
+        streams.put(render_problems(problems))
+    except ReportError as error:
+        return _failed(str(error))
+    return REFUSED
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether JSON was asked for. Read from the arguments, since they may be what is wrong."""
+    return "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
+
+
+def _failed(message: str) -> int:
+    from highbar.cli import streams
+
+    streams.say(f"highbar: {message}")
+    return INTERNAL
+
+
+def _crashed(error: BaseException) -> int:
+    if os.environ.get("HIGHBAR_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    return _failed(f"internal error: {type(error).__name__}: {error} (HIGHBAR_DEBUG=1 shows where it arose)")

@@ -1,0 +1,60 @@
+"""`highbar policy`: a policy in, every rule in words out; or every problem."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from highbar.cli import streams
+from highbar.errors import InputError, Problem
+from highbar.model import Level, Policy
+from highbar.report import Display
+from highbar.report.layout import columns, paint, title
+from highbar.report.visible import visible
+
+_EXAMPLES = """\b
+Examples:
+  highbar policy                   the highbar.yaml found here or above
+  highbar policy release.yaml
+"""
+_HEADINGS: tuple[tuple[Level, str, str], ...] = (
+    ("blocking", "Blocking: a version fails unless all of these hold", "red"),
+    ("warning", "Warning: a version is flagged where one of these does not hold", "yellow"),
+)
+
+
+@click.command("policy", epilog=_EXAMPLES)
+@click.argument("file", required=False, type=click.Path())
+def command(file: str | None) -> int:
+    """Check a policy without results, and say every rule of it in words."""
+    # The reader and its YAML parser are loaded only here: help and completion do without them.
+    from pathlib import Path
+
+    from highbar import policy as policies
+
+    found = policies.find() if file is None else Path(file)
+    if found is None:
+        names = ", ".join(policies.NAMES)
+        raise InputError(
+            Problem(f"no policy here or above (looked for {names})", hint="`highbar init` writes one to start from")
+        )
+    streams.put(_told(policies.read(found), streams.display(sys.stdout)))
+    return 0
+
+
+def _told(policy: Policy, screen: Display) -> str:
+    from highbar.policy.words import say_all
+
+    counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
+    lines = [f"{visible(policy.file or 'policy')} is sound: {len(policy.rules)} rules, {', '.join(counts)}"]
+    if policy.description:
+        lines.append(visible(policy.description))
+    told = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]
+    for level, heading, color in _HEADINGS:
+        rows = [(name, sentence) for known, name, sentence in told if known == level]
+        if rows:
+            lines += ["", paint(heading, f"bold {color}", screen), *columns(rows, 2, screen)]
+    if policy.notes:
+        lines += [*title("Notes", screen), *columns([("-", visible(note)) for note in policy.notes], 2, screen)]
+    return "\n".join(lines) + "\n"

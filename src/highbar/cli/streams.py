@@ -1,0 +1,82 @@
+"""Standard output and standard error: what they can show, and writing to them so that no failure goes unseen."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TextIO
+
+from highbar.errors import Problem, ReportError
+from highbar.report import Display
+from highbar.report.visible import visible
+
+_WIDTH = 80
+_NARROWEST = 40
+_WIDEST = 140
+_PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "≠": "!=", "–": "-", "…": "...", "·": "-", "×": "*", "÷": "/"})
+
+
+def put(text: str) -> None:
+    """Write to standard output, all of it and now. Raises ReportError where that fails: no report is silently lost."""
+    stream = sys.stdout
+    if stream is None:
+        raise ReportError("standard output is closed")
+    try:
+        stream.write(_encodable(text, stream))
+        stream.flush()
+    except (OSError, ValueError) as error:
+        _abandon(stream)
+        raise ReportError(f"standard output could not be written: {_cause(error)}") from error
+
+
+def say(message: str) -> None:
+    """Write one line to standard error, whatever is in it made visible."""
+    _write_error(visible(message) + "\n")
+
+
+def say_problems(problems: Iterable[Problem]) -> None:
+    """Write every problem to standard error, each with its place and its hint."""
+    from highbar.report.text import problem_lines
+
+    _write_error("".join(f"{line}\n" for line in problem_lines(problems, display(sys.stderr))))
+
+
+def _write_error(text: str) -> None:
+    """To standard error, which has nowhere to complain: a failure here changes nothing."""
+    stream = sys.stderr
+    with suppress(OSError, ValueError, AttributeError):
+        stream.write(_encodable(text, stream))
+        stream.flush()
+
+
+def display(stream: TextIO | None) -> Display:
+    """What the screen behind a stream can do: color only on a terminal that has it and where NO_COLOR is not set."""
+    width = min(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
+    terminal = stream is not None and stream.isatty()
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Display(width=width, color=terminal and wanted)
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """`text`, in plainer signs where the stream's encoding lacks ours."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let what is still in the buffer go nowhere, or Python fails again at its end, with an exit code of its own."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _cause(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
