@@ -68,11 +68,12 @@ def more_by_width(threshold: Real, value: Real, low: float, high: float, scenari
 
     None where the value is the threshold or the end that must clear it is unbounded.
     """
-    gap = abs(float(value) - float(threshold))
-    width = float(value) - low if float(value) > float(threshold) else high - float(value)
-    if gap == 0 or math.isinf(width):
+    value, threshold = _exact(value), _exact(threshold)
+    end = low if value > threshold else high
+    if value == threshold or math.isinf(end):
         return None
-    return max(1, math.ceil(scenarios * (width / gap) ** 2) - scenarios)
+    needed = scenarios * ((_exact(end) - value) / (value - threshold)) ** 2
+    return max(1, math.ceil(needed) - scenarios)
 
 
 def observed_design(sums: Sums) -> float:
@@ -133,7 +134,7 @@ def design_effect(trials: int, correlation: float) -> float:
 
 def scenarios_with_trials(scenarios: int, trials: int, correlation: float) -> int:
     """How many scenarios of m trials each are worth so many of one trial."""
-    return math.ceil(scenarios * design_effect(trials, correlation) / trials)
+    return math.ceil(scenarios * (1 + (trials - 1) * _exact(correlation)) / trials)
 
 
 def best_trials(cost: float, within: float, between: float) -> int:
