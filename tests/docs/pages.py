@@ -110,11 +110,11 @@ def transcript(text: str, folder: Path) -> str:
 
 def annotated(text: str, folder: Path) -> str:
     """A Python block with what it prints after `#> `, one line for each printed line, where they stood."""
-    code = [line for line in text.splitlines() if not line.startswith("#> ")]
+    code = [line for line in text.splitlines() if not line.startswith("#>")]
     printed = run([sys.executable, "-c", "\n".join(code)], folder).splitlines()
     lines: list[str] = []
     for line in text.splitlines():
-        if not line.startswith("#> "):
+        if not line.startswith("#>"):
             lines.append(line)
         elif printed:
             lines.append(f"#> {printed.pop(0)}")

@@ -27,6 +27,11 @@ def test_every_command_of_a_page_gives_the_output_that_stands_below_it(page: Pat
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_no_page_shows_a_crash(page: Path) -> None:
+    assert not re.search(r"Traceback \(|internal error:", page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_a_page_says_what_it_is(page: Path) -> None:
     text = page.read_text("utf-8")
     found = list(blocks(text))
