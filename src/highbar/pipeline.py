@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from highbar import catalogue, gate, measure, policy as policies
+from highbar import catalogue, formula, gate, measure, policy as policies
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Reduction, Request
 from highbar.errors import InputError, Problem
@@ -98,7 +98,7 @@ def _judge(
     policy = policies.resolve_version(policy, given=agent_version, recorded=reduction.agent_version)
     whole = measure.Measured(policy, reduction.whole)
     if read is None:
-        policy = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
+        policy = policies.default([name for name in policy.metrics if _has_data(whole, name, reduction.columns)])
     evidence = Evidence(whole, policy.metrics, reduction.patterns, reduction.suite)
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     return Verdict(
@@ -139,12 +139,15 @@ def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Pr
 
 def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
     wheres: list[tuple[str, Where]] = [(r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule) and r.where]
-    terms, percentiles = measure.needs(policy, wheres)
+    needs = measure.needs(policy, wheres)
     named = tuple(dict.fromkeys((*policy.slices, *slices)))
     patterns = {level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level) for level in ("blocking", "warning")}
     return Request(
-        terms=terms,
-        percentiles=percentiles,
+        terms=needs.terms,
+        percentiles=needs.percentiles,
+        ratios=needs.ratios,
+        crosses=needs.crosses,
+        alpha=float(1 - policy.confidence),
         slices=named or (("category",) if "category" in columns else ()),
         positive=policy.positive,
         pass_score=policy.pass_score,
@@ -153,6 +156,12 @@ def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> R
         optional=patterns["warning"],
         suite=policy.suite,
     )
+
+
+def _has_data(whole: measure.Measured, name: str, columns: Sequence[str]) -> bool:
+    """Whether a metric rests on anything: for a percentile not on errors alone, but on its column."""
+    needed = formula.columns(whole.policy.metrics[name].expression) & catalogue.COLUMN_NAMES
+    return whole.value(name).scenarios > 0 and needed <= set(columns)
 
 
 def _refuse_columns(loaded: _Loaded, policy: Policy, columns: Sequence[str]) -> None:
@@ -194,8 +203,8 @@ def _refuse_categories(loaded: _Loaded, policy: Policy, reduction: Reduction) ->
 
 
 def _explained(error: Exception, loaded: _Loaded, policy: Policy, slices: Sequence[str]) -> InputError:
-    terms, _ = measure.needs(policy)
-    numbers = tuple(dict.fromkeys(t.column.removeprefix("extra:") for t in terms if t.column.startswith("extra:")))
+    needs = measure.needs(policy)
+    numbers = tuple(dict.fromkeys(t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:")))
     scalars = tuple(dict.fromkeys((*policy.slices, *slices)))
     if loaded.table is not None:
         problems = explain.explain_table(loaded.table, scalars, numbers)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.engine.plan import Plan
 from highbar.engine.protocol import SuiteMatch
+from highbar.engine.sql import matches
 from highbar.errors import InputError, Problem
 from highbar.model import Suite
 
@@ -111,17 +112,22 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     return tuple(f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters" for first, second in found)
 
 
-def compare_with_suite(connection: DuckDBPyConnection, suite: Suite) -> SuiteMatch:
-    """What the results lack of the suite, what they hold beside it, and which fixed columns differ."""
+def compare_with_suite(connection: DuckDBPyConnection, suite: Suite, optional: Sequence[str]) -> SuiteMatch:
+    """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
+
+    The absence of an optional scenario only warns, by its own rule: it is not missing here.
+    """
     ids = list(suite.scenarios)
     connection.execute("CREATE OR REPLACE TEMP TABLE suite AS SELECT unnest(CAST(? AS VARCHAR[])) AS id", [ids])
 
-    def difference(first: str, second: str) -> tuple[int, tuple[str, ...]]:
-        sql = f"SELECT id FROM {first} WHERE id NOT IN (SELECT id FROM {second})"
+    excused = " OR ".join(matches(pattern) for pattern in optional) or "false"
+
+    def difference(first: str, second: str, excused: str = "false") -> tuple[int, tuple[str, ...]]:
+        sql = f"SELECT id FROM {first} WHERE id NOT IN (SELECT id FROM {second}) AND NOT ({excused})"
         count = connection.execute(f"SELECT count(*) FROM ({sql})").fetchall()[0][0]
         return count, tuple(row[0] for row in connection.execute(f"{sql} ORDER BY id LIMIT 10").fetchall())
 
-    missing, missing_ids = difference("suite", "scenarios")
+    missing, missing_ids = difference("suite", "scenarios", excused)
     extra, extra_ids = difference("scenarios", "suite")
     return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(connection, suite))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from highbar.engine import checks, plan, ranks, ratios
 from highbar.engine.protocol import Group, Matched, Rank, Reduction, Repetition, Request
 from highbar.engine.sources import Part, parts, table_part
-from highbar.engine.sql import literal, literals
+from highbar.engine.sql import literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
 from highbar.model import Below, FailedScenario, FlakyScenario, Percentile, ResultsFile
 from highbar.statistics.bounds import Sums
@@ -107,11 +107,12 @@ class DuckDBEngine:
             failed=counts[4],
             scenarios_failed=self._failed(request) if counts[4] else (),
             patterns=self._patterns(request),
-            suite=None if request.suite is None else checks.compare_with_suite(self._connection, request.suite),
+            suite=None if request.suite is None else checks.compare_with_suite(self._connection, request.suite, request.optional),
             belows=self._belows(made, request),
             repetition=self._repetition(made),
             clustered=made.clustered,
             agent_version=checks.one_agent_version(self._rows) if "agent_version" in self.columns() else None,
+            columns=self.columns(),
             categories=self._categories(),
             warnings=(*warnings, *more),
         )
@@ -272,11 +273,3 @@ def _group(
         },
         crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
     )
-
-
-def matches(pattern: str) -> str:
-    """SQL: whether an id is the pattern, `*` and `?` standing for any text and any character."""
-    if not any(character in pattern for character in "*?"):
-        return f"id = {literal(pattern)}"
-    escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"id LIKE {literal(escaped.replace('*', '%').replace('?', '_'))} ESCAPE '\\'"

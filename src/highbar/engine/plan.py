@@ -139,10 +139,7 @@ def _keys(
 ) -> tuple[str, ...]:
     keys = [f"by_{i}" for i in range(len(request.slices))] + [f"w_{i}" for i in range(len(wheres))]
     keys += ["n", "n_c", "n_bare", "n_o", "n_e", "n_s", "s_den"]
-    if "quality_score" in held:
-        keys += ["n_q"]
-    if "tokens_used" in held:
-        keys += ["n_t"] + (["n_b"] if "quality_score" in held else [])
+    keys += ["n_q"] + (["n_t", "n_b"] if "tokens_used" in held else [])
     keys += ["n_d"] * ("cost_usd" in held) + ["n_l"] * ("latency_ms" in held)
     keys += [f"n_x{i}" for i in range(len(extras))]
     keys += ["wi"] * (len(weights) > 1) + ["kp"] * per_k
@@ -150,7 +147,7 @@ def _keys(
 
 
 def _sums(extras: tuple[str, ...], held: set[str], own_weight: bool, repeated: bool) -> list[tuple[str, str]]:
-    absent = {"quality_score": ("k_q", "k_qb", "k_tb"), "tokens_used": ("k_t", "k_tb", "k_qb"), "cost_usd": ("k_d",), "latency_ms": ("k_l",)}
+    absent = {"tokens_used": ("k_t", "k_tb", "k_qb"), "cost_usd": ("k_d",), "latency_ms": ("k_l",)}
     left_out = {name for column, names in absent.items() if column not in held for name in names}
     names = [name for _, name, _ in MEASURES.values() if name not in left_out]
     names += [f"k_x{i}" for i in range(len(extras))]
@@ -174,7 +171,7 @@ def _trials(
     answers = _select(evidence, scoring.answer_columns())
     passing = _select(answers, scoring.passing_columns(request.pass_score))
     places = {column: f"col_{i}" for i, column in enumerate(columns)}
-    quality = "CASE WHEN e THEN 0 ELSE CAST(round(quality_score * 1e12) AS BIGINT) END" if "quality_score" in held else "NULL"
+    quality = "CASE WHEN e THEN 0 ELSE CAST(round(quality_score * 1e12) AS BIGINT) END"
     last: list[tuple[str, str]] = [
         ("id", "id"),
         *([("trial", "trial")] if "trial" in held else []),

@@ -129,6 +129,7 @@ class Reduction:
     repetition: Repetition | None
     clustered: bool
     agent_version: str | None
+    columns: tuple[str, ...]
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
 

@@ -75,7 +75,7 @@ def find(
                     value=_finite(at[_nearest(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
-                    scenarios=resting if errors < trials else 0,  # where nothing completed there is nothing to rest on
+                    scenarios=resting,
                     low=None if low is None else _finite(at[low]),
                     high=None if high is None else _finite(at[high]),
                 )

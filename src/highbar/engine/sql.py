@@ -21,3 +21,11 @@ def literals(texts: list[str] | tuple[str, ...]) -> str:
 def pointer(name: str) -> str:
     """`name` as a JSON pointer to a key, inside an SQL string."""
     return literal("/" + name.replace("~", "~0").replace("/", "~1"))
+
+
+def matches(pattern: str) -> str:
+    """SQL: whether an id is the pattern, `*` and `?` standing for any text and any character."""
+    if not any(character in pattern for character in "*?"):
+        return f"id = {literal(pattern)}"
+    escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"id LIKE {literal(escaped.replace('*', '%').replace('?', '_'))} ESCAPE '\\'"

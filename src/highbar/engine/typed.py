@@ -14,6 +14,8 @@ from highbar.engine.sql import literal
 TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
 CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
 CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
+SEEN = literal(r"[^\s\p{Z}\p{C}]")
+"""A character that a reader sees: neither a space of any kind nor an invisible one."""
 LARGEST = "1e300"
 INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"}
 
@@ -220,7 +222,7 @@ def tags(name: str, raw: Raw) -> Typed:
 def blank_output(name: str, raw: Raw) -> Typed:
     """Only whether there was an output: the text itself is shown in reports, never judged."""
     read = text(name, raw)
-    return Typed((("output_blank", f"coalesce(trim({read.columns[0][1]}, E' \\t\\r\\n') = '', true)"),), read.bad)
+    return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
 
 
 def unread(name: str, raw: Raw) -> Typed:

@@ -1,5 +1,5 @@
 """Sums in, metrics out: every value exact, with the count it rests on, or undefined with a reason."""
 
-from highbar.measure.values import Measured, needs
+from highbar.measure.values import Measured, Needs, needs
 
-__all__ = ["Measured", "needs"]
+__all__ = ["Measured", "Needs", "needs"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,7 +10,10 @@ from typing import Protocol
 
 from highbar import catalogue, formula
 from highbar.formula import Undefined
-from highbar.model import Call, Expression, Metric, Name, Percentile, Policy, Term, Value, Where
+from highbar.measure import intervals
+from highbar.measure.parts import jaccard, of_metric
+from highbar.model import Call, Metric, Name, Percentile, Policy, Ratio, Term, Value, Where
+from highbar.statistics.composite import CrossSums
 
 LACKS = {
     "correct": "no scenario has `correct`, `expected` or `outcome`",
@@ -26,44 +30,78 @@ class Total(Protocol):
     """A sum, and the number of scenarios that have a value."""
 
     @property
-    def value(self) -> Fraction: ...
+    def value(self) -> Fraction:
+        """The sum."""
+
     @property
-    def scenarios(self) -> int: ...
+    def scenarios(self) -> int:
+        """How many scenarios have a value."""
 
 
-class Rank(Protocol):
+class Rank(intervals.Rank, Protocol):
     """The value at a percentile's rank, and what it rests on."""
 
     @property
-    def value(self) -> Fraction | None: ...
+    def trials(self) -> int:
+        """How many trials are ranked."""
+
     @property
-    def trials(self) -> int: ...
+    def errors(self) -> int:
+        """How many of them never completed."""
+
     @property
-    def errors(self) -> int: ...
-    @property
-    def scenarios(self) -> int: ...
+    def scenarios(self) -> int:
+        """How many scenarios they are of."""
 
 
 class Group(Protocol):
     """The sums of some scenarios."""
 
     @property
-    def totals(self) -> Mapping[Term, Total]: ...
+    def totals(self) -> Mapping[Term, Total]:
+        """Of each term."""
+
     @property
-    def ranks(self) -> Mapping[Percentile, Rank]: ...
+    def ranks(self) -> Mapping[Percentile, Rank]:
+        """Of each percentile."""
+
+    @property
+    def ratios(self) -> Mapping[Ratio, intervals.RatioTotals]:
+        """Of each ratio."""
+
+    @property
+    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
+        """Of each pair of ratios that some formula combines."""
 
 
-def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> tuple[tuple[Term, ...], tuple[Percentile, ...]]:
-    """The terms and percentiles that every metric of the policy needs, and those that `wheres` name over some scenarios."""
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What the engine must sum for the metrics of a policy."""
+
+    terms: tuple[Term, ...]
+    percentiles: tuple[Percentile, ...]
+    ratios: tuple[Ratio, ...]
+    crosses: tuple[tuple[Ratio, Ratio], ...]
+
+
+def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
+    """What every metric of the policy needs, and those that `wheres` name over some scenarios."""
     found: dict[Term | Percentile, None] = {}
+    ratios: dict[Ratio, None] = {}
+    crosses: dict[tuple[Ratio, Ratio], None] = {}
     instances = [*((name, ()) for name in policy.metrics), *wheres]
     for name, where in instances:
         for leaf, narrowed in _leaves(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=_where(wanted))] = None
+        parts = [p for p in of_metric(policy, policy.metrics[name], where).parts() if isinstance(p, Ratio)]
+        ratios.update(dict.fromkeys(parts))
+        ratios.update(dict.fromkeys(found[0] for found in map(jaccard, parts) if found))
+        crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
     terms = tuple(term for term in found if isinstance(term, Term))
-    return terms, tuple(wanted for wanted in found if isinstance(wanted, Percentile))
+    percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
+    return Needs(terms, percentiles, tuple(ratios), tuple(crosses))
 
 
 def _where(wanted: tuple[Term, ...] | Percentile) -> Where:
@@ -115,21 +153,20 @@ class Measured:
         return find
 
     def _measure(self, metric: Metric, where: Where) -> Value:
-        narrowed = catalogue.narrow(where, metric.where)
-        result = self._evaluate(metric.expression, narrowed)
+        result = formula.evaluate(metric.expression, self.lookup(catalogue.narrow(where, metric.where)))
         scenarios, missing = self._support(metric, where)
-        undefined = isinstance(result, Undefined)
-        return Value(
-            value=None if isinstance(result, Undefined) else result,
-            scenarios=scenarios,
-            missing=missing,
-            unit=metric.unit,
-            better=metric.better,
-            reason=result.reason if undefined and isinstance(result, Undefined) else None,
-        )
+        if isinstance(result, Undefined):
+            return Value(None, scenarios, missing, metric.unit, metric.better, reason=result.reason)
+        low, high = self._bounds(metric, where, result)
+        return Value(result, scenarios, missing, metric.unit, metric.better, low=low, high=high)
 
-    def _evaluate(self, expression: Expression, where: Where) -> Fraction | Undefined:
-        return formula.evaluate(expression, self.lookup(where))
+    def _bounds(self, metric: Metric, where: Where, value: Fraction) -> tuple[float | None, float | None]:
+        alpha = float(1 - self.policy.confidence)
+        bounds = intervals.Bounds(self.group, alpha, trial_noise=self.policy.population == "suite")
+        low, high = bounds.of(of_metric(self.policy, metric, where))
+        if metric.unit == "ratio":
+            low, high = max(low, 0.0), min(high, 1.0)
+        return _shown(min(low, float(value))), _shown(max(high, float(value)))
 
     def _support(self, metric: Metric, where: Where) -> tuple[int, int]:
         """How many scenarios all parts of the metric rest on, and how many the worst off of them lacks."""
@@ -167,6 +204,11 @@ class Measured:
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         return Undefined(f"{rank.errors} of {rank.trials} trials never completed, and one of them stands at that rank")
+
+
+def _shown(end: float) -> float | None:
+    """An end of an interval to twelve digits, which is what sums taken in any order agree on; None where unbounded."""
+    return float(f"{end:.12g}") if math.isfinite(end) else None
 
 
 def _nothing_there(where: Where) -> str:

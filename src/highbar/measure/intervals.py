@@ -1,0 +1,243 @@
+"""A formula and the sums → the bounds of its value: `low` and `high`, each at the policy's confidence.
+
+One ratio that is a share has the pseudo-cluster Beta bound; another ratio the jackknife; a percentile the values whose
+share below is bounded; and a formula of several parts combines theirs through its gradient (MOVER).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from highbar.measure.parts import Formula, Node, Part, is_share, jaccard
+from highbar.model import Percentile, Ratio
+from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
+from highbar.statistics.composite import CrossSums, Term, combine, correlation
+from highbar.statistics.interval import Interval
+from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
+
+UNBOUNDED = Interval(-math.inf, math.inf)
+
+
+class RatioTotals(Protocol):
+    """The sums of one ratio."""
+
+    @property
+    def sums(self) -> Sums:
+        """Over scenarios, or clusters of them."""
+
+    @property
+    def largest(self) -> float:
+        """The largest part of one of them in the lower sum."""
+
+    @property
+    def trials(self) -> float:
+        """How many equal trials theirs are worth."""
+
+
+class Rank(Protocol):
+    """A percentile's value and its bounds."""
+
+    @property
+    def value(self) -> Fraction | None:
+        """The value at the rank."""
+
+    @property
+    def low(self) -> Fraction | None:
+        """The lower bound, if there is one."""
+
+    @property
+    def high(self) -> Fraction | None:
+        """The upper bound, if there is one."""
+
+
+class Group(Protocol):
+    """The sums of some scenarios."""
+
+    @property
+    def ratios(self) -> Mapping[Ratio, RatioTotals]:
+        """Of each ratio."""
+
+    @property
+    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
+        """Of each pair of ratios that some formula combines."""
+
+    @property
+    def ranks(self) -> Mapping[Percentile, Rank]:
+        """Of each percentile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How bounds are taken: one-sided error on each side, and whether scenarios are a sample or the whole population."""
+
+    group: Group
+    alpha: float
+    trial_noise: bool = False
+
+    def of(self, formula: Formula) -> Interval:
+        """The bounds of a formula's value."""
+        return self._of(formula.root)[1]
+
+    def _of(self, node: Node) -> tuple[float, Interval]:
+        """The value of a node and its bounds."""
+        if isinstance(node, Fraction):
+            return float(node), Interval(float(node), float(node))
+        if isinstance(node, Ratio | Percentile):
+            return self._value(node), self._part(node)
+        parts = Formula(node).parts()
+        if len(parts) <= 1:
+            return self._carried(node, parts)
+        return self._combined(node)
+
+    def _value(self, part: Part) -> float:
+        if isinstance(part, Percentile):
+            value = self.group.ranks[part].value
+            return math.nan if value is None else float(value)
+        return float(self.group.ratios[part].sums.value)
+
+    def _part(self, part: Part) -> Interval:
+        if isinstance(part, Percentile):
+            rank = self.group.ranks[part]
+            return Interval(
+                -math.inf if rank.low is None else float(rank.low), math.inf if rank.high is None else float(rank.high)
+            )
+        found = jaccard(part)
+        if found is not None and found[0] in self.group.ratios:
+            inner, factor = self._share(found[0]), float(found[1])
+            return Interval(*(factor * end / (1 + (factor - 1) * end) for end in inner))
+        return self._share(part) if is_share(part) else self._unbounded(part)
+
+    def _share(self, ratio: Ratio) -> Interval:
+        totals = self.group.ratios[ratio]
+        if self.trial_noise and totals.trials > 0:
+            return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
+        return share_bounds(totals.sums, self.alpha) or Interval(0.0, 1.0)
+
+    def _unbounded(self, ratio: Ratio) -> Interval:
+        totals = self.group.ratios[ratio]
+        sums = totals.sums
+        jackknife = RatioSums(sums.clusters, sums.z, sums.d, sums.zz, sums.zd, sums.dd, totals.largest)
+        return ratio_bounds_from_sums(jackknife, self.alpha) or UNBOUNDED
+
+    def _carried(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
+        """A node of one part: the part's ends go through it, and so do its values."""
+        if not parts:
+            value = self._at(node, {})
+            return value, Interval(value, value)
+        part = parts[0]
+        value = self._at(node, {part: self._value(part)})
+        ends = [self._at(node, {part: end}) for end in self._part(part)]
+        return value, Interval(min(*ends, value), max(*ends, value))
+
+    def _combined(self, node: Node) -> tuple[float, Interval]:
+        """A node of several parts: what each of its largest single-part nodes does to it, put together."""
+        pieces = list(dict.fromkeys(_pieces(node)))
+        known = {piece: self._of(piece) for piece in pieces}
+        values = {piece: value for piece, (value, _) in known.items()}
+        value = self._at(node, values)
+        terms, signs = [], []
+        for piece in pieces:
+            low, high = known[piece][1]
+            part = Formula(piece).parts()[0]
+            terms.append(Term(values[piece], low, high, _slope(node, values, piece), isinstance(part, Percentile)))
+            signs.append(self._direction(piece, part))
+        parts = [Formula(piece).parts()[0] for piece in pieces]
+        matrix = [
+            [signs[i] * signs[j] * self._correlation(parts[i], parts[j]) for j in range(len(parts))] for i in range(len(parts))
+        ]
+        return value, combine(value, terms, matrix)
+
+    def _direction(self, piece: Node, part: Part) -> int:
+        """Whether a single-part node rises (1) or falls (-1) with its part."""
+        low, high = (self._at(piece, {part: end}) for end in self._part(part))
+        return -1 if low > high else 1
+
+    def _correlation(self, first: Part, second: Part) -> float:
+        if isinstance(first, Percentile) or isinstance(second, Percentile):
+            return 0.0
+        if first == second:
+            return 1.0
+        one, two = self.group.ratios[first].sums, self.group.ratios[second].sums
+        cross = self.group.crosses.get((first, second))
+        if cross is None:
+            turned = self.group.crosses.get((second, first))
+            if turned is None:
+                return 1.0  # not asked for: the worst case
+            cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
+        return correlation(one, two, cross)
+
+    def _at(self, node: Node, values: Mapping[Node, float]) -> float:
+        """The value of a node, in floats, for given values of some nodes inside."""
+        if node in values:
+            return values[node]
+        if isinstance(node, Fraction):
+            return float(node)
+        if isinstance(node, Ratio | Percentile):
+            return self._value(node)
+        operator, children = node
+        numbers = [self._at(child, values) for child in children]
+        if operator == "size":
+            inner = children[0]
+            assert isinstance(inner, Ratio)
+            return numbers[0] * float(self.group.ratios[inner].sums.d)
+        return _apply(operator, numbers)
+
+
+def _apply(operator: str, numbers: list[float]) -> float:
+    if operator in ("min", "max"):
+        return min(numbers) if operator == "min" else max(numbers)
+    if operator == "abs":
+        return abs(numbers[0])
+    left, right = numbers
+    if operator == "+":
+        return left + right
+    if operator == "-":
+        return left - right
+    if operator == "*":
+        return 0.0 if left == 0 or right == 0 else left * right  # 0 × ∞: a part that does not count
+    return left / right if right else math.copysign(math.inf, left) if left else 0.0
+
+
+def _pieces(node: Node) -> list[Node]:
+    """The largest nodes inside that have one part each."""
+    parts = Formula(node).parts()
+    if len(parts) == 1:
+        return [node]
+    if not parts or not isinstance(node, tuple):
+        return []
+    return [piece for child in node[1] for piece in _pieces(child)]
+
+
+def _slope(node: Node, values: Mapping[Node, float], piece: Node) -> float:
+    """The derivative of a node by one of its pieces, at their values."""
+    if node == piece:
+        return 1.0
+    if node in values or not isinstance(node, tuple):
+        return 0.0
+    operator, children = node
+    slopes = [_slope(child, values, piece) for child in children]
+    numbers = [_number(child, values) for child in children]
+    if operator in ("min", "max"):
+        chosen = min(range(len(numbers)), key=lambda i: numbers[i] if operator == "min" else -numbers[i])
+        return slopes[chosen]
+    if operator == "abs":
+        return math.copysign(slopes[0], slopes[0] * numbers[0])
+    left, right = numbers
+    if operator in ("+", "-"):
+        return slopes[0] + (slopes[1] if operator == "+" else -slopes[1])
+    if operator == "*":
+        return slopes[0] * right + left * slopes[1]
+    return slopes[0] / right - left * slopes[1] / (right * right)
+
+
+def _number(node: Node, values: Mapping[Node, float]) -> float:
+    if node in values:
+        return values[node]
+    if isinstance(node, Fraction):
+        return float(node)
+    assert isinstance(node, tuple)
+    return _apply(node[0], [_number(child, values) for child in node[1]])
