@@ -107,7 +107,7 @@ class Threshold:
     unit: Unit
     text: str  # canonical: ">= 0.9", "< 5000ms"; reading it again gives the same threshold
 
-    def met_by(self, value: Fraction) -> bool:
+    def met_by(self, value: Fraction | float) -> bool:
         """Whether `value` reaches the threshold, exactly."""
         return COMPARE[self.operator](value, self.value)
 
@@ -320,16 +320,6 @@ class Ratio:
     d: Linear
 
 
-@dataclass(frozen=True, slots=True)
-class Below:
-    """The share of trials whose `column` is below (`<`) or at most (`<=`) a limit; one that never completed is not."""
-
-    column: str
-    operator: Operator
-    limit: Fraction
-    where: Where = ()
-
-
 # --- the verdict -----------------------------------------------------------------------------
 
 
@@ -370,6 +360,9 @@ class RuleResult:
     value: Value | None = None
     description: str | None = None
     place: Place = Place()
+    fragile: bool = False  # the interval reaches across the threshold: another run may be judged differently
+    second_run: float | None = None  # how likely that is for the same agent
+    more_scenarios: int | None = None  # about how many more would settle it, at the observed value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from highbar import catalogue, formula, gate, measure, policy as policies
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Reduction, Request
 from highbar.errors import InputError, Problem
-from highbar.gate.rules import Evidence
 from highbar.load import digests, explain, files
 from highbar.model import (
     Counts,
@@ -99,7 +98,7 @@ def _judge(
     whole = measure.Measured(policy, reduction.whole)
     if read is None:
         policy = policies.default([name for name in policy.metrics if _has_data(whole, name, reduction.columns)])
-    evidence = Evidence(whole, policy.metrics, reduction.patterns, reduction.suite)
+    evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, float(1 - policy.confidence))
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     return Verdict(
         verdict=gate.decide(rules),

@@ -12,8 +12,7 @@ from highbar.engine.protocol import Group, Matched, Rank, Reduction, Repetition,
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
-from highbar.model import Below, FailedScenario, FlakyScenario, Percentile, ResultsFile
-from highbar.statistics.bounds import Sums
+from highbar.model import FailedScenario, FlakyScenario, Percentile, ResultsFile
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -108,7 +107,6 @@ class DuckDBEngine:
             scenarios_failed=self._failed(request) if counts[4] else (),
             patterns=self._patterns(request),
             suite=None if request.suite is None else checks.compare_with_suite(self._connection, request.suite, request.optional),
-            belows=self._belows(made, request),
             repetition=self._repetition(made),
             clustered=made.clustered,
             agent_version=checks.one_agent_version(self._rows) if "agent_version" in self.columns() else None,
@@ -178,19 +176,6 @@ class DuckDBEngine:
         if not names:
             return {}
         return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self._rows(sql)}
-
-    def _belows(self, made: plan.Plan, request: Request) -> dict[Below, Sums]:
-        """For each limit, the sums of "is below it": z and d count the trials of a unit."""
-        found = {}
-        unit = "cluster, CASE WHEN cluster IS NULL THEN id END" if made.clustered else "id"
-        for below in request.belows:
-            column = ranks.rank_column(made.extras, below.column)
-            there = f"{column} IS NOT NULL" + (f" AND w_{made.wheres.index(below.where)}" if below.where else "")
-            inside = f"count_if({column} {below.operator} {float(below.limit)!r})"
-            sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
-            row = self._rows(f"SELECT {sums} FROM (SELECT count(*) AS d, {inside} AS z FROM trials WHERE {there} GROUP BY {unit})")[0]
-            found[below] = Sums(*(number or 0 for number in row))
-        return found
 
     def _repetition(self, made: plan.Plan) -> Repetition | None:
         if not made.repeated:

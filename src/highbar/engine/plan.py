@@ -84,7 +84,7 @@ class Plan:
 def make(parts: Sequence[Part], request: Request) -> Plan:
     """The SQL for this request over these files."""
     held = {name for part in parts for name in part.columns}
-    wheres = tuple(dict.fromkeys(t.where for t in (*request.terms, *request.percentiles, *request.belows) if t.where))
+    wheres = tuple(dict.fromkeys(t.where for t in (*request.terms, *request.percentiles) if t.where))
     extras = tuple(
         dict.fromkeys(t.column.removeprefix("extra:") for t in (*request.terms, *request.percentiles) if t.column.startswith("extra:"))
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from highbar.model import Below, FailedScenario, FlakyScenario, Percentile, Ratio, Suite, Term, Weights
+from highbar.model import FailedScenario, FlakyScenario, Percentile, Ratio, Suite, Term, Weights
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
@@ -29,7 +29,6 @@ class Request:
     alpha: float = 0.05
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
-    belows: tuple[Below, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,6 @@ class Reduction:
     scenarios_failed: tuple[FailedScenario, ...]
     patterns: Mapping[str, Matched]
     suite: SuiteMatch | None
-    belows: Mapping[Below, Sums]
     repetition: Repetition | None
     clustered: bool
     agent_version: str | None

@@ -11,8 +11,9 @@ from typing import Protocol
 from highbar import catalogue, formula
 from highbar.formula import Undefined
 from highbar.measure import intervals
-from highbar.measure.parts import jaccard, of_metric
-from highbar.model import Call, Metric, Name, Percentile, Policy, Ratio, Term, Value, Where
+from highbar.measure.parts import is_share, jaccard, of_metric
+from highbar.model import Binary, Call, Expression, Metric, Name, Percentile, Policy, Ratio, Term, Value, Where
+from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
 LACKS = {
@@ -137,6 +138,16 @@ class Measured:
     def values(self) -> dict[str, Value]:
         """All metrics of the policy."""
         return {name: self.value(name) for name in self.policy.metrics}
+
+    def sums(self, name: str, where: Where = ()) -> Sums | None:
+        """The sums behind a metric that is one share; None for any other metric."""
+        root = of_metric(self.policy, self.policy.metrics[name], where).root
+        return self.group.ratios[root].sums if isinstance(root, Ratio) and is_share(root) else None
+
+    def difference(self, left: Expression, right: Expression) -> Value:
+        """One expression less another over all scenarios, with its interval."""
+        metric = Metric("difference", "", Binary("-", left, right), "number", "higher")
+        return self._measure(metric, ())
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
         """What a formula's names are worth over the scenarios that `where` lets through."""

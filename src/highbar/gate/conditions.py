@@ -1,0 +1,79 @@
+"""A condition over metrics → its outcome, by the estimate or with confidence.
+
+With confidence a comparison holds when it holds at the worse end of the interval of its two sides' difference, fails when
+it fails at the better end, and is inconclusive in between. A metric held against a number is judged as a threshold is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import assert_never
+
+from highbar import digits, exact, formula
+from highbar.gate.evidence import Evidence
+from highbar.gate.thresholds import Judged, judge_value
+from highbar.model import Comparison, Condition, ConditionRule, Demand, Expression, Logic, Name, Number, Outcome, Threshold
+
+TURNED: dict[Outcome, Outcome] = {"pass": "fail", "fail": "pass", "undefined": "undefined", "inconclusive": "inconclusive"}
+ORDER: dict[str, tuple[Outcome, ...]] = {
+    "and": ("fail", "undefined", "inconclusive", "pass"),
+    "or": ("pass", "undefined", "inconclusive", "fail"),
+}
+
+
+def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
+    """Whether the condition holds, and why."""
+    judged = _judge(rule.condition, rule.demand, evidence)
+    if rule.demand.evidence == "confident":
+        return judged
+
+    def shown(expression: Expression, value: Fraction) -> str:
+        metric = evidence.metrics.get(expression.name) if isinstance(expression, Name) else None
+        return exact.cut_decimal(value) if metric is None else digits.amount(value, metric.unit)
+
+    outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
+    return replace(judged, outcome=outcome, reason=reason)
+
+
+def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
+    match condition:
+        case Comparison():
+            return _compare(condition, demand, evidence)
+        case Logic("not", (operand,)):
+            judged = _judge(operand, demand, evidence)
+            return replace(judged, outcome=TURNED[judged.outcome])
+        case Logic(joined_by, operands):
+            parts = [_judge(operand, demand, evidence) for operand in operands]
+            outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
+            needed = [part.more_scenarios for part in parts if part.more_scenarios is not None]
+            chances = [part.second_run for part in parts if part.second_run is not None]
+            return Judged(
+                outcome=outcome,
+                reason="; ".join(part.reason for part in parts if part.outcome == outcome),
+                fragile=any(part.fragile for part in parts),
+                second_run=max(chances, default=None),
+                more_scenarios=max(needed, default=None),
+            )
+    assert_never(condition)
+
+
+def _compare(comparison: Comparison, demand: Demand, evidence: Evidence) -> Judged:
+    left, right = comparison.left, comparison.right
+    if isinstance(left, Name) and isinstance(right, Number) and left.name in evidence.metrics:
+        metric = evidence.metrics[left.name]
+        threshold = Threshold(comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value))
+        value = evidence.measured.value(left.name)
+        judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.measured.sums(left.name))
+        return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
+    value = evidence.measured.difference(left, right)
+    if comparison.operator in ("<", "<="):
+        value = replace(value, better="lower")
+    threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")
+    name = f"{formula.to_words(left)} - {formula.to_words(right)}"
+    judged = judge_value(name, value, threshold, demand, evidence.alpha)
+    return judged if value.value is None else replace(judged, reason=f"{name}: {judged.reason}")
+
+
+def _written(operator: str, value: Fraction) -> str:
+    return f"{operator} {exact.write_decimal(value)}"

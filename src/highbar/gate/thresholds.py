@@ -1,0 +1,157 @@
+"""A value with its interval, held against a threshold.
+
+By the estimate the value itself must reach it. With confidence the worse end of the interval must; where the better end
+misses it the rule fails, and in between nothing can be said yet. A threshold of 100 % (or 0 %) cannot be shown by any
+number of scenarios: it fails at the first failure, and passes when failures above the tolerated rate are excluded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar import digits
+from highbar.model import Demand, Outcome, Threshold, Value
+from highbar.statistics.bounds import Sums
+from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
+from highbar.statistics.second_run import second_run_differs, second_run_differs_by_width
+from highbar.statistics.tolerance import clusters_to_exclude
+
+UNLIMITED = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The outcome, why, and how far it can be trusted."""
+
+    outcome: Outcome
+    reason: str
+    fragile: bool = False
+    second_run: float | None = None
+    more_scenarios: int | None = None
+
+
+def judge_value(
+    metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, sums: Sums | None = None
+) -> Judged:
+    """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
+    if value.value is None:
+        return Judged("undefined", f"{metric} is undefined: {value.reason}")
+    bar = accepted(threshold, value, demand.margin)
+    outcome, why = _outcome(value, bar, demand)
+    few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
+    if few and outcome == "pass":
+        outcome, why = "inconclusive", f", but at least {count(demand.min_scenarios or 0)} are demanded"
+    fragile = _fragile(value, bar, demand)
+    unsettled = fragile or outcome == "inconclusive"
+    more = _more(value, bar, demand, alpha, sums) if unsettled else None
+    if few and demand.min_scenarios is not None:
+        more = max(more or 0, demand.min_scenarios - value.scenarios)
+    return Judged(
+        outcome=outcome,
+        reason=_reason(value, threshold, bar) + why,
+        fragile=fragile,
+        second_run=_second_run(value, bar, alpha, sums) if unsettled else None,
+        more_scenarios=more,
+    )
+
+
+def accepted(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
+    """The threshold with what the margin still accepts."""
+    if not margin:
+        return threshold
+    moved = threshold.value - margin if value.better == "higher" else threshold.value + margin
+    return Threshold(threshold.operator, moved, threshold.unit, threshold.text)
+
+
+def _outcome(value: Value, bar: Threshold, demand: Demand) -> tuple[Outcome, str]:
+    assert value.value is not None
+    met = bar.met_by(value.value)
+    if demand.evidence == "estimate":
+        return ("pass" if met else "fail"), ""
+    if at_the_end(bar, value):
+        if not met:
+            return "fail", ""
+        tolerated = digits.amount(demand.tolerate, "ratio")
+        if _excluded(value, bar, demand):
+            return "pass", f"; failures above {tolerated} are excluded"
+        return "inconclusive", f", but too few scenarios to exclude failures above {tolerated}"
+    held = [bar.met_by(end) for end in ends(value)]
+    if all(held):
+        return "pass", "; so is the worse end of the interval"
+    if not any(held) and not met:
+        return "fail", "; nor is the better end of the interval"
+    return "inconclusive", "; the interval reaches across the threshold"
+
+
+def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
+    """The two ends of a value's interval, infinite where it is unbounded."""
+    low = -UNLIMITED if value.low is None else Fraction(value.low)
+    high = UNLIMITED if value.high is None else Fraction(value.high)
+    return low, high
+
+
+def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
+    """Whether a rate further from perfection than the tolerated one is excluded."""
+    return all(abs(end - bar.value) <= demand.tolerate for end in ends(value))
+
+
+def at_the_end(bar: Threshold, value: Value) -> bool:
+    """Whether only perfection reaches the threshold: 100 %, or 0 % where lower is better."""
+    return value.unit == "ratio" and bar.value == (1 if value.better == "higher" else 0)
+
+
+def _fragile(value: Value, bar: Threshold, demand: Demand) -> bool:
+    """Whether the interval holds values that reach the threshold and values that do not."""
+    if at_the_end(bar, value):
+        return value.value == bar.value and not _excluded(value, bar, demand)
+    return len({bar.met_by(end) for end in ends(value)}) > 1
+
+
+def _counts(sums: Sums | None) -> tuple[int, int] | None:
+    """Passed and total, where the sums are of plain passes and fails."""
+    if sums is None or sums.zz != sums.z or sums.dd != sums.d or Fraction(sums.z).denominator != 1:
+        return None
+    return int(sums.z), int(sums.d)
+
+
+def _second_run(value: Value, bar: Threshold, alpha: float, sums: Sums | None) -> float:
+    assert value.value is not None
+    counts = _counts(sums)
+    if counts is not None and value.unit == "ratio":
+        passed, total = counts
+        if value.better == "higher":
+            return second_run_differs(passed, total, bar.value)
+        return second_run_differs(total - passed, total, 1 - bar.value)
+    low, high = (float(end) for end in ends(value))
+    if value.better == "higher":
+        return second_run_differs_by_width(value.value, low, high, bar.value, alpha)
+    return second_run_differs_by_width(-value.value, -high, -low, -bar.value, alpha)
+
+
+def _more(value: Value, bar: Threshold, demand: Demand, alpha: float, sums: Sums | None) -> int | None:
+    """About how many more scenarios would settle it if the value stayed; None where none would."""
+    assert value.value is not None
+    if at_the_end(bar, value):
+        clusters = sums.clusters if sums is not None else value.scenarios
+        return max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if value.value == bar.value else None
+    if sums is not None and value.unit == "ratio":
+        rate, aim = (value.value, bar.value) if value.better == "higher" else (1 - value.value, 1 - bar.value)
+        return more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
+    low, high = (float(end) for end in ends(value))
+    return more_by_width(bar.value, value.value, low, high, value.scenarios)
+
+
+def _reason(value: Value, threshold: Threshold, bar: Threshold) -> str:
+    assert value.value is not None
+    marks = (threshold.value, bar.value)
+    word = "is" if bar.met_by(value.value) else "is not"
+    wanted = digits.wanted(threshold.text, value.unit) or threshold.text
+    margin = "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"
+    counted = f"over {count(value.scenarios)}" + (f", {value.missing} lack it" if value.missing else "")
+    return f"{digits.show(value, marks)} {word} {wanted}{margin} ({counted})"
+
+
+def count(number: int) -> str:
+    """`1 scenario`, `2 scenarios`."""
+    return f"{number} scenario" if number == 1 else f"{number} scenarios"
