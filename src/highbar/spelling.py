@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 _LONGEST = 80
 _SHORTEST = 4
@@ -24,16 +25,21 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
 def near_miss(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate from which `word` is one edit away, or apart only by case, plural or underscores; else None.
 
-    A word that is a candidate itself misses nothing. Of very short names every other short name is one edit away (`id` and
-    `in`), so only the second kind counts there.
+    A word that is a candidate itself misses nothing. Of very short names every other short name is one edit away (`id`
+    and `in`), so only the second kind counts there.
 
     >>> near_miss("adverserial", ["adversarial"]), near_miss("Violation", ["violations"]), near_miss("a", ["a", "b"])
     ('adversarial', 'violations', None)
     """
-    names = sorted(set(candidates))
-    if word in names:
+    return _near_miss(word, frozenset(candidates))
+
+
+@lru_cache(maxsize=4096)
+def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
+    """Remembered, as thousands of scenarios have the same few columns and categories."""
+    if word in candidates:
         return None
-    return next((name for name in names if _bare(word) == _bare(name) or _one_edit_away(word, name)), None)
+    return next((name for name in sorted(candidates) if _bare(word) == _bare(name) or _one_edit_away(word, name)), None)
 
 
 def _one_edit_away(word: str, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -17,6 +17,7 @@ from highbar.threshold import ThresholdError
 DESCRIPTION = "description"
 
 T = TypeVar("T")
+_MAX_SUGGESTIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Cursor:
         shown = f" '{self.node.text[:60]}'" if self.node.text else ""
         self.refuse(f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
 
+    def suggest(self, word: str, candidates: Iterable[str]) -> str | None:
+        """The hint for an unknown word; none any more where so much is wrong that nobody reads them all."""
+        return did_you_mean(word, candidates) if len(self.problems) < _MAX_SUGGESTIONS else None
+
     def is_kind(self, *kinds: Kind) -> bool:
         """Whether the node is of one of these kinds."""
         return self.node.kind in kinds
@@ -53,7 +58,7 @@ class Cursor:
         found = self.entries(keep_description=True)
         for key in [key for key in found if key not in allowed]:
             cursor = found.pop(key)
-            hint = (hints or {}).get(key) or did_you_mean(key, allowed) or f"known: {', '.join(allowed)}"
+            hint = (hints or {}).get(key) or self.suggest(key, allowed) or f"known: {', '.join(allowed)}"
             cursor.refuse(f"unknown key '{key}'", hint, at=self.key_place(key))
         return found
 
@@ -116,7 +121,7 @@ class Cursor:
         """One of a few words."""
         if self.is_kind("text") and self.node.text in options:
             return self.node.text
-        hint = did_you_mean(self.node.text, options) if self.is_kind("text") else None
+        hint = self.suggest(self.node.text, options) if self.is_kind("text") else None
         self.refuse_kind(" or ".join(options), hint)
         return None
 

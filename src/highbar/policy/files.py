@@ -45,9 +45,9 @@ def _up_to_the_root(folder: Path) -> list[Path]:
     return folders[: root + 1]
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, max_bytes: int = MAX_BYTES) -> Document:
     """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError."""
-    data = read_bytes(path)
+    data = read_bytes(path, max_bytes)
     text = decode(data, path)
     digest = hashlib.sha256(data).hexdigest()
     if path.suffix.lower() == ".json":
@@ -56,16 +56,16 @@ def read_document(path: Path) -> Document:
     return Document(root, digest, problems)
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a small file. Raises InputError where there is none, or it is not small."""
+def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of a file. Raises InputError where there is none, or it is larger than `max_bytes`."""
     try:
         with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
-    if len(data) > MAX_BYTES:
-        raise InputError(Problem(f"larger than {MAX_BYTES} bytes", str(path)))
+    if len(data) > max_bytes:
+        raise InputError(Problem(f"larger than {max_bytes // 2**20} MiB", str(path)))
     return data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined] # undocumented, but stable
 
 from highbar.errors import InputError, Problem
@@ -24,6 +25,7 @@ class _Reader:
         self.text = text
         self.file = file
         self.at = 0
+        self.lines = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def document(self) -> Node:
         node = self._value(0)
@@ -113,7 +115,8 @@ class _Reader:
         self.at = space.end() if space else self.at
 
     def _position(self, offset: int) -> tuple[int, int]:
-        return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
+        line = bisect_right(self.lines, offset)
+        return line, offset - self.lines[line - 1] + 1
 
     def _fault(self, message: str, hint: str | None = None) -> InputError:
         line, column = self._position(min(self.at, len(self.text)))

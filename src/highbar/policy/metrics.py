@@ -17,7 +17,7 @@ from highbar.formula import FUNCTIONS, leaves, names, parse
 from highbar.model import Call, Condition, Expression, Metric, Name, Place, Unit
 from highbar.policy.cursor import Cursor
 from highbar.policy.settings import Settings, read_where
-from highbar.spelling import did_you_mean, near_miss
+from highbar.spelling import near_miss
 
 DEFINITION_KEYS = (
     "name",
@@ -81,10 +81,10 @@ class MetricTable:
         """The metric that a rule names; where there is none, a problem at `cursor`."""
         metric = self.find(name)
         if metric is None and name not in self.broken:
-            cursor.refuse(f"unknown metric '{name}'", self.hint(name), at)
+            cursor.refuse(f"unknown metric '{name}'", self.hint(name, cursor), at)
         return None if name in self.broken else metric
 
-    def hint(self, name: str) -> str | None:
+    def hint(self, name: str, cursor: Cursor) -> str | None:
         """What to do about a metric that there is not."""
         if name == WEIGHTED_SCORE:
             return "give the weights of its metrics under weights.by_metric"
@@ -92,7 +92,7 @@ class MetricTable:
             return "give its formula under composite"
         if name in MEASURES:
             return f"'{name}' is a measure; define a metric with it under metrics"
-        return did_you_mean(name, self.metrics)
+        return cursor.suggest(name, self.metrics)
 
 
 def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:
@@ -219,15 +219,15 @@ def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable
         if isinstance(leaf, Call):
             _check_column(cursor, leaf, table.allow_columns)
         elif not table.knows(leaf.name):
-            cursor.refuse(f"unknown name '{leaf.name}'", _hint(leaf.name, table), _place(cursor, leaf.name))
+            cursor.refuse(f"unknown name '{leaf.name}'", _hint(cursor, leaf.name, table), _place(cursor, leaf.name))
 
 
-def _hint(name: str, table: MetricTable) -> str:
+def _hint(cursor: Cursor, name: str, table: MetricTable) -> str:
     if name in (WEIGHTED_SCORE, FINAL_SCORE):
-        return table.hint(name) or ""
+        return table.hint(name, cursor) or ""
     if name in catalogue.SUMMED_COLUMNS:
         return f"'{name}' is a column: write mean({name}) or sum({name})"
-    meant = did_you_mean(name, [*MEASURES, *SETTINGS, *table.metrics])
+    meant = cursor.suggest(name, [*MEASURES, *SETTINGS, *table.metrics])
     return meant or f"if it is a column of the results, write mean({name}) or sum({name})"
 
 

@@ -52,7 +52,7 @@ def _is_looser(first: Threshold, second: Threshold) -> bool:
     """Whether `first` is met by more values than `second`; both point the same way, as their metric does."""
     if first.value == second.value:
         return first.operator in (">=", "<=") and second.operator in (">", "<")
-    upward = ">" in (first.operator + second.operator) or (first.operator == second.operator == "=")
+    upward = ">" in first.operator + second.operator
     return first.value < second.value if upward else first.value > second.value
 
 

@@ -13,6 +13,9 @@ from highbar.policy.settings import Settings, check_category
 from highbar.policy.tree import Node
 from highbar.spelling import near_miss
 
+MAX_BYTES = 64 * 2**20
+"""A suite lists every scenario, so it may be far larger than a policy."""
+
 FIXED_COLUMNS = ("category", "capability", "cluster")
 """What a suite may fix for a scenario, besides its tags; everything else that its file says is for those who run it."""
 
@@ -36,10 +39,10 @@ def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite
 
 def _read_root(path: Path, cursor: Cursor) -> Node:
     if path.suffix.lower() in (".txt", ""):
-        lines = decode(read_bytes(path), path).split("\n")
+        lines = decode(read_bytes(path, MAX_BYTES), path).split("\n")
         items = tuple(Node("text", line.strip(), line=number) for number, line in enumerate(lines, 1) if line.strip())
         return Node("list", items=items, line=1)
-    document = read_document(path)
+    document = read_document(path, MAX_BYTES)
     cursor.problems.extend(document.problems)
     return document.root
 

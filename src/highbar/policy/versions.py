@@ -60,7 +60,7 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
         raise InputError(Problem(message, rule.place.file, rule.place.line, rule.place.column, hint))
     ordered = order(version)
     if ordered is None:
-        raise InputError(Problem(f"the agent version '{version}' cannot be read", policy.file, hint=HINT))
+        raise InputError(Problem(f"the agent version '{version}' cannot be read", hint=HINT))
     rules = tuple(_settle(rule, ordered) for rule in policy.rules)
     return replace(policy, agent_version=version, rules=rules, notes=notes)
 

@@ -52,7 +52,10 @@ def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
 
 
 def say_threshold(threshold: Threshold) -> str:
-    """A threshold in words: `at least 90%`, `below 5000 ms`."""
+    """A threshold in words: `at least 90%`, `below 5000 ms`, `100%`."""
+    best = {">=": 1, "<=": 0}.get(threshold.operator)
+    if threshold.unit == "ratio" and threshold.value == best:
+        return _amount(threshold.value, "ratio")
     return f"{_OPERATORS[threshold.operator]} {_amount(threshold.value, threshold.unit)}"
 
 

@@ -1,5 +1,7 @@
 """What is wrong with a policy: found all at once, each with its place and a hint."""
 
+import time
+
 import pytest
 
 from highbar import policy
@@ -311,6 +313,14 @@ def test_a_long_chain_of_metrics_is_refused(problems):
     assert "a chain of more than 64" in found.message
 
 
+def test_a_circle_through_the_composite_is_refused(problems):
+    (found,) = problems(
+        "composite: { formula: mine, pass: final_score ≥ 0.5 }\n"
+        "metrics: [ { name: mine, formula: final_score / 2, range: 0-100% } ]\n"
+    )
+    assert "needs itself" in found.message
+
+
 def test_rules_on_a_broken_metric_are_not_more_problems(problems):
     text = f"{GOOD}metrics:\n  - {{ name: mine, formula: 'a **' }}\nrules: [ {{ metric: mine, threshold: 90% }} ]\n"
     (found,) = problems(text)
@@ -355,6 +365,13 @@ def test_a_score_that_is_defined_twice_is_refused(problems):
 def test_an_id_that_a_required_pattern_matches_is_both(problems):
     (found,) = problems('required_scenarios: { ids: ["CORE-*"] }\noptional_scenarios: { ids: [CORE-009] }\n')
     assert "required as well (as 'CORE-*')" in found.message
+
+
+def test_thousands_of_problems_are_found_in_no_time(problems):
+    text = "thresholds: { blocking: {" + ", ".join(f"metric_{n}: 9%" for n in range(20_000)) + "} }"
+    start = time.monotonic()
+    assert len(problems(text)) == 20_000
+    assert time.monotonic() - start < 20
 
 
 def test_a_policy_that_is_not_text_is_refused(tmp_path):

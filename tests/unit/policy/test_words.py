@@ -13,10 +13,11 @@ from highbar.policy.words import say, say_all
         ({"thresholds": {"blocking": {"accuracy": "> 92.5%"}}}, "accuracy must be above 92.5%."),
         ({"thresholds": {"blocking": {"latency_p95": "< 5s"}}}, "latency_p95 must be below 5000 ms."),
         ({"thresholds": {"blocking": {"cost_per_pass": 0.05}}}, "cost_per_pass must be at most 0.05 USD."),
+        ({"thresholds": {"blocking": {"error_rate": "0%"}}}, "error_rate must be 0%."),
         ({"thresholds": {"blocking": {"safety_rate": "= 100%"}}}, "safety_rate must be exactly 100%."),
         (
             {"pass_criteria": {"by_category": {"adversarial": "100%"}}},
-            "pass_rate must be at least 100% over the scenarios with category adversarial.",
+            "pass_rate must be 100% over the scenarios with category adversarial.",
         ),
         (
             {
