@@ -25,7 +25,7 @@ def points(a: float, b: float) -> list[float]:
 
 
 def exact_tails(k: int, n: int, x: float) -> tuple[Decimal, Decimal]:
-    """P(Binomial(n, x) < k) and its complement, for small k, in 60 digits: the survival and cdf of Beta(k, n - k + 1)."""
+    """P(Binomial(n, x) < k) and its complement in 60 digits: the survival and the cdf of Beta(k, n - k + 1)."""
     with localcontext() as context:
         context.prec = 60
         p, q = Decimal(x), 1 - Decimal(x)

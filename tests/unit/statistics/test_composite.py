@@ -89,10 +89,10 @@ def test_the_correlation_is_that_of_the_scenarios_influences(listed):
     second = [(Fraction(b), Fraction(1)) for _, b, _ in listed]
     pairs = list(zip(first, second, strict=True))
     cross = CrossSums(
-        zz=sum(k[0] * l[0] for k, l in pairs),
-        zd=sum(k[0] * l[1] for k, l in pairs),
-        dz=sum(k[1] * l[0] for k, l in pairs),
-        dd=sum(k[1] * l[1] for k, l in pairs),
+        zz=sum(k[0] * m[0] for k, m in pairs),
+        zd=sum(k[0] * m[1] for k, m in pairs),
+        dz=sum(k[1] * m[0] for k, m in pairs),
+        dd=sum(k[1] * m[1] for k, m in pairs),
     )
     one, two = Sums.of(first), Sums.of(second)
     x = [float(z - one.value * d) for z, d in first]

@@ -38,7 +38,9 @@ def test_scenarios_to_pass_85_percent(rate, at_80, at_90):
     assert scenarios_to_pass(0.85, rate, 0.90) == at_90
 
 
-@pytest.mark.parametrize(("rate", "at_80", "at_90"), [(0.80, 360, 500), (0.75, 101, 136), (0.70, 48, 64), (0.60, 22, 27)])
+@pytest.mark.parametrize(
+    ("rate", "at_80", "at_90"), [(0.80, 360, 500), (0.75, 101, 136), (0.70, 48, 64), (0.60, 22, 27)]
+)
 def test_scenarios_to_fail_85_percent(rate, at_80, at_90):
     assert scenarios_to_fail(0.85, rate, 0.80) == at_80
     assert scenarios_to_fail(0.85, rate, 0.90) == at_90

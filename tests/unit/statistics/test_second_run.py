@@ -30,7 +30,9 @@ def test_far_from_the_threshold_it_is_settled():
 
 
 def test_a_huge_suite_is_predicted_as_a_large_one():
-    assert second_run_differs(43_000, 50_000, 0.859) == pytest.approx(second_run_differs(4_300, 5_000, 0.8568), abs=0.01)
+    assert second_run_differs(43_000, 50_000, 0.859) == pytest.approx(
+        second_run_differs(4_300, 5_000, 0.8568), abs=0.01
+    )
 
 
 def test_the_prediction_from_the_interval_is_close_to_that_from_the_counts():

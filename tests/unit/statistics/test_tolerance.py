@@ -33,7 +33,14 @@ def test_one_scenario_excludes_certain_failure():
 
 @pytest.mark.parametrize(
     ("scenarios", "bound", "rule_of_three"),
-    [(10, 0.741, 0.700), (20, 0.861, 0.850), (30, 0.905, 0.900), (59, 0.950, 0.949), (100, 0.970, 0.970), (299, 0.990, 0.990)],
+    [
+        (10, 0.741, 0.700),
+        (20, 0.861, 0.850),
+        (30, 0.905, 0.900),
+        (59, 0.950, 0.949),
+        (100, 0.970, 0.970),
+        (299, 0.990, 0.990),
+    ],
 )
 def test_the_bound_without_a_failure_beside_the_rule_of_three(scenarios, bound, rule_of_three):
     assert round(1 - failure_bound(scenarios, 0.05), 3) == bound

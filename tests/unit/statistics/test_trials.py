@@ -50,7 +50,9 @@ def test_a_scenario_is_flaky_if_it_passed_sometimes():
     assert not is_flaky(1, 1)
 
 
-@pytest.mark.parametrize(("rate", "trials", "printed"), [(0.9, 3, 0.27), (0.9, 5, 0.41), (0.9, 10, 0.65), (0.99, 10, 0.10)])
+@pytest.mark.parametrize(
+    ("rate", "trials", "printed"), [(0.9, 3, 0.27), (0.9, 5, 0.41), (0.9, 10, 0.65), (0.99, 10, 0.10)]
+)
 def test_few_trials_rarely_show_a_flaky_scenario(rate, trials, printed):
     assert round(flaky_detection(rate, trials), 2) == printed
 
