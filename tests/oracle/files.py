@@ -21,6 +21,7 @@ TYPES = {
     "quality_score": "float64",
     "cost_usd": "float64",
     "weight": "float64",
+    "batch": "int64",
 }
 FLAGS = {"behaviors": "observed", "must_not": "violated"}
 

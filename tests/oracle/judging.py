@@ -290,8 +290,12 @@ def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional:
 
 
 def metric_names(policy: Mapping[str, Any] | None, settings: Settings) -> list[str]:
-    """The catalogue, the policy's own metrics, and every pass_at_K and pass_hat_K that it names."""
+    """The catalogue, the policy's own metrics, and every pass_at_K and pass_hat_K that it names.
+
+    weighted_score is only there where the policy weighs metrics.
+    """
     texts = [text for metric in settings.metrics.values() for text in names_in(metric["formula"], settings)]
     texts += [metric for _, _, metric, _, _ in written_thresholds(policy or {}, "0")]
     repeated = sorted({text for text in texts if REPEATED.fullmatch(text)})
-    return list(dict.fromkeys([*FORMULAS, *settings.metrics, *repeated]))
+    catalogue = [name for name in FORMULAS if name != "weighted_score" or settings.by_metric]
+    return list(dict.fromkeys([*catalogue, *settings.metrics, *repeated]))

@@ -89,11 +89,12 @@ class Scenario:
     trials: tuple[Mapping[str, Any], ...]
     weight: Fraction
 
-    def column(self, name: str) -> Any:
-        """The scenario's value of a column, `tags.name` included."""
+    def column(self, name: str) -> str | None:
+        """The scenario's value of a column, `tags.name` included, as the text that slices and rules name it by."""
+        value = self.row.get(name)
         if name.startswith("tags."):
-            return (self.row.get("tags") or {}).get(name.removeprefix("tags."))
-        return self.row.get(name)
+            value = (self.row.get("tags") or {}).get(name.removeprefix("tags."))
+        return None if value is None else str(value)
 
     @property
     def passed(self) -> bool:
@@ -257,30 +258,28 @@ class Group(Mapping[str, Any]):
         """A metric's value with its counts."""
         has, lacks = self.support(name)
         try:
-            return Answer(self[name], None, len(has), len(lacks))
+            return Answer(self[name], None, has, lacks)
         except UndefinedError as undefined:
-            return Answer(None, str(undefined), len(has), len(lacks))
+            return Answer(None, str(undefined), has, lacks)
 
-    def support(self, name: str) -> tuple[set[str], set[str]]:
-        """The scenarios that a name rests on, and those that it would want and that lack the data."""
-        everyone = {s.id for s in self.scenarios}
+    def support(self, name: str) -> tuple[int, int]:
+        """How many scenarios a name rests on, and how many it lacks: of several terms, the fewest and the most."""
         repeated = REPEATED.fullmatch(name)
         if repeated:
-            has = {s.id for s in self.scenarios if len(s.trials) >= int(repeated[2])}
-            return has, everyone - has
+            enough = sum(1 for s in self.scenarios if len(s.trials) >= int(repeated[2]))
+            return enough, len(self.scenarios) - enough
         if name in COUNTS or name in SUMS:
-            scope = self.scope(name)
-            has = set(scope.means(COUNTS.get(name) or SUMS[name]))
-            return has, {s.id for s in scope.scenarios} - has
-        formula = self.formula(name)
-        if formula is None:
-            return set(), set()
+            return self.scope(name).having(COUNTS.get(name) or SUMS[name])
+        formula = self.formula(name) or ""
         group = self.where(self.settings.metrics.get(name, {}).get("where"))
-        parts = [group.support(word) for word in names_in(formula, self.settings)]
-        within = {s.id for s in group.scenarios}
-        parts += [(have, within - have) for have in (set(group.means(column)) for column in columns_in(formula))]
-        lacks = set().union(*(lack for _, lack in parts))
-        return set().union(*(has for has, _ in parts)) - lacks, lacks
+        terms = [group.support(word) for word in names_in(formula, self.settings) if word != "latency_limit"]
+        terms += [group.having(column) for column in columns_in(formula)]
+        return min((has for has, _ in terms), default=0), max((lacks for _, lacks in terms), default=0)
+
+    def having(self, key: str) -> tuple[int, int]:
+        """How many scenarios have a value of `key`, and how many have none."""
+        have = len(self.means(key))
+        return have, len(self.scenarios) - have
 
 
 def divide(top: Fraction, bottom: Fraction) -> Fraction:

@@ -109,12 +109,16 @@ def wheres(rows: Sequence[Row]) -> list[dict[str, Any]]:
         choices += [{"tags.locale": "de"}, {"tags.locale": ["fr", "pt-BR"]}]
     if "team" in sliceable(rows):
         choices.append({"team": "red team"})
+    if "batch" in sliceable(rows):
+        choices.append({"batch": ["1", "10"], "category": "adversarial"})
     return choices
 
 
 def sliceable(rows: Sequence[Row]) -> list[str]:
     """The columns that these results can be sliced by."""
-    columns = [name for name in ("category", "capability", "team", "cluster") if any(row.get(name) for row in rows)]
+    columns = [
+        name for name in ("category", "capability", "team", "cluster", "batch") if any(row.get(name) for row in rows)
+    ]
     return columns + (["tags.locale"] if any((row.get("tags") or {}).get("locale") for row in rows) else [])
 
 
@@ -160,7 +164,8 @@ def policy_of(random: Random, rows: Sequence[Row]) -> Policy:
     policy = settings_block(random, rows)
     known = settings_of(rows, policy)
     group = Group(scenarios_of(rows, known), known)
-    metrics = [*FORMULAS, *known.metrics, *REPEATED]
+    metrics = [name for name in (*FORMULAS, *REPEATED) if name != "weighted_score" or known.by_metric]
+    metrics = list(dict.fromkeys([*metrics, *known.metrics]))
     # Where nothing is undefined a pass is possible; a policy drawn over all metrics seldom passes.
     if random.randrange(3):
         metrics = [name for name in metrics if group.answer(name).value is not None]
@@ -251,4 +256,8 @@ def suite_of(random: Random, rows: Sequence[Row]) -> list[Any] | None:
     categories = {row["id"]: row["category"] for row in rows if row.get("category")}
     if random.randrange(2):
         return names
-    return [{"id": name} | ({"category": categories[name]} if name in categories else {}) for name in names]
+    # What the results leave open the suite may say.
+    free = [{}, {}, {"category": "adversarial"}, {"category": "billing"}]
+    return [
+        {"id": name} | ({"category": categories[name]} if name in categories else random.choice(free)) for name in names
+    ]

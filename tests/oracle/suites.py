@@ -35,7 +35,7 @@ COLUMNS = (
     *("expected_behaviors", "behaviors", "must_not", "violations", "passed", "correct", "labels", "latency_ms"),
     *("tokens_used", "quality_score", "cost_usd", "error", "input", "output", "note"),
 )
-SCENARIO_COLUMNS = ("category", "capability", "weight", "cluster", "tags", "team", "suite", "judge")
+SCENARIO_COLUMNS = ("category", "capability", "weight", "cluster", "tags", "team", "batch", "suite", "judge")
 FORMS = ("list", "mapping", "entries")
 
 
@@ -162,6 +162,7 @@ def scenario_row(random: Random, shape: Shape) -> Row:
         "cluster": random.choice(("t1", "t2")),
         "tags": random.choice(({"locale": "de"}, {"locale": "fr", "tier": "gold"}, {"locale": "pt-BR"}, {})),
         "team": random.choice(TEAMS),
+        "batch": random.choice((1, 2, 10)),
         "suite": "nightly",
         "judge": random.choice(("rules", "model-1")),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from pathlib import Path
@@ -31,7 +32,7 @@ def compare(random: Random, *, scenarios: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         if suite is not None:
             file = Path(folder, "scenarios.yaml")
-            file.write_text(json.dumps(suite), "utf-8")
+            file.write_text(json.dumps(suite, ensure_ascii=False), "utf-8")
             policy = {**policy, "suite": str(file)}
         verdict = highbar.check(rows, policy)
     wrong = differences(as_json(verdict), judged, policy)
@@ -54,7 +55,10 @@ def test_large_suites_are_judged_as_the_oracle_judges_them(random):
 @given(seeded())
 def test_without_a_policy_the_oracle_and_the_product_agree(random):
     rows = rows_of(random, scenarios=10)
-    verdict = highbar.check(rows, None)
+    # A policy is looked for upward to the repository's root; here there is none to be found.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path(".git").mkdir()
+        verdict = highbar.check(rows, None)
     wrong = differences(as_json(verdict), judge(rows, None), None)
     assert not wrong, "\n".join([*wrong, *map(repr, rows)])
 

@@ -152,15 +152,11 @@ def score(row: Row, settings: Settings) -> dict[str, Any]:
 def amounts(row: Row, *, error: bool) -> dict[str, Any]:
     """The numbers that a trial carries. An error has the quality 0 and ranks above every latency."""
     have: dict[str, Any] = {}
-    if error:
-        have["latency_ms"] = INFINITE
-    elif row.get("latency_ms") is not None:
-        have["latency_ms"] = exact(row["latency_ms"])
-    if row.get("quality_score") is not None:
-        have["quality_score"] = Fraction(0) if error else exact(row["quality_score"])
-    for column in ("tokens_used", "cost_usd"):
+    for column in ("latency_ms", "quality_score", "tokens_used", "cost_usd"):
         if row.get(column) is not None:
             have[column] = exact(row[column])
+    if error:
+        have["latency_ms"], have["quality_score"] = INFINITE, Fraction(0)
     if "quality_score" in have and "tokens_used" in have:
         have["quality_beside_tokens"], have["tokens_beside_quality"] = have["quality_score"], have["tokens_used"]
     return have
