@@ -3,7 +3,7 @@
 A page is a Markdown file of this repository; all its blocks share one folder, which starts with a copy of `examples/`.
 
     ```console            each line after `$ ` is run by bash; what follows it is its output
-    ```python             run; the lines after `#> ` are what it prints
+    ```python             run; the lines after `# => ` are what it prints
     ```yaml, ```json      a whole policy, and `highbar policy` accepts it
     ```yaml FILE          (any language) written to FILE, for the commands below; a policy again if it is named like one
     ```sh                 for the reader's own machine; `test_commands.py` says how each is tested
@@ -109,16 +109,16 @@ def transcript(text: str, folder: Path) -> str:
 
 
 def annotated(text: str, folder: Path) -> str:
-    """A Python block with what it prints after `#> `, one line for each printed line, where they stood."""
-    code = [line for line in text.splitlines() if not line.startswith("#>")]
+    """A Python block with what it prints after `# => `, one line for each printed line, where they stood."""
+    code = [line for line in text.splitlines() if not line.startswith("# =>")]
     printed = run([sys.executable, "-c", "\n".join(code)], folder).splitlines()
     lines: list[str] = []
     for line in text.splitlines():
-        if not line.startswith("#>"):
+        if not line.startswith("# =>"):
             lines.append(line)
         elif printed:
-            lines.append(f"#> {printed.pop(0)}")
-    return "\n".join([*lines, *(f"#> {line}" for line in printed)]) + "\n"
+            lines.append(f"# => {printed.pop(0)}")
+    return "\n".join([*lines, *(f"# => {line}" for line in printed)]) + "\n"
 
 
 def run(command: list[str], folder: Path, script: str | None = None) -> str:

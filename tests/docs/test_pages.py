@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,11 @@ def test_every_page_is_reachable_from_the_readme() -> None:
         targets = [match["target"] for match in LINK.finditer(page.read_text("utf-8"))]
         todo += [(page.parent / target).resolve() for target in targets if target and "://" not in target]
     assert set(pages()) <= seen
+
+
+def test_the_picture_is_the_one_that_is_computed() -> None:
+    drawn = runpy.run_path(str(ROOT / "docs" / "pictures.py"))
+    assert drawn["PICTURE"].read_text("utf-8") == drawn["picture"](), "run scripts/docs"
 
 
 def anchors(page: Path) -> set[str]:
