@@ -1,7 +1,7 @@
 """Highbar: did this version of the agent pass, why not, and how sure is that.
 
-    verdict = highbar.check("results.jsonl", "highbar.yaml")
-    verdict.passed, verdict.rules, verdict.metrics["accuracy"].value
+verdict = highbar.check("results.jsonl", "highbar.yaml")
+verdict.passed, verdict.rules, verdict.metrics["accuracy"].value
 """
 
 from __future__ import annotations

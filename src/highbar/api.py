@@ -32,7 +32,9 @@ def check(
     if isinstance(results, str | PathLike):
         return pipeline.check([os.fspath(results)], policy=rules, agent_version=agent_version, slices=slices)
     if isinstance(results, Sequence) and results and all(isinstance(item, str | PathLike) for item in results):
-        return pipeline.check([os.fspath(item) for item in results], policy=rules, agent_version=agent_version, slices=slices)
+        return pipeline.check(
+            [os.fspath(item) for item in results], policy=rules, agent_version=agent_version, slices=slices
+        )
     if isinstance(results, Sequence):
         return _check_rows(results, rules, agent_version, slices)
     return pipeline.check_table(results, policy=rules, agent_version=agent_version, slices=slices)
@@ -54,4 +56,6 @@ def _line(number: int, row: object) -> str:
     try:
         return json.dumps(row, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
-        raise InputError(Problem(f"row {number}: {error}", file="<rows>", hint="NaN, infinities and objects are not results")) from error
+        raise InputError(
+            Problem(f"row {number}: {error}", file="<rows>", hint="NaN, infinities and objects are not results")
+        ) from error

@@ -416,7 +416,9 @@ class Verdict:
     metrics: Mapping[str, Value]
     slices: tuple[Slice, ...]
     rules: tuple[RuleResult, ...]
-    scenarios_failed: tuple[FailedScenario, ...]  # the worst first, at most a bounded number; counts.failed has them all
+    scenarios_failed: tuple[
+        FailedScenario, ...
+    ]  # the worst first, at most a bounded number; counts.failed has them all
     warnings: tuple[str, ...]
     policy: Source | None
     results: tuple[Source, ...]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from highbar import catalogue, formula, gate, measure, policy as policies
+from highbar import catalogue, formula, gate, measure
+from highbar import policy as policies
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Reduction, Request
 from highbar.errors import InputError, Problem
@@ -68,8 +70,10 @@ def read_policy(policy: str | Mapping[str, Any] | None) -> Policy | None:
     """The policy that was named, or the one that is found; None where there is none."""
     if isinstance(policy, Mapping):
         return policies.read_dict(policy)
-    path = policies.find() if policy is None else Path(policy)
-    return None if path is None else policies.read(path)
+    if policy is not None:
+        return policies.read(Path(policy))
+    found = policies.find()
+    return None if found is None else policies.read(Path(os.path.relpath(found)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +130,30 @@ def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Pr
 
     try:
         engine = DuckDBEngine(loaded.files, loaded.table)
-        _refuse_columns(loaded, policy, engine.columns())
+        _refuse_columns(loaded, policy, slices, engine.columns())
         request = _request(policy, slices, engine.columns())
         with engine.watched(progress):
             return engine.reduce(request)
     except (duckdb.Error, InputError) as error:
-        if isinstance(error, InputError) and type(error) is InputError and any(p.hint or p.line for p in error.problems):
+        if (
+            isinstance(error, InputError)
+            and type(error) is InputError
+            and any(p.hint or p.line for p in error.problems)
+        ):
             raise _placed(error, loaded) from None
         raise _explained(error, loaded, policy, slices) from error
 
 
 def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
-    wheres: list[tuple[str, Where]] = [(r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule) and r.where]
+    wheres: list[tuple[str, Where]] = [
+        (r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule) and r.where
+    ]
     needs = measure.needs(policy, wheres)
     named = tuple(dict.fromkeys((*policy.slices, *slices)))
-    patterns = {level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level) for level in ("blocking", "warning")}
+    patterns = {
+        level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level)
+        for level in ("blocking", "warning")
+    }
     return Request(
         terms=needs.terms,
         percentiles=needs.percentiles,
@@ -163,7 +176,7 @@ def _has_data(whole: measure.Measured, name: str, columns: Sequence[str]) -> boo
     return whole.value(name).scenarios > 0 and needed <= set(columns)
 
 
-def _refuse_columns(loaded: _Loaded, policy: Policy, columns: Sequence[str]) -> None:
+def _refuse_columns(loaded: _Loaded, policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> None:
     known = [column.name for column in catalogue.COLUMNS]
     problems = []
     for column in columns:
@@ -179,7 +192,7 @@ def _refuse_columns(loaded: _Loaded, policy: Policy, columns: Sequence[str]) -> 
                 )
             )
     if problems:
-        raise InputError(*problems)
+        raise InputError(*problems, *_row_problems(loaded, policy, slices))
 
 
 def _refuse_categories(loaded: _Loaded, policy: Policy, reduction: Reduction) -> None:
@@ -201,14 +214,19 @@ def _refuse_categories(loaded: _Loaded, policy: Policy, reduction: Reduction) ->
         raise InputError(*problems)
 
 
-def _explained(error: Exception, loaded: _Loaded, policy: Policy, slices: Sequence[str]) -> InputError:
+def _row_problems(loaded: _Loaded, policy: Policy, slices: Sequence[str]) -> tuple[Problem, ...]:
     needs = measure.needs(policy)
-    numbers = tuple(dict.fromkeys(t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:")))
+    numbers = tuple(
+        dict.fromkeys(t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:"))
+    )
     scalars = tuple(dict.fromkeys((*policy.slices, *slices)))
     if loaded.table is not None:
-        problems = explain.explain_table(loaded.table, scalars, numbers)
-    else:
-        problems = explain.explain(loaded.files, scalars, numbers)
+        return explain.explain_table(loaded.table, scalars, numbers)
+    return explain.explain(loaded.files, scalars, numbers)
+
+
+def _explained(error: Exception, loaded: _Loaded, policy: Policy, slices: Sequence[str]) -> InputError:
+    problems = _row_problems(loaded, policy, slices)
     if problems:
         return InputError(*problems)
     if isinstance(error, InputError):

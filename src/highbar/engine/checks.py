@@ -55,7 +55,10 @@ def refuse_duplicates(rows: Rows, key: str) -> None:
     twice = rows(f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT 20")
     hint = "give each repetition its own `trial`; each result counts once"
     problems = [
-        Problem(f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row) if len(row) > 2 else ' and no trial tells them apart'}", hint=hint)
+        Problem(
+            f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row) if len(row) > 2 else ' and no trial tells them apart'}",
+            hint=hint,
+        )
         for row in twice
     ]
     if problems:
@@ -100,7 +103,9 @@ def one_agent_version(rows: Rows) -> str | None:
     found = rows("SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT 5")
     if len(found) > 1:
         versions = ", ".join(repr(row[0]) for row in found)
-        raise InputError(Problem(f"the results are of more than one agent version: {versions}", hint="check one version at a time"))
+        raise InputError(
+            Problem(f"the results are of more than one agent version: {versions}", hint="check one version at a time")
+        )
     return found[0][0] if found else None
 
 
@@ -109,7 +114,10 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     if _all_differ(rows, PLAIN, "scenarios"):
         return ()
     found = rows(f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT 5")
-    return tuple(f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters" for first, second in found)
+    return tuple(
+        f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters"
+        for first, second in found
+    )
 
 
 def compare_with_suite(connection: DuckDBPyConnection, suite: Suite, optional: Sequence[str]) -> SuiteMatch:

@@ -93,7 +93,9 @@ class DuckDBEngine:
         self._define("trials", made.trials, kept=made.parse_once)
         self._define("scenarios", made.scenarios, kept=made.repeated)
         self._define("profile", made.profile, kept=True)
-        counts = self._rows("SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile")[0]
+        counts = self._rows(
+            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile"
+        )[0]
         checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
         warnings = checks.refuse_or_warn_of_ids(self._rows, made.repeated)
         checks.refuse_disagreement(self._rows, request.slices, made)
@@ -106,7 +108,9 @@ class DuckDBEngine:
             failed=counts[4],
             scenarios_failed=self._failed(request) if counts[4] else (),
             patterns=self._patterns(request),
-            suite=None if request.suite is None else checks.compare_with_suite(self._connection, request.suite, request.optional),
+            suite=None
+            if request.suite is None
+            else checks.compare_with_suite(self._connection, request.suite, request.optional),
             repetition=self._repetition(made),
             clustered=made.clustered,
             agent_version=checks.one_agent_version(self._rows) if "agent_version" in self.columns() else None,
@@ -182,7 +186,9 @@ class DuckDBEngine:
             return None
         rows = self._rows("SELECT n, scenarios, sum_kp, sum_kp_kp, flaky FROM profile")
         names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
-        flaky = self._rows("SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100")
+        flaky = self._rows(
+            "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100"
+        )
         listed = tuple(FlakyScenario(*row) for row in flaky)
         return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
 
@@ -200,12 +206,16 @@ class DuckDBEngine:
             " ORDER BY required DESC, kv > 0 DESC, ke > 0 DESC, kp / n, k_score / s_den, id"
             f" LIMIT {request.failed_limit}"
         )
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE worst AS SELECT *, row_number() OVER () AS place FROM ({worst})")
+        self._connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE worst AS SELECT *, row_number() OVER () AS place FROM ({worst})"
+        )
         reasons = (
             "SELECT id, array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ') AS why"
             " FROM trials WHERE why IS NOT NULL AND id IN (SELECT id FROM worst) GROUP BY id"
         )
-        rows = self._rows(f"SELECT id, category, n, kp, required, why FROM worst LEFT JOIN ({reasons}) USING (id) ORDER BY place")
+        rows = self._rows(
+            f"SELECT id, category, n, kp, required, why FROM worst LEFT JOIN ({reasons}) USING (id) ORDER BY place"
+        )
         return tuple(
             FailedScenario(
                 id=id_,
@@ -251,7 +261,7 @@ def _group(
         scenarios=profile.scenarios,
         trials=profile.trials,
         totals=totals,
-        ranks=ranked or {},
+        ranks={wanted: (ranked or {}).get(wanted, Rank(None, 0, 0, 0)) for wanted in request.percentiles},
         ratios={
             ratio: ratio_totals(place, ratio, totals, row, sides.is_plain(ratio) and not clustered)
             for place, ratio in enumerate(request.ratios)

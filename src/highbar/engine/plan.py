@@ -86,7 +86,11 @@ def make(parts: Sequence[Part], request: Request) -> Plan:
     held = {name for part in parts for name in part.columns}
     wheres = tuple(dict.fromkeys(t.where for t in (*request.terms, *request.percentiles) if t.where))
     extras = tuple(
-        dict.fromkeys(t.column.removeprefix("extra:") for t in (*request.terms, *request.percentiles) if t.column.startswith("extra:"))
+        dict.fromkeys(
+            t.column.removeprefix("extra:")
+            for t in (*request.terms, *request.percentiles)
+            if t.column.startswith("extra:")
+        )
     )
     weights, weight_index = _weight_index(request.weights)
     own_weight = "weight" in held
@@ -122,7 +126,9 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
     """The distinct products of category and capability weights, and SQL for a scenario's place among them."""
     categories = [(f"category = {literal(name)}", weight) for name, weight in weights.by_category.items()]
     capabilities = [(f"capability = {literal(name)}", weight) for name, weight in weights.by_capability.items()]
-    products = sorted({a * b for _, a in [*categories, ("", Fraction(1))] for _, b in [*capabilities, ("", Fraction(1))]})
+    products = sorted(
+        {a * b for _, a in [*categories, ("", Fraction(1))] for _, b in [*capabilities, ("", Fraction(1))]}
+    )
     if len(products) == 1:
         return (Fraction(1),), "0"
     cases = [
@@ -135,7 +141,12 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
 
 
 def _keys(
-    request: Request, wheres: tuple[Where, ...], extras: tuple[str, ...], held: set[str], weights: tuple[Fraction, ...], per_k: bool
+    request: Request,
+    wheres: tuple[Where, ...],
+    extras: tuple[str, ...],
+    held: set[str],
+    weights: tuple[Fraction, ...],
+    per_k: bool,
 ) -> tuple[str, ...]:
     keys = [f"by_{i}" for i in range(len(request.slices))] + [f"w_{i}" for i in range(len(wheres))]
     keys += ["n", "n_c", "n_bare", "n_o", "n_e", "n_s", "s_den"]
@@ -155,7 +166,9 @@ def _sums(extras: tuple[str, ...], held: set[str], own_weight: bool, repeated: b
     if repeated:
         sums += [("flaky", "CAST(kp > 0 AND kp < n AS INTEGER)"), ("sum_kp_kp", "kp * kp")]
     if own_weight:
-        sums += [("sum_w", "own")] + [(f"sum_w_{name}", f"CAST(own AS HUGEINT) * {name}") for name in ("kp", "k_score", "kc", "ke", "kv")]
+        sums += [("sum_w", "own")] + [
+            (f"sum_w_{name}", f"CAST(own AS HUGEINT) * {name}") for name in ("kp", "k_score", "kc", "ke", "kv")
+        ]
     return sums
 
 
@@ -163,7 +176,12 @@ def _sums(extras: tuple[str, ...], held: set[str], own_weight: bool, repeated: b
 
 
 def _trials(
-    parts: Sequence[Part], request: Request, wheres: tuple[Where, ...], extras: tuple[str, ...], weight_index: str, held: set[str]
+    parts: Sequence[Part],
+    request: Request,
+    wheres: tuple[Where, ...],
+    extras: tuple[str, ...],
+    weight_index: str,
+    held: set[str],
 ) -> str:
     columns = dict.fromkeys([*request.slices, *(column for where in wheres for column, _ in where)])
     typed = " UNION ALL ".join(_typed(part, tuple(columns), extras) for part in parts)
@@ -182,7 +200,10 @@ def _trials(
         *[(f"by_{i}", places[column]) for i, column in enumerate(request.slices)],
         *[(f"w_{i}", _lets_through(where, places)) for i, where in enumerate(wheres)],
         ("wi", f"CAST({weight_index} AS INTEGER)"),
-        ("own", f"CAST(round(coalesce(weight, 1) * {scoring.FIXED['weight']}) AS HUGEINT)" if "weight" in held else "NULL"),
+        (
+            "own",
+            f"CAST(round(coalesce(weight, 1) * {scoring.FIXED['weight']}) AS HUGEINT)" if "weight" in held else "NULL",
+        ),
         *[(name, name) for name in ("e", "v", "p", "u", "c_has", "c", "o_has", "tp", "fp", "fn", "bare", "s_has")],
         *[(name, f"CAST({name} AS INTEGER)") for name in ("m", "k", "s_m", "s_k")],
         ("q", quality),
@@ -218,7 +239,9 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
         bad.append(read.bad)
     for i, column in enumerate(extras):
         raw = part.columns.get(column)
-        read = number(">= -1e18", "1e18")(f"extra_{i}", raw) if raw else Typed(((f"extra_{i}", "CAST(NULL AS DOUBLE)"),))
+        read = (
+            number(">= -1e18", "1e18")(f"extra_{i}", raw) if raw else Typed(((f"extra_{i}", "CAST(NULL AS DOUBLE)"),))
+        )
         values[f"extra_{i}"] = read.columns[0][1]
         bad.append(read.bad)
     needed = [*wanted, *(c for c in (*columns, *extras) if c in part.columns and c not in wanted)]
@@ -245,13 +268,18 @@ def _scalar_text(raw: Raw) -> tuple[str, str]:
         return f"CAST({raw.sql} AS VARCHAR)", "true" if raw.type.endswith(("]", ")")) and not raw.is_number else "false"
     json = raw.sql
     quoted = f"starts_with({json}, '\"')"
-    return f"CASE WHEN {quoted} THEN json_extract_string({json}, '$') ELSE {json} END", f"left({json}, 1) IN ('[', '{{')"
+    return (
+        f"CASE WHEN {quoted} THEN json_extract_string({json}, '$') ELSE {json} END",
+        f"left({json}, 1) IN ('[', '{{')",
+    )
 
 
 def _lets_through(where: Where, places: dict[str, str]) -> str:
     if not all(values for _, values in where):
         return "false"
-    conditions = [f"coalesce({places[column]} IN ({', '.join(literal(v) for v in values)}), false)" for column, values in where]
+    conditions = [
+        f"coalesce({places[column]} IN ({', '.join(literal(v) for v in values)}), false)" for column, values in where
+    ]
     return " AND ".join(conditions)
 
 
@@ -259,10 +287,18 @@ def _lets_through(where: Where, places: dict[str, str]) -> str:
 
 
 def _scenarios(request: Request, wheres: tuple[Where, ...], extras: tuple[str, ...], repeated: bool) -> str:
-    agreed = ["category", "wi", "own", *(f"by_{i}" for i in range(len(request.slices))), *(f"w_{i}" for i in range(len(wheres)))]
+    agreed = [
+        "category",
+        "wi",
+        "own",
+        *(f"by_{i}" for i in range(len(request.slices))),
+        *(f"w_{i}" for i in range(len(wheres))),
+    ]
     agreed += ["cluster"]
     counts = {**COUNTS, **{f"n_x{i}": f"count(x{i})" for i in range(len(extras))}}
-    sums = {name: sql for _, name, sql in MEASURES.values() if sql} | {f"k_x{i}": f"sum(x{i})" for i in range(len(extras))}
+    sums = {name: sql for _, name, sql in MEASURES.values() if sql} | {
+        f"k_x{i}": f"sum(x{i})" for i in range(len(extras))
+    }
     if not repeated:
         return _one_trial_each(agreed, counts, sums)
     columns = ["id", *(f"any_value({name}) AS {name}" for name in agreed)]
@@ -292,7 +328,11 @@ def _one_trial_each(agreed: list[str], counts: dict[str, str], sums: dict[str, s
         if sql.startswith("count("):
             return f"CAST({sql[6:-1]} IS NOT NULL AS INTEGER)"
         value, _, condition = sql.removeprefix("sum(").partition(") FILTER ")
-        return f"coalesce(CASE WHEN {condition} THEN {value} END, 0)" if condition else f"coalesce({value.removesuffix(')')}, 0)"
+        return (
+            f"coalesce(CASE WHEN {condition} THEN {value} END, 0)"
+            if condition
+            else f"coalesce({value.removesuffix(')')}, 0)"
+        )
 
     columns = ["id", *agreed, *(f"{of_one(sql)} AS {name}" for name, sql in {**counts, **sums}.items())]
     columns += ["s_m AS s_den", "s_k AS k_score"]

@@ -45,7 +45,9 @@ def rank_column(extras: tuple[str, ...], column: str) -> str:
         return f"(CASE WHEN e THEN {INFINITE} ELSE CAST(tokens AS DOUBLE) END)"
     if column == "cost_usd":
         return f"(CASE WHEN e THEN {INFINITE} ELSE CAST(cost AS DOUBLE) / 1e12 END)"
-    return f"(CASE WHEN e THEN {INFINITE} ELSE CAST(x{extras.index(column.removeprefix('extra:'))} AS DOUBLE) / 1e9 END)"
+    return (
+        f"(CASE WHEN e THEN {INFINITE} ELSE CAST(x{extras.index(column.removeprefix('extra:'))} AS DOUBLE) / 1e9 END)"
+    )
 
 
 def find(
@@ -79,13 +81,6 @@ def find(
                     low=None if low is None else _finite(at[low]),
                     high=None if high is None else _finite(at[high]),
                 )
-        for value in found:
-            for wanted in same:
-                found[value].setdefault(wanted, Rank(None, 0, 0, 0))
-    if place is None and not found:
-        found[None] = {}
-    for value in found:
-        found[value] = {wanted: found[value].get(wanted, Rank(None, 0, 0, 0)) for wanted in percentiles}
     return found
 
 
@@ -118,10 +113,13 @@ def _values_at(
     if not shares:
         return {}
     listed = ", ".join(f"CAST({share!r} AS DOUBLE)" for share in shares)
-    found = rows(f"SELECT {by} AS value, quantile_disc({column}, [{listed}]) FROM trials WHERE {filtered} GROUP BY value")
+    found = rows(
+        f"SELECT {by} AS value, quantile_disc({column}, [{listed}]) FROM trials WHERE {filtered} GROUP BY value"
+    )
     places = {share: i for i, share in enumerate(shares)}
     return {
-        value: {rank: numbers[places[(rank - 0.5) / sizes[value]]] for rank in wanted[value]} for value, numbers in found
+        value: {rank: numbers[places[(rank - 0.5) / sizes[value]]] for rank in wanted[value]}
+        for value, numbers in found
     }
 
 
@@ -135,14 +133,18 @@ def _ends(
 ) -> dict[tuple[str | None, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
     if not (layout.repeated or layout.clustered):
-        return {(value, wanted): percentile_ranks(n, wanted.share, alpha) for value, n in sizes.items() for wanted in same}
+        return {
+            (value, wanted): percentile_ranks(n, wanted.share, alpha) for value, n in sizes.items() for wanted in same
+        }
     by, filtered, column = source
     if sum(sizes.values()) <= MOST_IN_MEMORY:
         ordered = rows(f"SELECT {by} AS value, {layout.unit} FROM trials WHERE {filtered} ORDER BY {column}, 2")
         units: dict[str | None, list[int]] = {}
         for value, unit in ordered:
             units.setdefault(value, []).append(unit)
-        return {(value, wanted): clustered_ranks_of(units[value], wanted.share, alpha) for value in sizes for wanted in same}
+        return {
+            (value, wanted): clustered_ranks_of(units[value], wanted.share, alpha) for value in sizes for wanted in same
+        }
     return dict(_by_design_effect(rows, layout, same, alpha, source, sizes))
 
 
@@ -156,9 +158,13 @@ def _by_design_effect(
 ) -> Iterable[tuple[tuple[str | None, Percentile], Ranks]]:
     """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
     by, filtered, column = source
-    values = _values_at(rows, source, {value: [_nearest(n, w.share) for w in same] for value, n in sizes.items()}, sizes)
+    values = _values_at(
+        rows, source, {value: [_nearest(n, w.share) for w in same] for value, n in sizes.items()}, sizes
+    )
     for value, n in sizes.items():
-        let_through = filtered if value is None else f"{filtered} AND {by} = '{str(value).replace(chr(39), chr(39) * 2)}'"
+        let_through = (
+            filtered if value is None else f"{filtered} AND {by} = '{str(value).replace(chr(39), chr(39) * 2)}'"
+        )
         for wanted in same:
             limit = values[value][_nearest(n, wanted.share)]
             inside = f"count_if({column} <= CAST('{limit}' AS DOUBLE))"
@@ -168,6 +174,10 @@ def _by_design_effect(
             share = float(wanted.share)
             worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
             low, high = percentile_ranks(worth, wanted.share, alpha)
-            yield (value, wanted), Ranks(
-                None if low is None else max(1, low * n // worth), None if high is None else min(n, -(-high * n // worth))
+            yield (
+                (value, wanted),
+                Ranks(
+                    None if low is None else max(1, low * n // worth),
+                    None if high is None else min(n, -(-high * n // worth)),
+                ),
             )

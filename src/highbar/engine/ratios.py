@@ -46,7 +46,9 @@ class Sides:
     def is_plain(self, ratio: Ratio) -> bool:
         """Whether every scenario's z and d are 0 or 1 by the form of the data."""
         terms = [term for term, _ in (*ratio.z, *ratio.d)]
-        plain = all(t.column in COUNTED or t.of == "count" for t in terms) and all(c == 1 for _, c in (*ratio.z, *ratio.d))
+        plain = all(t.column in COUNTED or t.of == "count" for t in terms) and all(
+            c == 1 for _, c in (*ratio.z, *ratio.d)
+        )
         weighted = any(term.weighted for term in terms) and (self.own_weight or len(self.weights) > 1)
         return plain and not weighted and not self.repeated and _never_both(ratio.z) and _never_both(ratio.d)
 
@@ -106,7 +108,9 @@ def _repeated(column: str) -> str:
     return f"(CASE WHEN n >= {k} THEN {share} ELSE 0e0 END)"
 
 
-def aggregates(sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], one_pass: bool) -> list[tuple[str, str]]:
+def aggregates(
+    sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], one_pass: bool
+) -> list[tuple[str, str]]:
     """Names and SQL of the sums to take; over scenarios in one pass, or over clusters that have columns z_i and d_i."""
     found: list[tuple[str, str]] = []
     for i, ratio in enumerate(ratios):
@@ -144,7 +148,9 @@ def combined(name: str) -> str:
     return f"max({name})" if name.startswith("dmax_") else f"sum({name})"
 
 
-def by_cluster(sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], by: str, there: str) -> str:
+def by_cluster(
+    sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], by: str, there: str
+) -> str:
     """SQL for the sums over clusters, in each group; a scenario without a cluster is one by itself."""
     columns = []
     for i, ratio in enumerate(ratios):

@@ -60,8 +60,14 @@ def answer_columns() -> list[tuple[str, str]]:
         ("c_has", given),
         ("c", f"({given}) AND NOT e AND coalesce({right} ELSE predicted = expected END, false)"),
         ("o_has", "outcome IS NOT NULL OR expected_positive IS NOT NULL"),
-        ("tp", "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp' ELSE expected_positive AND predicted_positive END AND NOT e, false)"),
-        ("fp", "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp' ELSE NOT expected_positive AND predicted_positive END, false)"),
+        (
+            "tp",
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp' ELSE expected_positive AND predicted_positive END AND NOT e, false)",
+        ),
+        (
+            "fp",
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp' ELSE NOT expected_positive AND predicted_positive END, false)",
+        ),
         (
             "fn",
             "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND e)"
@@ -84,7 +90,10 @@ def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
     reached = f"m = 0 OR k * {pass_score.denominator} >= {pass_score.numerator} * m"
     return [
         ("judged", "passed IS NOT NULL OR m > 0 OR c_has OR checked"),
-        ("p", f"NOT v AND NOT e AND CASE WHEN passed IS NOT NULL THEN passed ELSE judged AND ({reached}) AND (c OR NOT c_has) END"),
+        (
+            "p",
+            f"NOT v AND NOT e AND CASE WHEN passed IS NOT NULL THEN passed ELSE judged AND ({reached}) AND (c OR NOT c_has) END",
+        ),
         ("u", "NOT v AND NOT e AND NOT judged"),
     ]
 

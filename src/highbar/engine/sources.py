@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 * 1024 * 1024
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
+NOT_JSON = (
+    r"(CASE WHEN regexp_matches(json, '[:,\[]\s*-?(N|n[aA]|[Ii])')"
+    r""" THEN regexp_matches(regexp_replace(json, '"([^"\\]|\\.)*"', '', 'g'), '[:,\[]\s*-?(N|n[aA]|[Ii])') ELSE false END)"""
+)
+"""NaN and infinities, which DuckDB's parser lets through: looked for outside of strings where they may be at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -60,13 +66,15 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
-    keys = f"SELECT DISTINCT json_keys(json) AS keys FROM {_json_source('read_json_objects', files)}"
+    keys = f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON} AS odd FROM {_json_source('read_json_objects', files)}"
     rows = connection.execute(
-        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) FROM ({keys})"
+        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys), odd FROM ({keys})"
     ).fetchall()
-    if any(twice for _, twice in rows):
-        raise InputError(Problem("a result has the same key twice", file=files[0].name))
-    names = sorted({str(name) for name, _ in rows})
+    if any(twice for _, twice, _ in rows):
+        raise InputError(Problem("duplicate key in a result", file=files[0].name))
+    if any(odd for _, _, odd in rows):
+        raise InputError(Problem("NaN or an infinity in a result; wanted a finite number or null", file=files[0].name))
+    names = sorted({str(name) for name, _, _ in rows})
     return [Part({name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}, files)]
 
 

@@ -17,7 +17,18 @@ CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
 SEEN = literal(r"[^\s\p{Z}\p{C}]")
 """A character that a reader sees: neither a space of any kind nor an invisible one."""
 LARGEST = "1e300"
-INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT"}
+INTEGERS = {
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "HUGEINT",
+    "UHUGEINT",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +227,9 @@ def tags(name: str, raw: Raw) -> Typed:
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     sound = f"len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))) = 0"
-    return Typed(((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)")
+    return Typed(
+        ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"
+    )
 
 
 def blank_output(name: str, raw: Raw) -> Typed:

@@ -13,9 +13,25 @@ from typing import assert_never
 from highbar import digits, exact, formula
 from highbar.gate.evidence import Evidence
 from highbar.gate.thresholds import Judged, judge_value
-from highbar.model import Comparison, Condition, ConditionRule, Demand, Expression, Logic, Name, Number, Outcome, Threshold
+from highbar.model import (
+    Comparison,
+    Condition,
+    ConditionRule,
+    Demand,
+    Expression,
+    Logic,
+    Name,
+    Number,
+    Outcome,
+    Threshold,
+)
 
-TURNED: dict[Outcome, Outcome] = {"pass": "fail", "fail": "pass", "undefined": "undefined", "inconclusive": "inconclusive"}
+TURNED: dict[Outcome, Outcome] = {
+    "pass": "fail",
+    "fail": "pass",
+    "undefined": "undefined",
+    "inconclusive": "inconclusive",
+}
 ORDER: dict[str, tuple[Outcome, ...]] = {
     "and": ("fail", "undefined", "inconclusive", "pass"),
     "or": ("pass", "undefined", "inconclusive", "fail"),

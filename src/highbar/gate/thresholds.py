@@ -147,7 +147,9 @@ def _reason(value: Value, threshold: Threshold, bar: Threshold) -> str:
     marks = (threshold.value, bar.value)
     word = "is" if bar.met_by(value.value) else "is not"
     wanted = digits.wanted(threshold.text, value.unit) or threshold.text
-    margin = "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"
+    margin = (
+        "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"
+    )
     counted = f"over {count(value.scenarios)}" + (f", {value.missing} lack it" if value.missing else "")
     return f"{digits.show(value, marks)} {word} {wanted}{margin} ({counted})"
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
@@ -75,10 +76,15 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
                     blank_at = blank_at or number
                     continue
                 if blank_at is not None:
-                    yield Problem("a blank line between results", file=file.name, line=blank_at, hint="blank lines may only stand at the end")
+                    yield Problem(
+                        "a blank line between results",
+                        file=file.name,
+                        line=blank_at,
+                        hint="blank lines may only stand at the end",
+                    )
                     blank_at = None
                 yield from _line_problems(line, scalars, numbers, problem)
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         yield problem(f"cannot be read: {error}", hint="is the file complete, and compressed as its name says?")
 
 
@@ -104,7 +110,13 @@ def _line_problems(
 
 
 def _parse(text: bytes) -> Any:
-    return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int)
+    return json.loads(
+        text.decode("utf-8-sig"),
+        object_pairs_hook=_unique,
+        parse_constant=_no_constant,
+        parse_float=_float,
+        parse_int=_int,
+    )
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -112,7 +124,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Refused(f"the key {twice!r} stands twice in this result")
+        raise _Refused(f"duplicate key {twice!r}")
     _check_surrogates(row)
     return row
 
@@ -121,7 +133,9 @@ def _check_surrogates(row: dict[str, Any]) -> None:
     for name, value in row.items():
         for text in (name, value):
             if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
-                raise _Refused(f"{name.encode('ascii', 'backslashreplace').decode()!r} holds half of a surrogate pair: this is not text")
+                raise _Refused(
+                    f"{name.encode('ascii', 'backslashreplace').decode()!r} holds half of a surrogate pair: this is not text"
+                )
 
 
 def _no_constant(name: str) -> float:
@@ -167,13 +181,18 @@ def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
         yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(text))
         return
     except json.JSONDecodeError as error:
-        yield Problem(f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}", file=file.name, line=error.lineno, column=error.colno)
+        yield Problem(
+            f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}",
+            file=file.name,
+            line=error.lineno,
+            column=error.colno,
+        )
         return
     except RecursionError:
         yield Problem(f"nested deeper than {DEEPEST}", file=file.name)
         return
-    except (ValueError, OSError) as error:
-        yield Problem(str(error), file=file.name)
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        yield Problem(f"cannot be read: {error}", file=file.name)
         return
     if not isinstance(rows, list):
         yield Problem("wanted a JSON array of results", file=file.name, line=1)
@@ -265,7 +284,9 @@ def explain_table(table: object, scalars: tuple[str, ...] = (), numbers: tuple[s
             for values in rows:
                 number += 1
                 row = dict(zip(names, values, strict=True))
-                found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in faults(row, scalars, numbers)]
+                found += [
+                    Problem(f"row {number}: {message}", hint=hint) for message, hint in faults(row, scalars, numbers)
+                ]
                 if len(found) >= MOST_PROBLEMS:
                     return tuple(found[:MOST_PROBLEMS])
     return tuple(found)

@@ -58,7 +58,9 @@ def find(
 def _expand(argument: str) -> Iterable[str]:
     path = Path(argument)
     if path.is_dir():
-        inside = [str(p) for p in sorted(path.rglob("*")) if p.is_file() and _suffixes(p.name)[0] and not _hidden(p, path)]
+        inside = [
+            str(p) for p in sorted(path.rglob("*")) if p.is_file() and _suffixes(p.name)[0] and not _hidden(p, path)
+        ]
         if not inside:
             raise InputError(Problem("no results file in this folder", file=argument, hint=WANTED))
         return inside
@@ -89,9 +91,13 @@ def _as_file(path: str, input_format: str | None) -> ResultsFile:
     by_name, compression = _suffixes(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
-        raise InputError(Problem("this format is not supported", file=path, hint=f"{WANTED}; or name it with --input-format"))
+        raise InputError(
+            Problem("this format is not supported", file=path, hint=f"{WANTED}; or name it with --input-format")
+        )
     if compression and format_ == "parquet":
-        raise InputError(Problem("a compressed Parquet file is not supported", file=path, hint="Parquet compresses by itself"))
+        raise InputError(
+            Problem("a compressed Parquet file is not supported", file=path, hint="Parquet compresses by itself")
+        )
     return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
 
 

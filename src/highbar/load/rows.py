@@ -62,7 +62,12 @@ def _whole(least: int | None) -> Callable[[object], str | None]:
 
 def _number(least: float, most: float | None, wanted: str) -> Callable[[object], str | None]:
     def check(value: object) -> str | None:
-        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 1e300 or not math.isfinite(value):
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or abs(value) > 1e300
+            or not math.isfinite(value)
+        ):
             return wanted
         return None if value >= least and (most is None or value <= most) else wanted
 
@@ -70,7 +75,11 @@ def _number(least: float, most: float | None, wanted: str) -> Callable[[object],
 
 
 def _names(value: object) -> str | None:
-    return None if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value) else "wanted a list of text"
+    return (
+        None
+        if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+        else "wanted a list of text"
+    )
 
 
 def _marked(key: str) -> Callable[[object], str | None]:
@@ -83,7 +92,9 @@ def _marked(key: str) -> Callable[[object], str | None]:
             return wanted
         if all(isinstance(item, str) for item in value):
             return None
-        sound = all(isinstance(i, Mapping) and isinstance(i.get("name"), str) and isinstance(i.get(key), bool) for i in value)
+        sound = all(
+            isinstance(i, Mapping) and isinstance(i.get("name"), str) and isinstance(i.get(key), bool) for i in value
+        )
         return None if sound else wanted
 
     return check
@@ -132,7 +143,9 @@ CHECKS: dict[str, Callable[[object], str | None]] = {
 }
 
 
-def faults(row: object, scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()) -> Iterator[tuple[str, str | None]]:
+def faults(
+    row: object, scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str | None]]:
     """What is wrong with a row, each with a hint or None. `scalars` are sliced by, `numbers` are measured."""
     if not isinstance(row, Mapping):
         yield f"found {shown(row)}, wanted an object with the columns of one result", None
@@ -158,7 +171,16 @@ def _dotted(row: Mapping[str, Any], column: str) -> object:
 
 
 def _hint(column: str, value: object) -> str | None:
-    if isinstance(value, str) and column in ("passed", "correct", "latency_ms", "tokens_used", "quality_score", "cost_usd", "weight", "trial"):
+    if isinstance(value, str) and column in (
+        "passed",
+        "correct",
+        "latency_ms",
+        "tokens_used",
+        "quality_score",
+        "cost_usd",
+        "weight",
+        "trial",
+    ):
         return "write it without quotes" if value.replace(".", "", 1).isdigit() or value in ("true", "false") else None
     if column == "quality_score" and _is_number(value):
         return "a score out of 100 is divided by 100 first"

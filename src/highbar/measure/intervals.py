@@ -147,7 +147,8 @@ class Bounds:
             signs.append(self._direction(piece, part))
         parts = [Formula(piece).parts()[0] for piece in pieces]
         matrix = [
-            [signs[i] * signs[j] * self._correlation(parts[i], parts[j]) for j in range(len(parts))] for i in range(len(parts))
+            [signs[i] * signs[j] * self._correlation(parts[i], parts[j]) for j in range(len(parts))]
+            for i in range(len(parts))
         ]
         return value, combine(value, terms, matrix)
 

@@ -12,7 +12,21 @@ from fractions import Fraction
 from typing import assert_never
 
 from highbar import catalogue
-from highbar.model import Binary, Call, Expression, Linear, Metric, Name, Negative, Number, Percentile, Policy, Ratio, Term, Where
+from highbar.model import (
+    Binary,
+    Call,
+    Expression,
+    Linear,
+    Metric,
+    Name,
+    Negative,
+    Number,
+    Percentile,
+    Policy,
+    Ratio,
+    Term,
+    Where,
+)
 
 Part = Ratio | Percentile
 Node = Fraction | Part | tuple[str, tuple["Node", ...]]

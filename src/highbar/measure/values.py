@@ -186,7 +186,11 @@ class Measured:
         for leaf, narrowed in _leaves(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=_where(wanted))].scenarios
-            has = self.group.ranks[wanted].scenarios if isinstance(wanted, Percentile) else self.group.totals[wanted[0]].scenarios
+            has = (
+                self.group.ranks[wanted].scenarios
+                if isinstance(wanted, Percentile)
+                else self.group.totals[wanted[0]].scenarios
+            )
             resting.append(has)
             lacking.append(there - has)
         return min(resting, default=0), max(lacking, default=0)
