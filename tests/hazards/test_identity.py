@@ -83,7 +83,7 @@ def test_h48_control_characters_in_an_id_are_refused(tmp_path: Path, identity: s
 
 def test_h50_two_agent_versions_in_one_check_are_refused(tmp_path: Path) -> None:
     rows = [{"id": "A", "passed": True, "agent_version": "1.0"}, {"id": "B", "passed": True, "agent_version": "2.0"}]
-    refused(check(tmp_path, rows, PASSES), "agent_version", "1.0", "2.0")
+    refused(check(tmp_path, rows, PASSES), "agent version", "1.0", "2.0")
 
 
 @pytest.mark.parametrize("path", ["results/*.jsnol", "absent.jsonl", "empty"])

@@ -88,7 +88,7 @@ def test_h24_nothing_over_nothing_is_undefined(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["quality_score", "latency_ms"])
 def test_h25_an_infinite_number_is_refused(tmp_path: Path, column: str) -> None:
-    refused(check(tmp_path, [f'{{"id": "A", "passed": true, "{column}": 1e400}}'], PASSES), column, line=1)
+    refused(check(tmp_path, [f'{{"id": "A", "passed": true, "{column}": 1e400}}'], PASSES), "1e400", "finite", line=1)
 
 
 def test_h26_almost_all_is_not_all_and_is_not_shown_as_all(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_h42_a_weighted_metric_without_data_leaves_the_score_undefined(tmp_path:
     policy = {"weights": weights, "rules": [{"metric": "weighted_score", "threshold": "≥ 85%"}]}
     verdict = judged(check(tmp_path, [{"id": "A", "correct": True}], policy), "fail")
     assert verdict["rules"][0]["outcome"] == "undefined"
-    assert "safety_rate" in verdict["rules"][0]["reason"]
+    assert "adversarial" in verdict["rules"][0]["reason"]
 
 
 def test_h43_a_composite_does_not_buy_off_a_safety_failure(tmp_path: Path) -> None:

@@ -269,10 +269,8 @@ def test_h118_all_reports_carry_the_same_verdict_and_counts(
     judged(done, verdict)
     assert json.loads((tmp_path / "verdict.json").read_text()) == done.json
     text, markdown = ((tmp_path / name).read_text("utf-8").strip() for name in ("verdict.txt", "verdict.md"))
-    others = {"pass", "fail", "inconclusive"} - {verdict}
     for line in (text.split("\n")[0], text.split("\n")[-1], markdown.split("\n")[0]):
-        assert re.search(rf"\b{verdict}\b", line, re.IGNORECASE), line
-        assert not any(re.search(rf"\b{other}\b", line, re.IGNORECASE) for other in others), line
+        assert re.match(rf"\W*{verdict}\b", line, re.IGNORECASE), line
     assert all("24" in report for report in (text, markdown))
 
 
