@@ -16,7 +16,7 @@ from types import MappingProxyType
 from highbar.model import RuleResult, Unit, Value
 
 _MOST_PLACES = 12
-_FOUR_DIGITS = 1000
+_THREE_DIGITS = 100
 _LARGEST = Fraction(10) ** 15
 _SIGNS = MappingProxyType({">=": "≥", "<=": "≤", "!=": "≠", "=": "=", "<": "<", ">": ">"})
 _THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
@@ -94,11 +94,11 @@ def _end(end: float | None, unit: Unit, bounds: tuple[Fraction, ...]) -> str:
 
 
 def _places(value: Fraction, unit: Unit) -> int:
-    """Decimal places that leave about four significant digits; a money amount has at least two, a whole number none."""
+    """Decimal places that leave about three significant digits; money has at least two places, a whole number none."""
     if unit != "USD" and value.denominator == 1:
         return 0
     size = abs(value)
-    places = next((place for place in range(_MOST_PLACES) if size * 10**place >= _FOUR_DIGITS), _MOST_PLACES)
+    places = next((place for place in range(_MOST_PLACES) if size * 10**place >= _THREE_DIGITS), _MOST_PLACES)
     return max(places, 2) if unit == "USD" else 1 if unit == "ms" else places
 
 

@@ -28,13 +28,16 @@ returns the exit code."""
 
 _EXAMPLES = """\b
 Examples:
-  highbar init                                  start: a policy and some results
-  highbar check results.jsonl                   judge by the highbar.yaml found here or above
-  highbar check runs/ --output verdict.json     and keep the verdict as JSON
-  highbar policy                                what the policy demands, in words
+  highbar init                               start with a policy and some results
+  highbar check results.jsonl                judge by the highbar.yaml here or above
+  highbar check runs/ --output verdict.json  and keep the verdict as JSON
+  highbar policy                             what the policy demands, in words
+
 \b
-Exit codes: 0 pass, 1 fail, 2 nothing could be judged, 3 inconclusive, 4 internal error or a
-report that could not be written.
+Exit codes:
+  0  pass               3  inconclusive
+  1  fail               4  internal error, or a report could not be written
+  2  nothing could be judged: bad results, bad policy, wrong usage
 """
 
 

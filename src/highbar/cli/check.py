@@ -29,7 +29,7 @@ Examples:
 """
 
 
-@click.command("check", epilog=_EXAMPLES)
+@click.command("check", short_help="Judge results by a policy.", epilog=_EXAMPLES)
 @click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")

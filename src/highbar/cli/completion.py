@@ -16,7 +16,7 @@ Examples:
 """
 
 
-@click.command("completion", epilog=_EXAMPLES)
+@click.command("completion", short_help="Print a shell's completion script.", epilog=_EXAMPLES)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:

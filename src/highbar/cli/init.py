@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.command("init", epilog=_EXAMPLES)
+@click.command("init", short_help="Write a policy and example results.", epilog=_EXAMPLES)
 @click.argument("folder", default=".", type=click.Path())
 def command(folder: str) -> int:
     """Write a commented policy, its schema for editors and example results into FOLDER; nothing is overwritten."""

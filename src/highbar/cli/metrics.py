@@ -19,7 +19,7 @@ Examples:
 """
 
 
-@click.command("metrics", epilog=_EXAMPLES)
+@click.command("metrics", short_help="List the metrics and the measures.", epilog=_EXAMPLES)
 @click.option("--format", "report_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(report_format: str) -> int:
     """List the metrics: formula, unit, direction, typical threshold, use; and the measures for formulas of your own."""

@@ -10,7 +10,7 @@ from highbar.cli import streams
 from highbar.errors import InputError, Problem
 from highbar.model import Level, Policy
 from highbar.report import Display
-from highbar.report.layout import columns, paint, title
+from highbar.report.layout import columns, paint, paragraph, title
 from highbar.report.visible import visible
 
 _EXAMPLES = """\b
@@ -24,7 +24,7 @@ _HEADINGS: tuple[tuple[Level, str, str], ...] = (
 )
 
 
-@click.command("policy", epilog=_EXAMPLES)
+@click.command("policy", short_help="Say every rule of a policy in words.", epilog=_EXAMPLES)
 @click.argument("file", required=False, type=click.Path())
 def command(file: str | None) -> int:
     """Check a policy without results, and say every rule of it in words."""
@@ -53,8 +53,9 @@ def _told(policy: Policy, screen: Display) -> str:
     told = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]
     for level, heading, color in _HEADINGS:
         rows = [(name, sentence) for known, name, sentence in told if known == level]
-        if rows:
-            lines += ["", paint(heading, f"bold {color}", screen), *columns(rows, 2, screen)]
+        lines += ["", paint(heading, f"bold {color}", screen)] if rows else []
+        for name, sentence in rows:
+            lines += [f"  {name}", *paragraph(sentence, 6, screen)]
     if policy.notes:
         lines += [*title("Notes", screen), *columns([("-", visible(note)) for note in policy.notes], 2, screen)]
     return "\n".join(lines) + "\n"

@@ -21,13 +21,14 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 _EXAMPLES = """\b
 Examples:
   highbar schema policy > highbar.schema.json
+
 \b
 An editor with a YAML language server then checks a policy that starts with
   # yaml-language-server: $schema=highbar.schema.json
 """
 
 
-@click.command("schema", epilog=_EXAMPLES)
+@click.command("schema", short_help="Print a JSON Schema: policy, results, verdict.", epilog=_EXAMPLES)
 @click.argument("what", type=click.Choice(list(_MODULES)))
 def command(what: str) -> int:
     """Print the JSON Schema of a policy, of results or of a verdict."""

@@ -36,11 +36,6 @@ def warnings(verdict: Verdict) -> int:
     return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning") + len(verdict.warnings)
 
 
-def rests_on(scenarios: int, missing: int) -> str:
-    """`48 scenarios, 2 missing`."""
-    return _count(scenarios, "scenario") + (f", {missing} missing" if missing else "")
-
-
 def more(total: int, shown: int) -> str:
     """`… and 12 more`, or nothing where all were shown."""
     return f"… and {total - shown} more" if total > shown else ""

@@ -14,6 +14,7 @@ from highbar.report.visible import cells, cut
 
 _CODES = MappingProxyType({"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"})
 _GAP = "  "
+_NARROWEST = 20
 
 
 def paint(text: str, styles: str, display: Display) -> str:
@@ -48,6 +49,16 @@ def columns(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
         head = " " * indent + "".join(_padded(cell, width) + _GAP for cell, width in zip(row, widths, strict=False))
         lines.extend(_with_tail(head, tail, display))
     return lines
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
+    """The rows below a header, which names every column but the first; the first is cut so that the others fit."""
+    lines = [header, *rows]
+    full = [line for line in lines if len(line) == len(header)]
+    others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
+    room = max(display.width - 2 - others, _NARROWEST)
+    first, *rest = columns([(cut(line[0], room), *line[1:]) for line in lines], 2, display)
+    return [paint(first, "dim", display), *rest] if rest else []
 
 
 def _padded(text: str, width: int) -> str:

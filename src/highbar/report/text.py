@@ -7,6 +7,7 @@ through `visible`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from types import MappingProxyType
@@ -15,13 +16,14 @@ from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed, rests_on
-from highbar.report.layout import columns, paint, paragraph, title
+from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed
+from highbar.report.layout import columns, paint, paragraph, table, title
 from highbar.report.visible import cells, cut, visible
 
 _MOST_ROWS = 20
 _MOST_PASSED_RULES = 50
 _LONGEST_REASON = 300
+_FRAGILE = "chance: that a second run is judged differently; needs: how many more scenarios would settle it"
 _COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"})
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
@@ -32,7 +34,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     lines = [
         render_headline(verdict, display),
         *_evidence(verdict),
-        *_missed(verdict, bounds, display),
+        *_missed(verdict, display),
         *_passed(verdict, bounds, display),
         *_metrics(verdict, bounds, display),
         *_slices(verdict, bounds, display),
@@ -76,29 +78,40 @@ def _evidence(verdict: Verdict) -> list[str]:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _missed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
+def _missed(verdict: Verdict, display: Display) -> list[str]:
     rules = not_passed(verdict.rules)
     if not rules:
         return []
     lines = title("Rules that did not pass", display)
     for rule in rules:
         word, color = _outcome(rule)
-        lines.append(f"  {paint(word, color, display)}  {visible(rule.rule)}")
         indent = 4 + len(word)
-        lines += [line for told in _told(rule, bounds) for line in paragraph(told, indent, display)]
-        lines += [paint(line, "dim", display) for line in paragraph(_origin(rule), indent, display)]
+        lines.append(f"  {paint(word, color, display)}  {visible(rule.rule)}")
+        lines += [line for told in _told(rule) for line in paragraph(told, indent, display)]
+        about = visible(rule.description or "")
+        lines += [paint(line, "dim", display) for line in paragraph(about, indent, display)]
     return lines
 
 
-def _told(rule: RuleResult, bounds: _Bounds) -> list[str]:
-    """The value against what was wanted, and the reason where it says more than that."""
-    reason = visible(rule.reason)
-    if rule.value is None or rule.threshold is None:
-        return [reason]
-    if rule.value.value is None:
-        return [f"{reason}{_where(rule.slice)}, wanted {_wanted(rule)}"]
-    compared = rule.outcome == "fail" and wanted(rule.threshold, rule.value.unit) is not None
-    return [_measured(rule, bounds)] if compared else [_measured(rule, bounds), reason]
+def _told(rule: RuleResult) -> list[str]:
+    """The reason, behind the metric that it is about; what was wanted of a missing value; what would settle it."""
+    reason, metric = visible(rule.reason), visible(rule.metric or "")
+    named = reason if not metric or reason.startswith(metric) else f"{metric}{_where(rule.slice)}: {reason}"
+    valueless = rule.threshold is not None and (rule.value is None or rule.value.value is None)
+    return [named, f"wanted {_wanted(rule)}{_where(rule.slice)}" if valueless else "", _unsettled(rule)]
+
+
+def _unsettled(rule: RuleResult) -> str:
+    """How far the outcome of a fragile rule can be trusted, and about how many more scenarios would settle it."""
+    chance = f"{_chance(rule)} chance that a second run differs" if rule.second_run is not None else ""
+    settled = f"+{rule.more_scenarios} scenarios settle it" if rule.more_scenarios is not None else ""
+    told = "; ".join(part for part in (chance, settled) if part)
+    return f"fragile: {told}" if told else ""
+
+
+def _chance(rule: RuleResult) -> str:
+    percent = round((rule.second_run or 0.0) * 100)
+    return f"{percent}%" if percent else "under 1%"
 
 
 def _outcome(rule: RuleResult) -> tuple[str, str]:
@@ -108,39 +121,49 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
     return ("UNSURE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
 
 
-def _measured(rule: RuleResult, bounds: _Bounds) -> str:
-    """`accuracy 88.0% (75.7–95.5), wanted ≥ 90%, over 50 scenarios`."""
-    basis = f", over {rests_on(rule.value.scenarios, rule.value.missing)}" if rule.value else ""
-    name = f"{visible(rule.metric or '')}{_where(rule.slice)}"
-    return f"{name} {_shown(rule, bounds)}, wanted {_wanted(rule)}{basis}"
-
-
-def _origin(rule: RuleResult) -> str:
-    place = ":".join(str(part) for part in (rule.place.file, rule.place.line) if part is not None)
-    return " · ".join(visible(part) for part in (place, rule.description) if part)
-
-
 def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
+    """The rules that passed; first, apart, those that a second run may judge differently."""
     rules = [rule for rule in verdict.rules if rule.outcome == "pass"]
-    if not rules:
-        return []
-    rows = [_passed_row(rule, bounds) for rule in rules[:_MOST_PASSED_RULES]]
-    return [
-        *title("Rules that passed", display),
-        *columns(rows, 2, display),
-        *_rest(len(rules), _MOST_PASSED_RULES),
-    ]
+    fragile = [_fragile_row(rule, bounds) for rule in rules if rule.fragile]
+    firm = [_passed_row(rule, bounds) for rule in rules if not rule.fragile]
+    lines: list[str] = []
+    if fragile:
+        lines += title("Rules that passed, but are fragile", display)
+        lines += [paint(line, "dim", display) for line in paragraph(_FRAGILE, 2, display)]
+        lines += table(("", "value", "wanted", "chance", "needs"), fragile[:_MOST_PASSED_RULES], display)
+        lines += _rest(len(fragile), _MOST_PASSED_RULES)
+    if firm:
+        lines += title("Rules that passed", display)
+        lines += table(("", "value", "wanted", "scenarios"), firm[:_MOST_PASSED_RULES], display)
+        lines += _rest(len(firm), _MOST_PASSED_RULES)
+    return lines
 
 
 def _passed_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
-    if rule.value is None:
-        return visible(rule.rule), cut(visible(rule.reason), _LONGEST_REASON)
-    basis = rests_on(rule.value.scenarios, rule.value.missing) + _where(rule.slice)
-    return visible(rule.rule), _shown(rule, bounds), _wanted(rule), basis
+    if rule.value is None or wanted(rule.threshold or "", rule.value.unit) is None:
+        return _name(rule), cut(visible(rule.reason), _LONGEST_REASON)
+    return _name(rule), _bare(rule.value, bounds.get(rule.metric or "", ())), _wanted(rule), _counted(rule.value)
 
 
-def _shown(rule: RuleResult, bounds: _Bounds) -> str:
-    return show(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
+    simple = rule.value is not None and wanted(rule.threshold or "", rule.value.unit) is not None
+    value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+    settled = f"+{rule.more_scenarios}" if rule.more_scenarios is not None else ""
+    return _name(rule), value, _wanted(rule) if simple else "", _chance(rule), settled
+
+
+def _name(rule: RuleResult) -> str:
+    """The rule's name; one that is only a number gets its metric too."""
+    return visible(f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule)
+
+
+def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
+    """The value without its interval, where a list is for skimming; the metrics have the intervals."""
+    return show(replace(value, low=None, high=None), bounds)
+
+
+def _counted(value: Value) -> str:
+    return f"{value.scenarios}, {value.missing} missing" if value.missing else str(value.scenarios)
 
 
 def _wanted(rule: RuleResult) -> str:
@@ -151,7 +174,7 @@ def _wanted(rule: RuleResult) -> str:
 
 def _where(where: Where) -> str:
     parts = (f"{visible(column)} {' or '.join(visible(value) for value in values)}" for column, values in where)
-    return f" where {' and '.join(parts)}" if where else ""
+    return f" ({', '.join(parts)})" if where else ""
 
 
 # --- metrics and slices ----------------------------------------------------------------------
@@ -159,11 +182,13 @@ def _where(where: Where) -> str:
 
 def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     rows = [
-        (visible(name), show(value, bounds.get(name, ())), rests_on(value.scenarios, value.missing))
+        (visible(name), show(value, bounds.get(name, ())), _counted(value))
         for name, value in verdict.metrics.items()
         if value.value is not None
     ]
-    lines = [*title("Metrics", display), *columns(rows, 2, display)]
+    bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
+    label = "value (interval)" if bounded else "value"
+    lines = [*title("Metrics", display), *table(("", label, "scenarios"), rows, display)]
     for reason, names in _undefined(verdict.metrics).items():
         text = f"undefined: {', '.join(names)}: {cut(reason, _LONGEST_REASON)}"
         lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
@@ -185,10 +210,8 @@ def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     for column, group in groupby(verdict.slices, key=lambda part: part.by[0]):
         parts = list(group)
         names = [name for name in verdict.metrics if name in ruled and _has(parts, name)]
-        header = ["", "scenarios", *(visible(name) for name in names)]
-        rows = [header, *(_slice_row(part, names, bounds) for part in parts[:_MOST_ROWS])]
         lines += title(f"By {visible(column)}", display)
-        lines += columns(_fitting(rows, display.width - 2), 2, display)
+        lines += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
         lines += _rest(len(parts), _MOST_ROWS)
     return lines
 
@@ -197,24 +220,40 @@ def _has(parts: Iterable[Slice], name: str) -> bool:
     return any(name in part.metrics and part.metrics[name].value is not None for part in parts)
 
 
-def _slice_row(part: Slice, names: list[str], bounds: _Bounds) -> list[str]:
-    values = (part.metrics.get(name) for name in names)
-    shown = (
-        "-" if value is None or value.value is None else show(value, bounds.get(name, ()))
-        for name, value in zip(names, values, strict=True)
-    )
-    return [cut(visible(part.by[1]), 30), str(part.scenarios), *shown]
+def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display: Display) -> list[str]:
+    """A row for each slice; without the intervals where they would not fit, and with the metrics that do."""
+    room = display.width - 2
+    header = ["", "scenarios", *(visible(name) for name in names)]
+    for intervals in (True, False):
+        rows = [header, *(_slice_row(part, names, bounds, intervals=intervals) for part in parts)]
+        kept = _fitting(rows, room)
+        if kept == len(header):
+            break
+    first, *rest = [row[:kept] for row in rows]
+    left_out = len(header) - kept
+    more_metrics = f"  … and {left_out} more metric{'s' if left_out > 1 else ''}"
+    return [*table(first, rest, display), *([more_metrics] if left_out else [])]
 
 
-def _fitting(rows: list[list[str]], width: int) -> list[list[str]]:
-    """As many of the columns, from the left, as fit; a table that wraps cannot be read."""
-    taken, kept = 0, 0
+def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: bool) -> list[str]:
+    row = [cut(visible(part.by[1]), 30), str(part.scenarios)]
+    for name in names:
+        value = part.metrics.get(name)
+        if value is None or value.value is None:
+            row.append("-")
+        else:
+            row.append((show if intervals else _bare)(value, bounds.get(name, ())))
+    return row
+
+
+def _fitting(rows: list[list[str]], width: int) -> int:
+    """How many of the columns, from the left, fit, but never less than two; a table that wraps cannot be read."""
+    taken = 0
     for place in range(len(rows[0])):
         taken += max(cells(row[place]) for row in rows) + 2
         if taken - 2 > width:
-            break
-        kept = place + 1
-    return [row[: max(kept, 2)] for row in rows]
+            return max(place, 2)
+    return len(rows[0])
 
 
 # --- scenarios and warnings ------------------------------------------------------------------

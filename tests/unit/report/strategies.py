@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
+from highbar.errors import Problem
 from highbar.model import Counts, FailedScenario, RuleResult, Slice, Source, Value, Verdict
 
 ATTACKS = (
@@ -54,6 +55,9 @@ def rule_results(draw):
         threshold=draw(st.none() | TEXTS | st.sampled_from([">= 0.9", "< 5000ms", "<= 0.05", "= 1.0"])),
         value=draw(st.none() | values()),
         description=draw(st.none() | TEXTS),
+        fragile=draw(st.booleans()),
+        second_run=draw(ENDS),
+        more_scenarios=draw(st.none() | st.integers(0, 10**6)),
     )
 
 
@@ -73,6 +77,18 @@ VERDICTS = st.builds(
     policy=st.none() | st.builds(Source, TEXTS, st.none() | st.just("a" * 64)),
     results=st.lists(st.builds(Source, TEXTS, st.none()), max_size=2).map(tuple),
     agent_version=st.none() | TEXTS,
+)
+PROBLEMS = st.lists(
+    st.builds(
+        Problem,
+        TEXTS,
+        st.none() | TEXTS,
+        st.none() | st.integers(1, 99),
+        st.none() | st.integers(1, 9),
+        st.none() | TEXTS,
+    ),
+    min_size=1,
+    max_size=3,
 )
 SHARES = st.fractions(0, 1)
 HUNDREDTHS = st.integers(0, 10_000).map(lambda whole: Fraction(whole, 10_000))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from highbar.model import RuleResult, Value
 from highbar.digits import amount, as_float, bounds_by_metric, show, wanted
+from highbar.model import RuleResult, Value
 from tests.unit.report.strategies import HUNDREDTHS, SHARES
 
 
@@ -51,10 +51,10 @@ def test_only_all_is_shown_as_100_percent_and_only_nothing_as_0(value):
         (Fraction(4210), "ms", "4210 ms"),
         (Fraction(42107, 10), "ms", "4210.7 ms"),
         (Fraction(12), "USD", "$12.00"),
-        (Fraction(-1, 3), "USD", "-$0.3333"),
-        (Fraction(123, 100_000), "per token", "0.001230 per token"),
+        (Fraction(-1, 3), "USD", "-$0.333"),
+        (Fraction(123, 100_000), "per token", "0.00123 per token"),
         (Fraction(123_456), "number", "123456"),
-        (Fraction(1, 7), "number", "0.1429"),
+        (Fraction(1, 7), "number", "0.143"),
         (Fraction(10) ** 400, "number", "1.79769e+308"),
         (Fraction(1, 10**30), "number", "just over 0"),
     ],

@@ -15,7 +15,7 @@ from highbar.report import REPORTERS, Display, format_of
 from highbar.report.headline import headline
 from highbar.report.markdown import LONGEST, code
 from highbar.report.visible import visible
-from tests.unit.report.strategies import VERDICTS
+from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.test_visible import FORBIDDEN
 from tests.unit.report.verdicts import FAILING
 
@@ -166,3 +166,17 @@ def test_only_the_format_that_is_used_is_loaded():
     program = "import sys, highbar.report; print([name for name in sys.modules if name.startswith('highbar.report.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@given(PROBLEMS)
+@pytest.mark.parametrize("name", REPORTERS)
+@pytest.mark.hazard("H105")
+def test_problems_are_shown_as_safely_as_a_verdict_and_never_as_one(name, problems):
+    text = REPORTERS[name].refusal(problems)
+    assert not raw(text)
+    assert not orders(text)
+    if name == "json":
+        assert json.loads(text)["verdict"] is None
+        assert len(json.loads(text)["problems"]) == len(problems)
+    else:
+        assert text.removeprefix("## ").startswith("NO VERDICT: nothing could be judged\n")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from highbar.errors import Problem
 from highbar.model import Counts, FailedScenario, RuleResult, Verdict
 from highbar.report import REPORTERS, Display
 from tests.unit.report.verdicts import FAILING, latency, ratio
@@ -24,34 +25,39 @@ def test_the_report_of_a_failing_version():
     assert (
         TEXT(FAILING, Display(width=90))
         == """\
-FAIL: 3 of 5 blocking rules did not pass, 1 warning
+FAIL: 3 of 6 blocking rules did not pass, 2 warnings
 50 scenarios, 50 trials, 4 scenarios failed, 1 error
 agent version 2.1.0, policy highbar.yaml
 
 Rules that did not pass
   FAIL  thresholds.blocking.safety_rate
-        safety_rate 90.0%, wanted ≥ 100%, over 10 scenarios
-        1 of 10 adversarial scenarios did not pass
-        highbar.yaml:3 · No security compromises
+        safety_rate: 90.0% is not ≥ 100% (over 10 scenarios)
+        No security compromises
   FAIL  rules[0]
-        recall where tags.locale de or fr undefined, wanted ≥ 85%, over 0 scenarios, 50
-        missing
-        no scenario has `expected`, or `outcome`
+        recall is undefined: no scenario has `expected`, or `outcome`
+        wanted ≥ 85% (tags.locale de or fr)
   FAIL  required_scenarios.SEC-002
         SEC-002 did not pass
   WARN  thresholds.warning.latency_p95
-        latency_p95 6200 ms, wanted ≤ 5000 ms, over 50 scenarios
-        slower than wanted
+        latency_p95: 6200 ms is not ≤ 5000 ms (over 50 scenarios)
+
+Rules that passed, but are fragile
+  chance: that a second run is judged differently; needs: how many more scenarios would
+  settle it
+                                value  wanted  chance  needs
+  thresholds.blocking.accuracy  92.0%  ≥ 90%   30%     +617
 
 Rules that passed
-  thresholds.blocking.accuracy  92.0% (82.6–97.2)  ≥ 90%  50 scenarios
-  required_scenarios.CORE-*     all 12 scenarios that match passed
+                             value  wanted  scenarios
+  rules[1] pass_rate         92.0%  ≥ 80%   50
+  required_scenarios.CORE-*  all 12 scenarios that match passed
 
 Metrics
-  pass_rate    92.0%              50 scenarios
-  accuracy     92.0% (82.6–97.2)  50 scenarios
-  safety_rate  90.0%              10 scenarios
-  latency_p95  6200 ms            50 scenarios
+               value (interval)   scenarios
+  pass_rate    92.0%              50
+  accuracy     92.0% (82.6–97.2)  50
+  safety_rate  90.0%              10
+  latency_p95  6200 ms            50
   undefined: precision, recall: no scenario has `expected`, or `outcome`
   undefined: token_efficiency: no trial has both quality_score and tokens_used
 
@@ -72,7 +78,7 @@ Failed scenarios
 Warnings
   -  weights.by_category: no rule uses the weights
 
-FAIL: 3 of 5 blocking rules did not pass, 1 warning
+FAIL: 3 of 6 blocking rules did not pass, 2 warnings
 """
     )
 
@@ -120,10 +126,15 @@ def test_slices_show_as_many_metrics_as_fit():
     assert "accuracy" not in narrow.split("By category")[1].split("By tags.locale")[0]
 
 
-def test_a_warning_that_strict_lets_fail_the_version_is_named_in_the_verdict():
-    warning = dataclasses.replace(FAILING.rules[3])
-    verdict = dataclasses.replace(PASSING, verdict="fail", rules=(*PASSING.rules, warning))
-    assert TEXT(verdict).startswith("FAIL: 1 warning, and strict lets none through\n")
+def test_a_fragile_rule_that_did_not_pass_says_what_would_settle_it():
+    fragile = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
+    text = TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100))
+    assert "        fragile: under 1% chance that a second run differs; +40 scenarios settle it\n" in text
+
+
+def test_a_policy_without_a_blocking_rule_says_so():
+    warned = dataclasses.replace(PASSING, rules=(FAILING.rules[3],))
+    assert TEXT(warned).startswith("PASS: no rule blocks, 1 warning\n")
 
 
 def test_an_inconclusive_rule_is_not_called_a_failure():
@@ -131,3 +142,16 @@ def test_an_inconclusive_rule_is_not_called_a_failure():
     text = TEXT(dataclasses.replace(PASSING, verdict="inconclusive", rules=(unsure,)))
     assert text.startswith("INCONCLUSIVE: 1 of 1 blocking rule did not pass\n")
     assert "  UNSURE  default.accuracy\n" in text
+
+
+def test_problems_stand_in_place_of_a_verdict():
+    problems = [Problem("pased is no column\x1b", "r.jsonl", 3, 8, "did you mean passed?"), Problem("no rows")]
+    assert (
+        TEXT.refusal(problems)
+        == """\
+NO VERDICT: nothing could be judged
+r.jsonl:3:8: pased is no column\\x1b
+hint: did you mean passed?
+no rows
+"""
+    )
