@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 Level = Literal["blocking", "warning"]
 Outcome = Literal["pass", "fail", "undefined", "inconclusive"]
@@ -112,7 +112,7 @@ class Threshold:
         return COMPARE[self.operator](value, self.value)
 
 
-COMPARE = {
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": lambda a, b: a >= b,
     ">": lambda a, b: a > b,
     "<=": lambda a, b: a <= b,
@@ -339,11 +339,18 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The metrics of the scenarios that share one value of one column."""
+    """The metrics of the scenarios that share one value of one column.
+
+    `worse` marks a slice whose pass rate is below that of the rest by more than chance, among all slices looked at;
+    `likely` is its pass rate drawn to the common one as far as chance explains the difference.
+    """
 
     by: tuple[str, str]
     scenarios: int
     metrics: Mapping[str, Value]
+    worse: bool = False
+    p_value: float | None = None
+    likely: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +396,22 @@ class FlakyScenario:
 
 
 @dataclass(frozen=True, slots=True)
+class Repetition:
+    """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
+
+    `correlation` is the intraclass one (1: the trials of a scenario always agree); None where nothing varies.
+    A scenario that passed all of its `fewest` trials may still fail: `still_possible` is the pass rate not excluded.
+    """
+
+    flaky: int
+    between: float
+    within: float
+    correlation: float | None
+    fewest: int
+    still_possible: float
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How much evidence there was."""
 
@@ -423,6 +446,9 @@ class Verdict:
     policy: Source | None
     results: tuple[Source, ...]
     agent_version: str | None = None
+    confidence: Fraction = Fraction(95, 100)
+    flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
+    repetition: Repetition | None = None
 
     @property
     def passed(self) -> bool:

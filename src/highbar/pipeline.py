@@ -104,23 +104,37 @@ def _judge(
         policy = policies.default([name for name in policy.metrics if _has_data(whole, name, reduction.columns)])
     evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, float(1 - policy.confidence))
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
+    alpha = float(1 - policy.confidence)
+    weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return Verdict(
         verdict=gate.decide(rules),
         counts=Counts(
             reduction.whole.scenarios, reduction.whole.trials, reduction.errors, reduction.unjudged, reduction.failed
         ),
         metrics=whole.values(),
-        slices=tuple(
-            Slice(group.by, group.scenarios, measure.Measured(policy, group).values())
-            for group in reduction.slices
-            if group.by is not None
-        ),
+        slices=_slices(whole, reduction),
         rules=rules,
         scenarios_failed=reduction.scenarios_failed,
-        warnings=(*policy.notes, *reduction.warnings),
+        warnings=(
+            *policy.notes,
+            *reduction.warnings,
+            *measure.weight_warnings(whole, weighted, reduction.clustered),
+        ),
         policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
         results=sums(),
         agent_version=policy.agent_version or reduction.agent_version,
+        confidence=policy.confidence,
+        flaky=() if reduction.repetition is None else reduction.repetition.scenarios_flaky,
+        repetition=measure.repetition(reduction.repetition, reduction.whole.scenarios, alpha),
+    )
+
+
+def _slices(whole: measure.Measured, reduction: Reduction) -> tuple[Slice, ...]:
+    groups = [group for group in reduction.slices if group.by is not None]
+    measured = [measure.Measured(whole.policy, group) for group in groups]
+    return tuple(
+        Slice(group.by or ("", ""), group.scenarios, part.values(), standing.worse, standing.p_value, standing.likely)
+        for group, part, standing in zip(groups, measured, measure.standings(whole, measured), strict=True)
     )
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import checks, plan, ranks, ratios
-from highbar.engine.protocol import Group, Matched, Rank, Reduction, Repetition, Request
+from highbar.engine.protocol import Group, Matched, Rank, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
@@ -181,7 +181,7 @@ class DuckDBEngine:
             return {}
         return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self._rows(sql)}
 
-    def _repetition(self, made: plan.Plan) -> Repetition | None:
+    def _repetition(self, made: plan.Plan) -> RepetitionSums | None:
         if not made.repeated:
             return None
         rows = self._rows("SELECT n, scenarios, sum_kp, sum_kp_kp, flaky FROM profile")

@@ -18,7 +18,7 @@ from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import identifier, literal, pointer
 from highbar.engine.typed import EMPTY, READERS, Raw, Typed, number
-from highbar.model import Where, Weights
+from highbar.model import Percentile, Term, Weights, Where
 
 COMMON_DENOMINATOR = 5_342_931_457_063_200
 """The least common multiple of 1 to 40: trials of one scenario that expect different numbers of behaviors meet here."""
@@ -84,13 +84,10 @@ class Plan:
 def make(parts: Sequence[Part], request: Request) -> Plan:
     """The SQL for this request over these files."""
     held = {name for part in parts for name in part.columns}
-    wheres = tuple(dict.fromkeys(t.where for t in (*request.terms, *request.percentiles) if t.where))
+    wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
+    wheres = tuple(dict.fromkeys(item.where for item in wanted if item.where))
     extras = tuple(
-        dict.fromkeys(
-            t.column.removeprefix("extra:")
-            for t in (*request.terms, *request.percentiles)
-            if t.column.startswith("extra:")
-        )
+        dict.fromkeys(item.column.removeprefix("extra:") for item in wanted if item.column.startswith("extra:"))
     )
     weights, weight_index = _weight_index(request.weights)
     own_weight = "weight" in held

@@ -100,9 +100,10 @@ class SuiteMatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class RepetitionSums:
     """Sums over the scenarios of their pass rate p over m trials: Σ(m-1), Σ m p (1-p), Σp, Σp², Σ1/m."""
 
+    fewest: int
     freedom: int
     within: Fraction
     rate: Fraction
@@ -124,7 +125,7 @@ class Reduction:
     scenarios_failed: tuple[FailedScenario, ...]
     patterns: Mapping[str, Matched]
     suite: SuiteMatch | None
-    repetition: Repetition | None
+    repetition: RepetitionSums | None
     clustered: bool
     agent_version: str | None
     columns: tuple[str, ...]

@@ -9,7 +9,7 @@ from math import comb
 from typing import Any
 
 from highbar.engine.plan import MEASURES, Plan
-from highbar.engine.protocol import RatioTotals, Repetition, Total
+from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
 from highbar.engine.ratios import SCALES
 from highbar.engine.scoring import EXTRA_SCALE, FIXED
 from highbar.model import FlakyScenario, Ratio, Term
@@ -105,9 +105,10 @@ def cross_totals(place: int, row: Row) -> CrossSums:
     return CrossSums(*(row[f"x{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
 
 
-def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> Repetition:
+def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
     """What repeated trials say of the scenarios' pass rates: a profile row holds scenarios of the same n trials."""
-    return Repetition(
+    return RepetitionSums(
+        fewest=min(row["n"] for row in rows),
         freedom=sum((row["n"] - 1) * row["scenarios"] for row in rows),
         within=sum((Fraction(row["sum_kp"]) - Fraction(row["sum_kp_kp"], row["n"]) for row in rows), Fraction(0)),
         rate=sum((Fraction(row["sum_kp"], row["n"]) for row in rows), Fraction(0)),

@@ -93,7 +93,11 @@ def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
 
 def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
     """Whether a rate further from perfection than the tolerated one is excluded."""
-    return all(abs(end - bar.value) <= demand.tolerate for end in ends(value))
+    return (
+        value.low is not None
+        and value.high is not None
+        and all(abs(Fraction(end) - bar.value) <= demand.tolerate for end in (value.low, value.high))
+    )
 
 
 def at_the_end(bar: Threshold, value: Value) -> bool:

@@ -9,7 +9,7 @@ import json
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from highbar.errors import Problem
 from highbar.load.rows import faults
@@ -39,7 +39,7 @@ def explain(
 
 def _open(file: ResultsFile) -> IO[bytes]:
     if file.compression == "gzip":
-        return gzip.open(file.path, "rb")
+        return cast("IO[bytes]", gzip.open(file.path, "rb"))
     if file.compression == "zstd":
         return _open_zstd(file.path)
     return open(file.path, "rb")
@@ -52,11 +52,12 @@ def _open_zstd(path: str) -> IO[bytes]:
         return zstd.open(path, "rb")
     import duckdb  # the engine reads zstd; Python before 3.14 does not
 
-    lines = duckdb.sql(
-        "SELECT line FROM read_csv($path, columns={'line': 'VARCHAR'}, header=false, delim='\x01', quote='', escape='',"
-        " auto_detect=false, compression='zstd', max_line_size=16777216)",
-        params={"path": path},
-    ).fetchall()
+    with duckdb.connect() as connection:
+        lines = connection.execute(
+            "SELECT line FROM read_csv($path, columns={'line': 'VARCHAR'}, header=false, delim='\x01', quote='', escape='',"
+            " auto_detect=false, compression='zstd', max_line_size=16777216)",
+            {"path": path},
+        ).fetchall()
     return io.BytesIO("\n".join(row[0] or "" for row in lines).encode())
 
 

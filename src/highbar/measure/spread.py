@@ -1,0 +1,121 @@
+"""What the sums say beside the metrics: slices that stand out, repeated trials, weights that rest on few scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from highbar.measure.parts import of_metric
+from highbar.measure.values import Measured
+from highbar.model import Ratio, Repetition
+from highbar.statistics.bounds import effective_clusters
+from highbar.statistics.slices import benjamini_hochberg, shrink, worse_than_rest
+from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
+
+FALSE_DISCOVERIES = 0.10
+HEAVY = 0.10
+FEW = 20
+COMPARED = "pass_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a slice stands against the rest."""
+
+    worse: bool = False
+    p_value: float | None = None
+    likely: float | None = None
+
+
+def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
+    """Which slices have a lower pass rate than the rest, with at most one in ten of those marked by chance."""
+    everything = whole.sums(COMPARED)
+    parts = [part.sums(COMPARED) for part in slices]
+    found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
+    if everything is None or len(found) < 2:
+        return [Standing() for _ in slices]
+    p_values = [worse_than_rest(part, everything.without(part)) for part in parts if part is not None and part.clusters]
+    marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)
+    likely = shrink([(part.z, part.d) for part in parts if part is not None and part.clusters])
+    standing = [Standing() for _ in slices]
+    for i, place in enumerate(found):
+        standing[place] = Standing(marked[i], p_values[i], likely[i])
+    return standing
+
+
+class Sums(Protocol):
+    """Sums over scenarios of their pass rate p over m trials."""
+
+    @property
+    def fewest(self) -> int:
+        """The fewest trials of a scenario."""
+
+    @property
+    def freedom(self) -> int:
+        """Σ(m - 1)."""
+
+    @property
+    def within(self) -> Fraction:
+        """Σ m p (1 - p)."""
+
+    @property
+    def rate(self) -> Fraction:
+        """Σp."""
+
+    @property
+    def rate_squares(self) -> Fraction:
+        """Σp²."""
+
+    @property
+    def inverse_trials(self) -> Fraction:
+        """Σ1/m."""
+
+    @property
+    def flaky(self) -> int:
+        """How many scenarios passed some trials and failed others."""
+
+
+def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | None:
+    """What repeated trials show; None where no scenario has two."""
+    split = sums and variance_split_from_sums(
+        scenarios=scenarios,
+        freedom=sums.freedom,
+        within=sums.within,
+        rate=sums.rate,
+        rate_squares=sums.rate_squares,
+        inverse_trials=sums.inverse_trials,
+    )
+    if sums is None or not split:
+        return None
+    return Repetition(
+        flaky=sums.flaky,
+        between=split.between,
+        within=split.within,
+        correlation=split.correlation,
+        fewest=sums.fewest,
+        still_possible=never_failed_bound(sums.fewest, alpha),
+    )
+
+
+def weight_warnings(whole: Measured, weighted: bool, clustered: bool) -> tuple[str, ...]:
+    """Where weights or clusters leave a number resting on few scenarios."""
+    name = "weighted_pass_rate" if weighted else COMPARED
+    root = of_metric(whole.policy, whole.policy.metrics[name]).root
+    if not (weighted or clustered) or not isinstance(root, Ratio):
+        return ()
+    totals = whole.group.ratios[root]
+    if not totals.sums.clusters:
+        return ()
+    unit = "cluster" if clustered else "scenario"
+    found = []
+    share = totals.largest / float(totals.sums.d)
+    if share > HEAVY:
+        found.append(f"one {unit} carries {share:.0%} of the weight: what it does decides much of {name}")
+    worth = effective_clusters(totals.sums)
+    if worth < FEW:
+        found.append(
+            f"the {totals.sums.clusters} {unit}s are worth about {worth:.0f} of equal weight: bounds are rough below {FEW}"
+        )
+    return tuple(found)
