@@ -31,12 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     received: list[int] = []
     code = INTERNAL
     with suppress(Stopped), _signals(received):
-        code = _guarded(given)
-    # An engine may turn the exception of a signal into an error of its own; what was received is what counts.
-    return _KILLED_BY + received[0] if received else code
+        code = _guarded(given, received)
+    return _stopped(received[0]) if received else code
 
 
-def _guarded(arguments: list[str]) -> int:
+def _guarded(arguments: list[str], received: list[int]) -> int:
     try:
         # Loaded inside, so that a broken installation ends as an internal error, not with Python's own 1.
         from highbar.cli.app import dispatch
@@ -49,7 +48,8 @@ def _guarded(arguments: list[str]) -> int:
     except Stopped:
         raise
     except BaseException as error:  # noqa: BLE001 - nothing at all may leave with the exit code of a verdict
-        return _crashed(error)
+        # An engine may turn the exception of a signal into an error of its own; what was received is what counts.
+        return INTERNAL if received else _crashed(error)
 
 
 @contextmanager
@@ -98,6 +98,11 @@ def _failed(message: str) -> int:
 
     streams.say(f"highbar: {message}")
     return INTERNAL
+
+
+def _stopped(number: int) -> int:
+    _failed(f"stopped by {signal.Signals(number).name}")
+    return _KILLED_BY + number
 
 
 def _crashed(error: BaseException) -> int:

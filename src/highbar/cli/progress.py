@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TextIO
 
 _PATIENCE = 1.0
+_EVERY = 0.2
 _WIDTH = 30
+_BLOCK = 6
 _ERASE = "\r\x1b[K"
 
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     """What to call with the share that is done; None where nobody watches. The line is erased at the end."""
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    stream = sys.stderr
+    if quiet or stream is None or not stream.isatty():
         yield None
         return
-    start, stream, drawn = time.monotonic(), sys.stderr, False
+    share, done = [0.0], threading.Event()
+    drawing = threading.Thread(target=_draw_until, args=(done, share, stream), daemon=True)
+    drawing.start()
+    try:
+        yield lambda told: share.__setitem__(0, told)
+    finally:
+        done.set()
+        drawing.join()
 
-    def draw(share: float) -> None:
-        nonlocal drawn
-        if time.monotonic() - start < _PATIENCE:
-            return
-        drawn = True
-        done = round(min(max(share, 0.0), 1.0) * _WIDTH)
-        stream.write(f"{_ERASE}reading [{'=' * done}{' ' * (_WIDTH - done)}] {time.monotonic() - start:.0f} s")
+
+def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> None:
+    """Draws by itself: an engine that reads says little about how far it is, and some of its work nothing at all."""
+    start = time.monotonic()
+    if done.wait(_PATIENCE):
+        return
+    with suppress(OSError, ValueError):  # nobody is told that a bar could not be drawn
+        while not done.wait(_EVERY):
+            seconds = time.monotonic() - start
+            stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
+            stream.flush()
+        stream.write(_ERASE)
         stream.flush()
 
-    try:
-        yield draw
-    finally:
-        if drawn:
-            stream.write(_ERASE)
-            stream.flush()
+
+def _bar(share: float, seconds: float) -> str:
+    """The share that is done; a block that wanders where that is not known."""
+    if share > 0:
+        return ("=" * round(min(share, 1.0) * _WIDTH)).ljust(_WIDTH)
+    place = round(seconds / _EVERY) % (_WIDTH - _BLOCK + 1)
+    return (" " * place + "=" * _BLOCK).ljust(_WIDTH)

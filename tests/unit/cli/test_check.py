@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from highbar.cli.progress import _bar
+from tests.commandline import run
+
+POLICY = "thresholds: {blocking: {pass_rate: 80%}}\n"
+ROWS = [{"id": f"A-{number}", "passed": True, "category": "happy_path"} for number in range(9)]
+HOSTILE = "\x1b[2J\u202e\n::error::x ##[error]y | `z` <!-- -->"
+ROWS.append({"id": "SEC-1", "category": "adversarial", "error": HOSTILE, "output": HOSTILE})
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (tmp_path / "highbar.yaml").write_text(POLICY)
+    return tmp_path
+
+
+def on_a_terminal(folder, *arguments, width=80, after=None, **environment):
+    """What the command writes to a terminal of that width; `after` so many seconds it gets a row as its input."""
+    main, other = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "highbar", *arguments],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=other,
+        stderr=other,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": str(width), **environment},
+    )
+    os.close(other)
+    if after:
+        time.sleep(after)
+        child.stdin.write(b'{"id": "A", "passed": true}\n')
+    child.stdin.close()
+    written = b""
+    try:
+        while chunk := os.read(main, 4096):
+            written += chunk
+    except OSError:  # the other end is closed: the command is done
+        pass
+    child.wait(timeout=30)
+    os.close(main)
+    return written.decode("utf-8")
+
+
+@pytest.mark.hazard("H118")
+def test_all_reports_of_one_run_carry_the_same_verdict_and_counts(project):
+    done = run(
+        project, "check", "results.jsonl",
+        "--output", "verdict.json", "--output", "summary.md", "--output", "report.txt", "--output", "markdown=x.out",
+    )  # fmt: skip
+    assert done.exit == 0, done.err
+    report = (project / "report.txt").read_text("utf-8")
+    assert done.out == report
+    assert report.startswith("PASS: 1 blocking rule passed")
+    verdict = json.loads((project / "verdict.json").read_text("utf-8"))
+    assert verdict["verdict"] == "pass"
+    assert verdict["counts"]["scenarios"] == 10
+    markdown = (project / "summary.md").read_text("utf-8")
+    assert markdown.startswith("## PASS: 1 blocking rule passed")
+    assert "10 scenarios, 10 trials" in markdown
+    assert (project / "x.out").read_text("utf-8") == markdown
+
+
+def test_the_output_of_a_format_is_the_file_of_that_format(project):
+    for name, file in (("json", "a.json"), ("markdown", "a.md")):
+        done = run(project, "check", "results.jsonl", "--format", name, "--output", file)
+        assert done.out == (project / file).read_text("utf-8")
+
+
+@pytest.mark.hazard("H105")
+@pytest.mark.hazard("H107")
+@pytest.mark.parametrize("name", ["text", "json", "markdown"])
+def test_no_hostile_text_reaches_a_stream_raw(project, name):
+    done = run(project, "check", "results.jsonl", "--format", name)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", done.out)
+    assert "##[" not in done.out
+    assert not any(line.strip().startswith("::") for line in done.out.splitlines())
+    assert name == "text" or "<!--" not in done.out
+
+
+def test_an_older_report_is_not_left_behind_where_nothing_could_be_judged(project):
+    for name in ("verdict.json", "summary.md", "report.txt"):
+        (project / name).write_text("PASS")
+    outputs = [part for name in ("verdict.json", "summary.md", "report.txt") for part in ("--output", name)]
+    (project / "results.jsonl").write_text("{")
+    done = run(project, "check", "results.jsonl", *outputs)
+    assert done.exit == 2
+    assert json.loads((project / "verdict.json").read_text())["verdict"] is None
+    assert (project / "summary.md").read_text("utf-8").startswith("## NO VERDICT")
+    assert (project / "report.txt").read_text("utf-8").startswith("NO VERDICT")
+
+
+def test_a_report_replaces_the_file_behind_a_link_and_leaves_nothing_beside_it(project):
+    (project / "kept").mkdir()
+    (project / "kept" / "verdict.json").write_text("old")
+    (project / "verdict.json").symlink_to("kept/verdict.json")
+    assert run(project, "check", "results.jsonl", "--output", "verdict.json").exit == 0
+    assert (project / "verdict.json").is_symlink()
+    assert json.loads((project / "kept" / "verdict.json").read_text())["verdict"] == "pass"
+    assert os.listdir(project / "kept") == ["verdict.json"]  # noqa: PTH208 - hidden files too
+    assert not [name for name in os.listdir(project) if name.startswith(".verdict")]  # noqa: PTH208 - likewise
+
+
+def test_standard_input_is_read_and_a_missing_policy_is_said(tmp_path):
+    done = run(tmp_path, "check", "-", "--input-format", "jsonl", stdin=b'{"id": "A", "passed": true}\n')
+    assert done.exit == 0, done.err
+    assert done.out.splitlines()[2] == "no policy: the guide's typical thresholds apply"
+
+
+def test_quiet_prints_the_line_of_the_verdict_alone(project):
+    done = run(project, "check", "results.jsonl", "--quiet")
+    assert done.out == "PASS: 1 blocking rule passed\n"
+    assert done.stderr == b""
+
+
+def test_strict_says_why_the_exit_code_is_1(project):
+    (project / "highbar.yaml").write_text("thresholds: {warning: {pass_rate: 99%}}")
+    done = run(project, "check", "results.jsonl", "--strict", "--format", "json")
+    assert done.exit == 1
+    assert done.json["verdict"] == "pass"
+    assert "strict" in done.err
+
+
+def test_the_results_and_the_policy_are_named_with_their_digests(project):
+    done = run(project, "check", "results.jsonl", "--policy", "highbar.yaml", "--format", "json")
+    assert done.json["results"][0]["file"] == "results.jsonl"
+    assert re.fullmatch("[0-9a-f]{64}", done.json["results"][0]["sha256"])
+    assert done.json["policy"]["file"] == "highbar.yaml"
+
+
+def test_a_terminal_gets_color_and_its_width(project):
+    wide, narrow = (on_a_terminal(project, "check", "results.jsonl", width=width) for width in (120, 60))
+    assert wide.startswith("\x1b[1;32mPASS\x1b[0m: 1 blocking rule passed")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", narrow)
+    assert max(len(line) for line in plain.splitlines() if " " in line.strip()) <= 60
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_color_is_left_out_where_it_is_not_wanted(project, environment):
+    assert "\x1b" not in on_a_terminal(project, "check", "results.jsonl", **environment)
+
+
+def test_an_encoding_without_our_signs_gets_plainer_ones(project):
+    (project / "highbar.yaml").write_text("thresholds: {blocking: {pass_rate: 99%}}")
+    done = run(project, "check", "results.jsonl", environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert done.exit == 1
+    assert done.out.isascii()
+    assert ">= 99%" in done.out
+
+
+def test_a_read_that_takes_over_a_second_shows_progress_and_erases_it(project):
+    arguments = ("check", "-", "--input-format", "jsonl")
+    slow = on_a_terminal(project, *arguments, after=2.5)
+    assert "\r\x1b[Kreading [" in slow
+    assert slow.rpartition("\r\x1b[K")[2].startswith("\x1b[1;32mPASS")
+    assert "reading" not in on_a_terminal(project, *arguments, "--quiet", after=2.5)
+
+
+def test_the_bar_shows_the_share_that_is_done_and_wanders_where_that_is_unknown():
+    assert _bar(0.5, 3.0) == "=" * 15 + " " * 15
+    assert _bar(7.0, 3.0) == "=" * 30
+    assert _bar(0.0, 0.0) == "=" * 6 + " " * 24
+    assert _bar(-1.0, 1.0) == " " * 5 + "=" * 6 + " " * 19
