@@ -1,0 +1,105 @@
+"""Another tool's file in, rows with the canonical columns out: one module per tool, one line per tool in `IMPORTERS`.
+
+A module has one function, `read(path, report)`, that yields the rows and counts in the report what became of every
+record of the file; it takes nothing from the tool's own totals. It refuses a file by `record.refuse`. An outsider's
+package adds its tool with an entry point in the group `highbar.importers`: the name of the format, and a module with
+the same function and, if its files are to be known without `--input-format`, `recognizes(name, head)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from highbar.errors import InputError, Problem
+from highbar.importers import signs
+from highbar.importers.report import Report
+
+Row = dict[str, object]
+Read = Callable[[str, Report], Iterator[Row]]
+"""What an importer is: the path of a file and a report to fill in, the rows out, one at a time."""
+
+GROUP = "highbar.importers"
+HEAD = 64 * 1024
+"""How many bytes at the start of a file are looked at to know its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A tool whose files can be read: what to call it, where its module is, and the signs by which a file is known."""
+
+    name: str
+    title: str
+    module: str
+    signs: tuple[tuple[str, bytes], ...] = ()  # an ending of the file's name, and a pattern in its first bytes
+
+    def recognizes(self, name: str, head: bytes) -> bool:
+        """Whether a file of this name with these first bytes is one of the tool's."""
+        patterns = (pattern for ending, pattern in self.signs if name.lower().endswith(ending))
+        return any(re.search(pattern, head, re.DOTALL) for pattern in patterns)
+
+    @property
+    def read(self) -> Read:
+        """The function that reads its files; its module is loaded now."""
+        read: Read = import_module(self.module).read
+        return read
+
+
+IMPORTERS: tuple[Importer, ...] = (
+    Importer("inspect", "Inspect AI log", f"{__name__}.inspect", ((".eval", b""), (".json", signs.INSPECT))),
+    Importer(
+        "promptfoo",
+        "promptfoo results",
+        f"{__name__}.promptfoo",
+        ((".json", signs.PROMPTFOO), (".jsonl", signs.PROMPTFOO_LINE)),
+    ),
+    Importer(
+        "lm-eval",
+        "lm-evaluation-harness samples",
+        f"{__name__}.lm_eval",
+        ((".jsonl", signs.LM_EVAL_LINE), (".json", signs.LM_EVAL)),
+    ),
+    Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
+)
+"""Every tool that is known, in the order in which a file is tried."""
+
+
+def names() -> tuple[str, ...]:
+    """What `--input-format` and `highbar import` take, outsiders' formats included."""
+    return tuple(dict.fromkeys((*(importer.name for importer in IMPORTERS), *_entry_points())))
+
+
+def named(name: str) -> Read:
+    """The reader of a format, by name. Raises InputError where there is none."""
+    for importer in IMPORTERS:
+        if importer.name == name:
+            return importer.read
+    if name in _entry_points():
+        read: Read = _entry_points()[name]().read
+        return read
+    raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(names())}"))
+
+
+def recognize(name: str, head: bytes) -> str | None:
+    """The format of a file by its name and first bytes; None where no tool claims it."""
+    own = next((importer.name for importer in IMPORTERS if importer.recognizes(name, head)), None)
+    return own or _recognized_by_outsiders(name, head)
+
+
+def _recognized_by_outsiders(name: str, head: bytes) -> str | None:
+    for format_name, load in _entry_points().items():
+        claims = getattr(load(), "recognizes", None)
+        if claims is not None and claims(name, head):
+            return format_name
+    return None
+
+
+@cache
+def _entry_points() -> dict[str, Callable[[], Any]]:
+    from importlib.metadata import entry_points  # reading the environment takes longer than most imports
+
+    return {point.name: point.load for point in entry_points(group=GROUP)}

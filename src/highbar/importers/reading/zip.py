@@ -1,0 +1,165 @@
+"""A zip archive that a stranger made: its members are read into memory one at a time, and never written to disk.
+
+The names, the counts and the sizes are checked before a byte is unpacked, and unpacking stops at the size that the
+archive itself has declared, so a bomb costs no more than it says. Methods: stored, deflate, zstd.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Protocol
+
+from highbar.importers.reading.json import LARGEST_VALUE, LFS_POINTER
+from highbar.importers.record import refuse
+
+MOST_MEMBERS = 250_000
+LARGEST_MEMBER = LARGEST_VALUE
+LARGEST_TOTAL = 64 * 1024**3
+LARGEST_RATIO = 1000
+"""Repetitive logs shrink to a hundredth with deflate and further with zstd; a bomb, to less than a thousandth."""
+SMALL = 1024 * 1024
+"""Members up to this size may shrink as they like."""
+
+_WHOLE = "is it complete? A log is whole once its run has ended"
+_ZSTD = 93
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
+_ENCRYPTED = 0x1
+_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+_ODD_NAME = re.compile(r"^/|\\|(^|/)\.\.(/|$)|^[A-Za-z]:|[\x00-\x1f\x7f]")
+
+
+class Archive:
+    """The members of an archive by name, in the order of the file."""
+
+    def __init__(self, stream: IO[bytes], members: dict[str, zipfile.ZipInfo]) -> None:
+        self._stream = stream
+        self._members = members
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def read(self, name: str) -> bytes:
+        """A member, unpacked and checked against its checksum."""
+        info = self._members[name]
+        data = _unpack(info, self._packed(info))
+        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+            refuse(f"{name}: damaged: it does not unpack to what the archive says of it")
+        return data
+
+    def _packed(self, info: zipfile.ZipInfo) -> bytes:
+        """The bytes of a member as they stand; `zipfile` itself reads zstd only from Python 3.14 on."""
+        self._stream.seek(info.header_offset)
+        header = self._stream.read(_LOCAL_HEADER.size)
+        if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
+            refuse(f"{info.filename}: damaged: it is not where the archive says")
+        *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+        self._stream.seek(name_length + extra_length, 1)
+        packed = self._stream.read(info.compress_size)
+        if len(packed) < info.compress_size:
+            refuse(f"{info.filename}: cut off")
+        return packed
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Archive]:
+    """The archive at this path, once all that can be told without unpacking is sound."""
+    with Path(path).open("rb") as stream:
+        _refuse_other_files(stream)
+        _refuse_crowds(stream)
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                infos = archive.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
+            refuse(f"this zip archive cannot be read: {error}", hint=_WHOLE)
+        size = stream.seek(0, 2)
+        yield Archive(stream, _sound_members(infos, size))
+
+
+def _refuse_other_files(stream: IO[bytes]) -> None:
+    start = stream.read(64)
+    if not start:
+        refuse("the file is empty")
+    if start.startswith(LFS_POINTER):
+        refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
+    if not start.startswith(b"PK"):
+        refuse("this is not a zip archive")
+
+
+def _refuse_crowds(stream: IO[bytes]) -> None:
+    """Look how large a table of contents the end announces: the library would make an object of each of its entries."""
+    size = stream.seek(0, 2)
+    stream.seek(max(0, size - 22 - 65_535))
+    tail = stream.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or at + 22 > len(tail):
+        refuse("this zip archive is cut off: its table of contents is missing", hint=_WHOLE)
+    directory = struct.unpack("<L", tail[at + 12 : at + 16])[0]
+    wide = tail.rfind(b"PK\x06\x06", 0, at)
+    if directory == 0xFFFFFFFF and wide >= 0 and wide + 48 <= len(tail):
+        directory = struct.unpack("<Q", tail[wide + 40 : wide + 48])[0]
+    # An entry takes at least 46 bytes, so the size of the table bounds their number whatever the counter says.
+    if directory > size or directory > MOST_MEMBERS * 400:
+        refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
+
+
+def _sound_members(infos: list[zipfile.ZipInfo], size: int) -> dict[str, zipfile.ZipInfo]:
+    if len(infos) > MOST_MEMBERS:
+        refuse(f"this zip archive has {len(infos):,} members; at most {MOST_MEMBERS:,} are read")
+    if sum(info.compress_size for info in infos) > size:
+        refuse("this zip archive is not sound: its members overlap")
+    if sum(info.file_size for info in infos) > LARGEST_TOTAL:
+        refuse(f"this zip archive claims to unpack to more than {LARGEST_TOTAL >> 30} GiB")
+    members: dict[str, zipfile.ZipInfo] = {}
+    for info in infos:
+        if info.filename in members:
+            refuse(f"the member {info.filename!r} stands twice in this zip archive")
+        _refuse_odd_member(info)
+        members[info.filename] = info
+    return members
+
+
+def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
+    name = info.filename
+    if _ODD_NAME.search(info.orig_filename) or _ODD_NAME.search(name):
+        refuse(f"the member name {info.orig_filename!r} is not allowed in a log")
+    if info.flag_bits & _ENCRYPTED:
+        refuse(f"{name}: encrypted")
+    if info.compress_type not in _METHODS:
+        refuse(f"{name}: packed with method {info.compress_type}; wanted stored, deflate or zstd")
+    if info.file_size > LARGEST_MEMBER:
+        refuse(f"{name}: claims to unpack to {info.file_size:,} bytes; at most {LARGEST_MEMBER:,} are read")
+    if info.file_size > SMALL and info.file_size > LARGEST_RATIO * max(info.compress_size, 1):
+        refuse(f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size")
+
+
+class _Unpacker(Protocol):
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+def _unpack(info: zipfile.ZipInfo, packed: bytes) -> bytes:
+    """One byte more than was declared is asked for, so that a member that holds more is found out and not unpacked."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return packed
+    unpacker, broken = _zstd() if info.compress_type == _ZSTD else (zlib.decompressobj(-15), zlib.error)
+    try:
+        return unpacker.decompress(packed, info.file_size + 1)
+    except (broken, EOFError) as error:
+        refuse(f"{info.filename}: damaged: {error}")
+
+
+def _zstd() -> tuple[_Unpacker, type[Exception]]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # only for archives that use it
+    else:
+        from backports import zstd  # likewise
+    return zstd.ZstdDecompressor(), zstd.ZstdError

@@ -1,0 +1,105 @@
+"""One object of a foreign file, whose values are asked for by key and by the type that they must have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+from highbar.errors import InputError, Problem
+
+SHOWN = 60
+
+
+def refuse(message: str, *, line: int | None = None, hint: str | None = None) -> NoReturn:
+    """Give up on the file. Its name is added by whoever opened it."""
+    raise InputError(Problem(message, line=line, hint=hint))
+
+
+class Record:
+    """An object read from JSON, and where it stands. Null is absent; any other type than was asked for is refused.
+
+    >>> Record({"n": 3, "x": None}, "sample 1").whole("n")
+    3
+    >>> Record({"n": "3"}, "sample 1").whole("n")
+    Traceback (most recent call last):
+    highbar.errors.InputError: sample 1: n: found '3', wanted a whole number
+    """
+
+    __slots__ = ("place", "values")
+
+    def __init__(self, values: object, place: str) -> None:
+        if not isinstance(values, Mapping):
+            refuse(f"{place}: found {shown(values)}, wanted an object")
+        self.values: Mapping[str, Any] = values
+        self.place = place
+
+    def __contains__(self, key: str) -> bool:
+        return self.values.get(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def value(self, key: str) -> Any:
+        """Whatever stands there, or None."""
+        return self.values.get(key)
+
+    def text(self, key: str) -> str | None:
+        """Text."""
+        value = self.values.get(key)
+        return value if value is None or isinstance(value, str) else self._refuse(key, "text")
+
+    def flag(self, key: str) -> bool | None:
+        """True or false."""
+        value = self.values.get(key)
+        return value if value is None or isinstance(value, bool) else self._refuse(key, "true or false")
+
+    def number(self, key: str) -> int | float | None:
+        """A finite number. NaN is absent: tools write it where they have no value."""
+        value: int | float | None = self.values.get(key)
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return None
+        return value if is_number(value) else self._refuse(key, "a finite number")
+
+    def whole(self, key: str) -> int | None:
+        """A whole number; 3.0 is one."""
+        value = self.number(key)
+        if isinstance(value, float):
+            return int(value) if value.is_integer() else self._refuse(key, "a whole number")
+        return value
+
+    def record(self, key: str) -> Record | None:
+        """An object."""
+        value = self.values.get(key)
+        return None if value is None else Record(value, f"{self.place}: {key}")
+
+    def items(self, key: str) -> list[Any]:
+        """A list; empty where it is absent."""
+        value = self.values.get(key)
+        if value is None:
+            return []
+        return value if isinstance(value, list) else self._refuse(key, "a list")
+
+    def records(self, key: str) -> list[Record]:
+        """A list of objects; empty where it is absent."""
+        return [Record(item, f"{self.place}: {key}[{index}]") for index, item in enumerate(self.items(key))]
+
+    def _refuse(self, key: str, wanted: str) -> NoReturn:
+        refuse(f"{self.place}: {key}: found {shown(self.values.get(key))}, wanted {wanted}")
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number, and not a truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
+
+
+def shown(value: object) -> str:
+    """A value as it stands in a message: short, one line."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

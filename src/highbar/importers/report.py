@@ -1,0 +1,40 @@
+"""What one import met: the records that came in, and what became of every one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Report:
+    """Filled while a file is read. Every record of the tool becomes a row, is merged into one, or is left out.
+
+    `unaccounted` says how many did none of these, and an import that has any is an internal error.
+    """
+
+    records: int = 0  # what the tool's file holds: samples, results, test cases
+    rows: int = 0  # what came out of them; counted by the writer
+    errors: int = 0  # rows with an error; counted by the writer
+    unscored: int = 0  # rows that the tool gave no score: they count as not passed
+    skipped: int = 0  # rows that the tool did not run: they count as not passed
+    merged: int = 0  # records that say more about a row that another record made
+    left_out: Counter[str] = field(default_factory=Counter)  # records that made no row, by reason
+    unread: Counter[str] = field(default_factory=Counter)  # parts of records that have no column, by what they are
+    columns: Counter[str] = field(default_factory=Counter)  # how many rows have a value in each; counted by the writer
+    cut: int = 0  # texts that were longer than is kept; counted by the writer
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def unaccounted(self) -> int:
+        """How many records neither became a row nor were merged or left out; 0 in a sound import."""
+        return self.records - self.rows - self.merged - self.left_out.total()
+
+    def warn(self, text: str) -> None:
+        """Say something about the whole file, once however often it is met."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def leave_out(self, reason: str, records: int = 1) -> None:
+        """Count records that make no row, with the reason."""
+        self.left_out[reason] += records

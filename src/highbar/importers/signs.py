@@ -1,0 +1,19 @@
+"""How the first bytes of each tool's files look: regular expressions, kept here so that no importer is loaded to ask.
+
+A sign is what no row of ours and no other tool's file starts with.
+"""
+
+from __future__ import annotations
+
+INSPECT = rb'^\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{'
+
+PROMPTFOO = (
+    rb'^\s*\{\s*("evalId"\s*:.{0,200}?"results"\s*:\s*\{'
+    rb'|"results"\s*:\s*\{\s*("version"|"timestamp"|"results"|"stats")\s*:)'
+)
+PROMPTFOO_LINE = rb'^\s*\{(?=[^\n]*"promptIdx"\s*:)(?=[^\n]*"testIdx"\s*:)(?=[^\n]*"gradingResult"\s*:)'
+
+LM_EVAL_LINE = rb'^\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:'
+LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{.*"(versions|n-shot|config)"\s*:'
+
+JUNIT = rb"<(testsuites?|testrun|testcase)[\s/>]"

@@ -1,0 +1,79 @@
+"""Rows of an importer → a JSONL file of the canonical columns, and the counts that the report is owed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Any
+
+from highbar.errors import InputError, Problem
+from highbar.importers import Read, Row
+from highbar.importers.report import Report
+
+LONGEST_TEXT = 20_000
+"""How much of an input, an output or an error is kept: enough to show, and no metric reads more."""
+
+_SHOWN = ("input", "output", "error")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def identifier(text: str) -> str:
+    r"""Any text as an id: control characters, which ids must not hold, are written out.
+
+    >>> identifier("two\nlines")
+    'two\\nlines'
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report | None = None) -> Report:
+    """Write the rows of a foreign file to `target` and say what became of its records; `name` is the file in messages.
+
+    Nothing is dropped in silence: a record that is neither a row nor merged nor left out is an internal error.
+    """
+    report = Report() if report is None else report
+    for row in _placed(read, path, name, report):
+        target.write(_line(row, report))
+    if report.unaccounted:
+        raise RuntimeError(f"{name}: {report.unaccounted} records were neither read nor left out for a reason")
+    return report
+
+
+def _placed(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
+    """The rows; a refusal gets the file's name, and what only a damaged file can raise becomes one."""
+    try:
+        yield from read(path, report)
+    except InputError as error:
+        raise InputError(
+            *(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems)
+        ) from error
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
+
+
+def _line(row: Row, report: Report) -> bytes:
+    report.rows += 1
+    kept = {column: value for column, value in row.items() if value is not None}
+    for column in _SHOWN:
+        value = kept.get(column)
+        if isinstance(value, str) and len(value) > LONGEST_TEXT:
+            kept[column] = value[:LONGEST_TEXT] + "…"
+            report.cut += 1
+    report.columns.update(kept)
+    report.errors += bool(kept.get("error"))
+    text = _encode(kept) + "\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return (_encode(_without_halves(kept)) + "\n").encode()
+
+
+def _without_halves(value: Any) -> Any:
+    """Half of a surrogate pair is no text; JavaScript writes one where it cut a text. It is shown as U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_without_halves(key): _without_halves(item) for key, item in value.items()}
+    return [_without_halves(item) for item in value] if isinstance(value, list | tuple) else value
