@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -33,13 +34,15 @@ def command(file: str | None) -> int:
 
     from highbar import policy as policies
 
-    found = policies.find() if file is None else Path(file)
+    found = policies.find() if file is None else file
     if found is None:
         names = ", ".join(policies.NAMES)
         raise InputError(
             Problem(f"no policy here or above (looked for {names})", hint="`highbar init` writes one to start from")
         )
-    streams.put(_told(policies.read(found), streams.display(sys.stdout)))
+    # Named as seen from here, which reads better than a whole path.
+    named = found if file else os.path.relpath(found)
+    streams.put(_told(policies.read(Path(named)), streams.display(sys.stdout)))
     return 0
 
 

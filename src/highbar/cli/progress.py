@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -20,7 +21,7 @@ _ERASE = "\r\x1b[K"
 def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     """What to call with the share that is done; None where nobody watches. The line is erased at the end."""
     stream = sys.stderr
-    if quiet or stream is None or not stream.isatty():
+    if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
     share, done = [0.0], threading.Event()

@@ -36,6 +36,20 @@ def warnings(verdict: Verdict) -> int:
     return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning") + len(verdict.warnings)
 
 
+def unsettled(rule: RuleResult) -> str:
+    """How far the outcome of a fragile rule can be trusted, and about how many more scenarios would settle it."""
+    differs = f"{chance(rule)} chance that a second run differs" if rule.second_run is not None else ""
+    settled = f"+{rule.more_scenarios} scenarios settle it" if rule.more_scenarios is not None else ""
+    told = "; ".join(part for part in (differs, settled) if part)
+    return f"fragile: {told}" if told else ""
+
+
+def chance(rule: RuleResult) -> str:
+    """The chance that a second run of the same agent is judged differently, in whole percent."""
+    percent = round((rule.second_run or 0.0) * 100)
+    return f"{percent}%" if percent else "under 1%"
+
+
 def more(total: int, shown: int) -> str:
     """`… and 12 more`, or nothing where all were shown."""
     return f"… and {total - shown} more" if total > shown else ""

@@ -15,7 +15,7 @@ from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed
+from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed, unsettled
 from highbar.report.visible import cut, visible
 
 LONGEST = 65_536  # characters of a GitHub comment
@@ -130,7 +130,7 @@ def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         _wanted(rule),
         _scenarios(value) if value else "",
-        code(rule.reason),
+        code(rule.reason) + (f" {unsettled(rule)}" if rule.fragile else ""),
     )
 
 

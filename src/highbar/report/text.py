@@ -16,7 +16,7 @@ from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed
+from highbar.report.headline import NO_POLICY, NO_VERDICT, chance, evidence, headline, more, not_passed, unsettled
 from highbar.report.layout import columns, paint, paragraph, table, title
 from highbar.report.visible import cells, cut, visible
 
@@ -98,20 +98,7 @@ def _told(rule: RuleResult) -> list[str]:
     reason, metric = visible(rule.reason), visible(rule.metric or "")
     named = reason if not metric or reason.startswith(metric) else f"{metric}{_where(rule.slice)}: {reason}"
     valueless = rule.threshold is not None and (rule.value is None or rule.value.value is None)
-    return [named, f"wanted {_wanted(rule)}{_where(rule.slice)}" if valueless else "", _unsettled(rule)]
-
-
-def _unsettled(rule: RuleResult) -> str:
-    """How far the outcome of a fragile rule can be trusted, and about how many more scenarios would settle it."""
-    chance = f"{_chance(rule)} chance that a second run differs" if rule.second_run is not None else ""
-    settled = f"+{rule.more_scenarios} scenarios settle it" if rule.more_scenarios is not None else ""
-    told = "; ".join(part for part in (chance, settled) if part)
-    return f"fragile: {told}" if told else ""
-
-
-def _chance(rule: RuleResult) -> str:
-    percent = round((rule.second_run or 0.0) * 100)
-    return f"{percent}%" if percent else "under 1%"
+    return [named, f"wanted {_wanted(rule)}{_where(rule.slice)}" if valueless else "", unsettled(rule)]
 
 
 def _outcome(rule: RuleResult) -> tuple[str, str]:
@@ -149,7 +136,7 @@ def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     simple = rule.value is not None and wanted(rule.threshold or "", rule.value.unit) is not None
     value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
     settled = f"+{rule.more_scenarios}" if rule.more_scenarios is not None else ""
-    return _name(rule), value, _wanted(rule) if simple else "", _chance(rule), settled
+    return _name(rule), value, _wanted(rule) if simple else "", chance(rule), settled
 
 
 def _name(rule: RuleResult) -> str:

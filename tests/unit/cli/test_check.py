@@ -27,14 +27,15 @@ def project(tmp_path):
 
 
 def on_a_terminal(folder, *arguments, width=80, after=None, **environment):
-    """What the command writes to a terminal of that width; `after` so many seconds it gets a row as its input."""
+    """What the command writes to a terminal of that width; `after` so many seconds it gets a row,
+    and the terminal is its standard error too."""
     main, other = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-m", "highbar", *arguments],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=other,
-        stderr=other,
+        stderr=other if after else subprocess.DEVNULL,
         env={**os.environ, "TERM": "xterm", "COLUMNS": str(width), **environment},
     )
     os.close(other)

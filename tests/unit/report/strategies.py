@@ -81,11 +81,11 @@ VERDICTS = st.builds(
 PROBLEMS = st.lists(
     st.builds(
         Problem,
-        TEXTS,
-        st.none() | TEXTS,
-        st.none() | st.integers(1, 99),
-        st.none() | st.integers(1, 9),
-        st.none() | TEXTS,
+        message=TEXTS,
+        file=st.none() | TEXTS,
+        line=st.none() | st.integers(1, 99),
+        column=st.none() | st.integers(1, 9),
+        hint=st.none() | TEXTS,
     ),
     min_size=1,
     max_size=3,
