@@ -16,6 +16,8 @@ LONGEST_TEXT = 20_000
 
 _SHOWN = ("input", "output", "error")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What may turn a terminal's text around or start a command of its own; JSON escapes only the rest of its kind."""
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
@@ -63,7 +65,7 @@ def _line(row: Row, report: Report) -> bytes:
             report.cut += 1
     report.columns.update(kept)
     report.errors += bool(kept.get("error"))
-    text = _encode(kept) + "\n"
+    text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", _encode(kept)) + "\n"
     try:
         return text.encode()
     except UnicodeEncodeError:

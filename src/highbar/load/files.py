@@ -7,12 +7,14 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from highbar import importers
 from highbar.errors import InputError, Problem
+from highbar.load import foreign
 from highbar.model import Format, ResultsFile
 
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
@@ -24,7 +26,9 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three)"
+WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
+LOGS = (".eval",)
+"""Endings that are another tool's results and nothing else; a folder is searched for them too."""
 
 
 def sha256(file: ResultsFile) -> str:
@@ -37,8 +41,9 @@ def find(
     arguments: Sequence[str], *, stack: ExitStack, input_format: str | None = None, stdin: BinaryIO | None = None
 ) -> tuple[ResultsFile, ...]:
     """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once."""
-    if input_format is not None and input_format not in FORMATS:
-        raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"))
+    if input_format is not None and input_format not in FORMATS and input_format not in importers.names():
+        wanted = ", ".join((*FORMATS, *importers.names()))
+        raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
     problems: list[Problem] = []
     found: list[ResultsFile] = []
     for argument in arguments:
@@ -46,7 +51,7 @@ def find(
             if argument == "-":
                 found.append(_from_stdin(stdin, input_format, stack))
             else:
-                found.extend(_as_file(path, input_format) for path in _expand(argument))
+                found.extend(_as_file(path, input_format, stack) for path in _expand(argument))
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_named_twice(found))
@@ -55,11 +60,26 @@ def find(
     return tuple(_without_pattern_characters(_without_byte_order_mark(file, stack), stack) for file in found)
 
 
+def find_foreign(
+    arguments: Sequence[str], tool: str, *, stack: ExitStack, stdin: BinaryIO | None = None
+) -> Iterator[foreign.Import]:
+    """The files that the arguments name, each read as the tool's when its turn comes."""
+    for argument in arguments:
+        if argument == "-":
+            path = _copy_of_stdin(stdin, stack)
+            yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"))
+            continue
+        for path in _expand(argument):
+            yield foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"))
+
+
 def _expand(argument: str) -> Iterable[str]:
     path = Path(argument)
     if path.is_dir():
         inside = [
-            str(p) for p in sorted(path.rglob("*")) if p.is_file() and _suffixes(p.name)[0] and not _hidden(p, path)
+            str(p)
+            for p in sorted(path.rglob("*"))
+            if p.is_file() and (_suffixes(p.name)[0] or p.name.endswith(LOGS)) and not _hidden(p, path)
         ]
         if not inside:
             raise InputError(Problem("no results file in this folder", file=argument, hint=WANTED))
@@ -85,9 +105,12 @@ def _suffixes(name: str) -> tuple[Format | None, str | None]:
     return SUFFIXES.get(suffix), compression
 
 
-def _as_file(path: str, input_format: str | None) -> ResultsFile:
+def _as_file(path: str, input_format: str | None, stack: ExitStack) -> ResultsFile:
     if not os.path.isfile(path):
         raise InputError(Problem("not a regular file", file=path))
+    tool = _tool(path, path, input_format)
+    if tool:
+        return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl")).file
     by_name, compression = _suffixes(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
@@ -99,6 +122,13 @@ def _as_file(path: str, input_format: str | None) -> ResultsFile:
             Problem("a compressed Parquet file is not supported", file=path, hint="Parquet compresses by itself")
         )
     return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
+
+
+def _tool(path: str, name: str, input_format: str | None) -> str | None:
+    """The tool whose file this is, by what was said or by its looks; None for a file of ours."""
+    if input_format is None:
+        return foreign.format_of(path, name)
+    return None if input_format in FORMATS else input_format
 
 
 def _array_or_lines(path: str, format_: Format, compression: str | None) -> Format:
@@ -114,16 +144,24 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
 
 
 def _from_stdin(stdin: BinaryIO | None, input_format: str | None, stack: ExitStack) -> ResultsFile:
-    if stdin is None:
-        raise InputError(Problem("there is no standard input to read", file="-"))
-    copy = _temporary(stack, suffix=".results")
-    with open(copy, "wb") as stream:
-        shutil.copyfileobj(stdin, stream)
+    copy = _copy_of_stdin(stdin, stack)
+    tool = None if input_format is None else _tool(copy, "<stdin>", input_format)
+    if tool:
+        return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl")).file
     with open(copy, "rb") as stream:
         start = stream.read(4096)
     compression = "gzip" if start[:2] == b"\x1f\x8b" else "zstd" if start[:4] == b"\x28\xb5\x2f\xfd" else None
     format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(start, compression)
     return ResultsFile(copy, "<stdin>", format_, compression)
+
+
+def _copy_of_stdin(stdin: BinaryIO | None, stack: ExitStack) -> str:
+    if stdin is None:
+        raise InputError(Problem("there is no standard input to read", file="-"))
+    copy = _temporary(stack, suffix=".results")
+    with open(copy, "wb") as stream:
+        shutil.copyfileobj(stdin, stream)
+    return copy
 
 
 def _format_of(start: bytes, compression: str | None) -> Format:
@@ -139,9 +177,10 @@ def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
     seen: set[str] = set()
     twice: list[Problem] = []
     for file in files:
-        if file.path in seen:
+        path = file.original or file.path
+        if path in seen:
             twice.append(Problem("this file is named twice", file=file.name, hint="each result counts once"))
-        seen.add(file.path)
+        seen.add(path)
     return twice
 
 

@@ -179,7 +179,7 @@ class _Window:
                 refuse(f"{_CUT_OFF}, which starts at byte {self.offset}")
 
     def _more(self) -> bool:
-        """Read on, at least as much again as is kept, so that a long value is not scanned often; forget what was taken."""
+        """Read on, at least as much again as is kept, so that a long value is scanned seldom; forget what was taken."""
         kept = len(self._data) - self._position
         if kept > LARGEST_VALUE:
             refuse(f"a value larger than {LARGEST_VALUE >> 20} MiB, at byte {self.offset}")

@@ -1,0 +1,86 @@
+"""`highbar import`: another tool's files in, rows with the canonical columns out, and what became of every record."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.input_format import TOOL, TOOLS
+from highbar.errors import InputError, Problem, ReportError
+
+_EXAMPLES = """\b
+Examples:
+  highbar import inspect logs/*.eval -o results.jsonl
+  highbar import promptfoo output.json -o results.parquet
+  highbar import junit report.xml
+
+`highbar check` reads the same files as they are; this command shows what it makes of them.
+"""
+_CHUNK = 1024 * 1024
+
+
+@click.command("import", short_help="Turn another tool's results into rows.", epilog=_EXAMPLES)
+@click.argument("tool", type=TOOL, metavar="FORMAT")
+@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write .jsonl or .parquet; else print JSONL.")
+def command(*, tool: str, files: tuple[str, ...], output: str | None) -> int:
+    """Turn the FILEs of another tool into rows with the columns that Highbar judges by.
+
+    FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
+    """
+    _refuse_output(output, files)
+    # Loaded only here: help, completion and usage errors do without it.
+    from highbar.engine.parquet import to_parquet
+    from highbar.load.rewriting import import_files
+
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
+        rows = Path(folder) / "rows.jsonl"
+        for line in import_files(files, tool, str(rows), stdin=sys.stdin.buffer if sys.stdin else None):
+            streams.say(line)
+        if output is None:
+            _print(rows)
+            return 0
+        if output.endswith(".parquet"):
+            to_parquet(str(rows), str(rows.with_suffix(".parquet")))
+            rows = rows.with_suffix(".parquet")
+        _place(rows, output)
+    return 0
+
+
+command.help = (
+    f"{command.help}\n\nFORMAT is {', '.join(TOOLS[:-1])} or {TOOLS[-1]}, or one that an installed package adds."
+)
+
+
+def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:
+    if output is None:
+        return
+    if not output.endswith((".jsonl", ".parquet")):
+        raise InputError(Problem("the output's name says no format", file=output, hint="end it in .jsonl or .parquet"))
+    if any(Path(output).resolve() == Path(file).resolve() for file in files):
+        raise InputError(Problem("this file is both read and written", file=output))
+
+
+def _print(rows: Path) -> None:
+    with rows.open(encoding="utf-8", newline="") as stream:
+        while text := stream.read(_CHUNK):
+            streams.put(text)
+
+
+def _place(made: Path, output: str) -> None:
+    """Copy beside the file and rename: a reader sees the old rows or the new ones, never half. Raises ReportError."""
+    target = Path(output).resolve()
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+    try:
+        shutil.copyfile(made, beside)
+        beside.replace(target)
+    except OSError as error:
+        raise ReportError(f"{output} could not be written: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,42 @@
+"""The formats that `--input-format` takes: ours, those of the tools that we know, and those that outsiders add."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import click
+from click.shell_completion import CompletionItem
+
+from highbar import importers
+from highbar.model import Format
+
+OURS: tuple[str, ...] = get_args(Format)
+TOOLS = tuple(importer.name for importer in importers.IMPORTERS)
+
+
+class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in the newest click
+    """One of the names, or one that an outsider adds: the environment is asked for those only when it must be."""
+
+    name = "format"
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.names and value not in importers.names():
+            wanted = ", ".join(dict.fromkeys((*self.names, *importers.names())))
+            self.fail(f"{value!r} is not one of {wanted}.", param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        param: click.Parameter,  # noqa: ARG002 - likewise
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
+
+
+INPUT_FORMAT = _FormatName((*OURS, *TOOLS))
+TOOL = _FormatName(TOOLS)
+HELP = f"What the results are, whatever their names: {', '.join((*OURS, *TOOLS))}."

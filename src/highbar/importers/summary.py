@@ -1,0 +1,50 @@
+"""What an import met, in words: one sentence for a check, all of it for `highbar import`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from highbar.importers.report import Report
+
+
+def sentence(report: Report) -> str:
+    """`20 records, 20 rows, 3 errors, 1 unscored`; what there is none of is left out.
+
+    >>> sentence(Report(records=20, rows=20, errors=3))
+    '20 records, 20 rows, 3 errors'
+    """
+    counts = [_count(report.records, "record"), _count(report.rows, "row")]
+    counts += [_count(report.errors, "error")] if report.errors else []
+    told = (
+        (report.unscored, "unscored"),
+        (report.skipped, "skipped"),
+        (report.merged, "merged into other rows"),
+        (report.left_out.total(), "left out"),
+    )
+    return ", ".join(counts + [f"{number} {what}" for number, what in told if number])
+
+
+def notes(report: Report) -> tuple[str, ...]:
+    """What a verdict that rests on this file must say: warnings, records that count for nothing, and an empty file."""
+    lost = tuple(f"{_count(number, 'record')} left out: {reason}" for reason, number in sorted(report.left_out.items()))
+    empty = () if report.rows else ("there is no result in this file",)
+    return (*report.warnings, *lost, *empty)
+
+
+def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
+    """Everything, for people: the counts, the columns that were filled, what was left out and why."""
+    details = [f"columns: {_listed(report.columns)}"] if report.columns else []
+    details += [f"unscored: {_count(report.unscored, 'row')}, which count as not passed"] if report.unscored else []
+    details += [f"skipped: {_count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
+    details += [f"no column for: {_listed(report.unread)}"] if report.unread else []
+    details += [f"cut short: {_count(report.cut, 'long text')}"] if report.cut else []
+    details += [f"warning: {note}" for note in notes(report)]
+    return (f"{name}: {title}: {sentence(report)}", *(f"  {detail}" for detail in details))
+
+
+def _listed(found: Counter[str]) -> str:
+    return ", ".join(f"{what} ({number})" for what, number in found.most_common())
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

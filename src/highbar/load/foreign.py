@@ -1,0 +1,42 @@
+"""Another tool's file → a temporary JSONL file of the canonical columns, which the engine reads in its place."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from highbar import importers
+from highbar.errors import InputError, Problem
+from highbar.importers import summary
+from highbar.importers.report import Report
+from highbar.importers.writing import convert
+from highbar.model import ResultsFile
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A file that was read for another tool: the rows that were made of it, and what became of its records."""
+
+    file: ResultsFile
+    report: Report
+    title: str
+
+
+def format_of(path: str, name: str) -> str | None:
+    """Whose file this is, by its name and its first bytes; None where no tool claims it."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(importers.HEAD)
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", file=name)) from error
+    return importers.recognize(name, head)
+
+
+def import_file(path: str, name: str, format_name: str, target: str) -> Import:
+    """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
+    with open(target, "wb") as stream:
+        report = convert(importers.named(format_name), path, name, stream)
+    told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
+    notes = tuple(f"{name}: {note}" for note in summary.notes(report))
+    file = ResultsFile(target, name, "jsonl", original=os.path.realpath(path), imported=told, notes=notes)
+    return Import(file, report, importers.title(format_name))

@@ -1,0 +1,22 @@
+"""Another tool's files → one file of rows, for those who want to look at them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
+
+from highbar.importers import summary
+from highbar.load import files
+
+
+def import_files(arguments: Sequence[str], tool: str, target: str, *, stdin: BinaryIO | None = None) -> Iterator[str]:
+    """Write the rows of all files to `target`, and say of each what became of its records."""
+    with ExitStack() as stack, open(target, "wb") as rows:
+        for found in files.find_foreign(arguments, tool, stack=stack, stdin=stdin):
+            with open(found.file.path, "rb") as stream:
+                shutil.copyfileobj(stream, rows)
+            os.unlink(found.file.path)
+            yield from summary.lines(found.file.name, found.title, found.report)
