@@ -72,6 +72,13 @@ def test_h78_a_reader_that_went_away_does_not_look_like_a_verdict(tmp_path: Path
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("name", ["results.jsonl", "policy.json"])
+def test_h78_a_report_does_not_overwrite_what_was_judged(tmp_path: Path, name: str) -> None:
+    done = check(tmp_path, [PASSED], PASSES, "--output", f"json={name}")
+    assert done.exit == 2, done.out + done.err
+    assert '"schema"' not in (tmp_path / name).read_text()
+
+
 def test_h80_exit_codes_cannot_be_configured_away(tmp_path: Path) -> None:
     check(tmp_path, [FAILED], PASSES)
     changed = dict.fromkeys(("FAILED_EXIT_CODE", "HIGHBAR_EXIT_CODE", "HIGHBAR_CHECK_EXIT_CODE"), "256")
@@ -120,6 +127,19 @@ def test_h83_rules_that_did_not_block_are_listed(tmp_path: Path) -> None:
     text = run(tmp_path, "check", "results.jsonl", "--policy", "policy.json")
     assert text.exit == 0
     assert "thresholds.warning.pass_rate" in text.out
+
+
+def test_h94_a_policy_beside_the_results_is_not_used(tmp_path: Path) -> None:
+    """Whoever writes the results must not set the bar: a policy is found from the working folder upward."""
+    artifact = tmp_path / "artifact"
+    artifact.mkdir()
+    (artifact / "results.jsonl").write_text('{"id": "A", "passed": false}\n')
+    (artifact / "highbar.yaml").write_text("thresholds: { warning: { pass_rate: 50% } }\n")
+    for path in ("artifact/results.jsonl", "artifact"):
+        done = run(tmp_path, "check", path, "--format", "json")
+        judged(done, "fail")
+        assert done.json["policy"] is None
+        assert done.rule("default.pass_rate")["outcome"] == "fail"
 
 
 def test_h91_a_baseline_rule_without_a_baseline_does_not_pass(tmp_path: Path) -> None:

@@ -44,7 +44,10 @@ def test_h60_nan_and_infinity_are_not_json(tmp_path: Path, column: str, literal:
     refused(check(tmp_path, [f'{{"id": "A", "passed": true, "{column}": {literal}}}'], PASSES), literal, line=1)
 
 
-@pytest.mark.parametrize("line", [GOOD + " xyz", GOOD + '{"id": "B", "passed": false}', "[" + GOOD + "]", '"A"'])
+@pytest.mark.parametrize(
+    "line",
+    [GOOD + " xyz", '{"id": "B", "passed": true,}', GOOD + '{"id": "B", "passed": false}', "[" + GOOD + "]", '"A"'],
+)
 def test_h61_one_object_per_line_and_nothing_else(tmp_path: Path, line: str) -> None:
     refused(check(tmp_path, [GOOD.replace("A", "Z", 1), line], PASSES), line=2)
 
