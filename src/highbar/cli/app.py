@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "check": "highbar.cli.check",
         "policy": "highbar.cli.policy",
+        "plan": "highbar.cli.plan",
         "metrics": "highbar.cli.metrics",
         "schema": "highbar.cli.schema",
         "init": "highbar.cli.init",

@@ -1,0 +1,124 @@
+"""`highbar plan`: how many scenarios or trials a clear verdict takes; from numbers, a policy, or results."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, get_args
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.plan_options import Options, Question, read_question
+from highbar.cli.progress import progress_bar
+from highbar.errors import InputError, Problem
+from highbar.model import Format, Policy
+from highbar.planning import Plan, chance, plan_policy, plan_verdict, reach, show, smallest, suppose
+
+_EXAMPLES = """\b
+Examples:
+  highbar plan --threshold 85% --rate 90%          scenarios until 90% passes 85%
+  highbar plan --threshold 85% --rate 90% --trials 3 --icc 0.3
+  highbar plan --scenarios 100                     what 100 scenarios can show
+  highbar plan --scenarios 100 --threshold 85% --rate 90% --rate 80%
+  highbar plan --difference 5% --differing 10%     scenarios that show 5 points
+  highbar plan --policy highbar.yaml               what each rule needs
+  highbar plan results.jsonl                       what would settle each rule
+"""
+
+
+@click.command("plan", short_help="Say how many scenarios or trials are needed.", epilog=_EXAMPLES)
+@click.argument("results", nargs=-1, type=click.Path(allow_dash=True))
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--agent-version", metavar="V", help="Which version is planned for, for progressive thresholds.")
+@click.option("--input-format", type=click.Choice(get_args(Format)), help="What the results are, whatever their names.")
+@click.option("--threshold", metavar="SHARE", help="The threshold to reach: 85%.")
+@click.option("--rate", multiple=True, metavar="SHARE", help="A supposed true rate. May be repeated.")
+@click.option("--scenarios", type=click.IntRange(1, 10**9), metavar="N", help="Say what so many scenarios can show.")
+@click.option("--difference", metavar="SHARE", help="A difference between two versions that is to be shown.")
+@click.option("--differing", metavar="SHARE", help="On how many scenarios the versions differ; 10% unless said.")
+@click.option("--power", metavar="SHARE", help="The chance of a clear verdict; 80% unless said.")
+@click.option("--confidence", metavar="SHARE", help="Of the gate; the policy's, or 95%.")
+@click.option("--tolerate", metavar="SHARE", help="The failure rate that 100% must exclude; 5% unless said.")
+@click.option("--trials", type=click.IntRange(1, 10**6), metavar="N", help="Trials of each scenario; 1 unless said.")
+@click.option("--icc", metavar="SHARE", help="How alike the trials of a scenario are: their intraclass correlation.")
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+def command(*, report_format: str, **options: Any) -> int:
+    """Say how many scenarios or trials a clear verdict takes, and what a given number of them can show.
+
+    It answers from --threshold, --scenarios or --difference; else for each rule of the policy; and from RESULTS, what
+    would settle each rule.
+    """
+    question = read_question(Options(**options))
+    reporter = import_module(f"highbar.report.plan_{report_format}")
+    streams.put(reporter.render(_answer(question), streams.display(sys.stdout)))
+    return 0
+
+
+def _answer(question: Question) -> Plan:
+    if question.results:
+        return _from_results(question)
+    if question.about_policy:
+        policy = _policy(question)
+        plan = plan_policy(policy, question.assumptions, question.scenarios)
+        if not plan.rules:
+            raise InputError(Problem("nothing to plan: no rule of the policy is about a number", file=policy.file))
+        return plan
+    return _from_numbers(question)
+
+
+def _from_results(question: Question) -> Plan:
+    # The engine is loaded only here: the other questions do without it.
+    from highbar import pipeline
+
+    with progress_bar(quiet=False) as progress:
+        verdict = pipeline.check(
+            question.results,
+            policy=question.policy,
+            agent_version=question.agent_version,
+            input_format=question.input_format,
+            progress=progress,
+            stdin=sys.stdin.buffer if sys.stdin else None,
+        )
+    return plan_verdict(verdict)
+
+
+def _policy(question: Question) -> Policy:
+    # The reader and its YAML parser are loaded only here.
+    from pathlib import Path
+
+    from highbar import policy as policies
+
+    found = policies.find() if question.policy is None else Path(question.policy)
+    if found is None:
+        hint = "ask with --threshold or --scenarios, or name results; highbar plan --help has examples"
+        raise InputError(
+            Problem(f"nothing to plan: no policy here or above (looked for {', '.join(policies.NAMES)})", hint=hint)
+        )
+    policy = policies.read(found)
+    known = question.agent_version or policy.agent_version
+    return policies.resolve_version(policy, given=known) if known else policy
+
+
+def _from_numbers(question: Question) -> Plan:
+    size, assumed = question.scenarios, question.assumptions
+    differences = [] if question.difference is None else [show(question.difference, question.differing[0], assumed)]
+    if size is None:
+        supposed = [suppose(bar, rate, assumed) for bar in question.thresholds for rate in question.rates]
+        return Plan(assumed, supposed=tuple(supposed), differences=tuple(differences))
+    if question.difference is None:
+        differences = [smallest(size, differing, assumed) for differing in question.differing]
+    return Plan(
+        assumed,
+        reaches=tuple(reach(size, bar, assumed) for bar in question.thresholds),
+        chances=tuple(chance(size, bar, rate, assumed) for bar in question.thresholds for rate in question.rates),
+        differences=tuple(differences),
+        scenarios=size,
+    )

@@ -1,0 +1,172 @@
+"""A plan: what it assumes, and the answers to whatever was asked, each a row of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.model import Better, Level, Outcome, Unit, Value, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What a plan rests on: the gate's confidence, and the chance (`power`) that the verdict will be a clear one.
+
+    `correlation` is how alike the `trials` of one scenario are (intraclass; 1: they always agree). `tolerate` is the
+    failure rate that a threshold of 100 % must exclude.
+    """
+
+    confidence: Fraction = Fraction(95, 100)
+    power: Fraction = Fraction(80, 100)
+    trials: int = 1
+    correlation: Fraction = Fraction(1)
+    tolerate: Fraction = Fraction(5, 100)
+
+    @property
+    def alpha(self) -> float:
+        """The error that is accepted on each side."""
+        return float(1 - self.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """The fewest scenarios, each with the assumed trials, that give an agent of true rate `rate` this outcome.
+
+    `scenarios` is None where no number would.
+    """
+
+    threshold: Fraction
+    rate: Fraction
+    outcome: Outcome
+    scenarios: int | None
+    runs: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a suite can show of a threshold; None where it cannot.
+
+    The fewest passes that pass it and the most that fail it, where each scenario has one trial; and the true rates, at
+    least so high and at most so high, that it passes and fails with the assumed power.
+    """
+
+    threshold: Fraction
+    scenarios: int
+    passes_from: int | None
+    fails_to: int | None
+    rate_to_pass: float | None
+    rate_to_fail: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """How likely a suite passes, fails or leaves open an agent of this true rate."""
+
+    threshold: Fraction
+    rate: Fraction
+    scenarios: int
+    passes: float
+    fails: float
+    inconclusive: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
+
+    `difference` is None where it would be larger than that share, which none can be.
+    """
+
+    scenarios: int
+    differing: Fraction
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNeed:
+    """What a rule of a policy takes, before there are results.
+
+    `fewest` scenarios pass it if every one of them is good; an agent halfway between the threshold and perfection
+    (`supposed`) passes it on `scenarios`. A suite of a given size passes `rate_to_pass` and better, and fails
+    `rate_to_fail` and worse. The rates are the metric's own; of a percentile, the share of trials within the limit.
+    All is None where only results can tell, as `reason` says.
+    """
+
+    rule: str
+    level: Level
+    metric: str | None
+    slice: Where
+    threshold: str | None
+    unit: Unit | None
+    better: Better = "higher"
+    fewest: int | None = None
+    supposed: Fraction | None = None
+    scenarios: int | None = None
+    rate_to_pass: float | None = None
+    rate_to_fail: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStanding:
+    """How far results have settled a rule, and what would settle it if the value stayed.
+
+    A rule is settled where its whole interval lies on one side of the threshold. `more_scenarios` is 0 then, and None
+    where no number would do or none is known. `trials` of each scenario would do the same without more scenarios; None
+    where they would not, or nothing is known of them.
+    """
+
+    rule: str
+    level: Level
+    metric: str | None
+    slice: Where
+    threshold: str | None
+    value: Value | None
+    outcome: Outcome
+    settled: bool
+    more_scenarios: int | None
+    trials: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """So many scenarios with so many trials each."""
+
+    trials: int
+    scenarios: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What repeated trials showed of the pass rate, and what other numbers of them would buy.
+
+    `equal` are suites that say as much as this one; `narrowest` is by what share endless trials of the same scenarios
+    would narrow the interval.
+    """
+
+    trials: Fraction
+    between: float
+    within: float
+    correlation: float
+    flaky: int
+    equal: tuple[Budget, ...]
+    narrowest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The answers; what was not asked for is empty."""
+
+    assumptions: Assumptions
+    supposed: tuple[Supposed, ...] = ()
+    reaches: tuple[Reach, ...] = ()
+    chances: tuple[Chance, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    rules: tuple[RuleNeed, ...] = ()
+    standings: tuple[RuleStanding, ...] = ()
+    policy: str | None = None
+    scenarios: int | None = None
+    trials: int | None = None
+    repeats: Repeats | None = None

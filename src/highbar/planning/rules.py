@@ -1,0 +1,171 @@
+"""The rules of a policy, or a verdict on them → what each of them takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from highbar import formula
+from highbar.model import (
+    Binary,
+    Call,
+    ConditionRule,
+    Metric,
+    Number,
+    Policy,
+    ProgressiveRule,
+    Repetition,
+    RuleResult,
+    ThresholdRule,
+    Verdict,
+)
+from highbar.planning.plans import Assumptions, Budget, Plan, Repeats, RuleNeed, RuleStanding
+from highbar.planning.suites import fewest_to_pass, reach, suppose
+
+SOME_TRIALS = (1, 2, 3, 5, 10)
+SPLIT = "pass_rate"
+"""The metric whose variance the repeated trials split."""
+
+
+def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None = None) -> Plan:
+    """What each rule about a number takes, and what a suite of `scenarios` could show of it."""
+    needs = tuple(
+        _need(rule, policy, assumptions, scenarios) if isinstance(rule, ThresholdRule) else _unplanned(rule)
+        for rule in policy.rules
+        if isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule)
+    )
+    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios)
+
+
+def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenarios: int | None) -> RuleNeed:
+    metric = policy.metrics[rule.metric]
+    known = RuleNeed(rule.name, rule.level, rule.metric, rule.where, rule.threshold.text, metric.unit)
+    bar = share_to_reach(rule, metric, policy)
+    if bar is None:
+        return replace(known, reason=f"how much {rule.metric} varies is known only from results: name them")
+    if bar <= 0:
+        return replace(known, reason="every value reaches it")
+    assumed = Assumptions(policy.confidence, assumptions.power, tolerate=rule.demand.tolerate)
+    fewest = fewest_to_pass(bar, assumed)
+    needed = fewest if bar == 1 else suppose(bar, _halfway(bar), assumed).scenarios
+    lower = metric.unit == "ratio" and metric.better == "lower"
+    shown = None if scenarios is None else reach(scenarios, bar, assumed)
+    least = rule.demand.min_scenarios or 0
+    return replace(
+        known,
+        better="lower" if lower else "higher",
+        fewest=None if fewest is None else max(least, fewest),
+        supposed=1 - _halfway(bar) if lower else _halfway(bar),
+        scenarios=None if needed is None else max(least, needed),
+        rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
+        rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
+    )
+
+
+def _halfway(bar: Fraction) -> Fraction:
+    """Between the threshold and perfection."""
+    return (bar + 1) / 2
+
+
+def _rate(rate: float | None, *, lower: bool) -> float | None:
+    """A share of good scenarios, as a metric says it where lower is better."""
+    return None if rate is None else 1 - rate if lower else rate
+
+
+def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fraction | None:
+    """The share of good scenarios that the rule demands; None where the metric is no share.
+
+    `error_rate ≤ 2%` demands 98 % without an error, `latency_p95 < 5000ms` that 95 % completed within it. Scores
+    between 0 and 1 vary less than passes and fails do: for them it is the worst case.
+    """
+    expression = metric.expression
+    if isinstance(expression, Call) and expression.function == "percentile":
+        share = expression.arguments[1]
+        return share.value if isinstance(share, Number) and metric.better == "lower" else None
+    named = formula.names(expression)
+    single = isinstance(expression, Call) or (isinstance(expression, Binary) and expression.operator == "/")
+    if metric.unit != "ratio" or not single or named & policy.metrics.keys():
+        return None
+    if metric.better == "higher":
+        return rule.threshold.value - rule.demand.margin
+    return 1 - rule.threshold.value - rule.demand.margin
+
+
+def _unplanned(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
+    if isinstance(rule, ConditionRule):
+        reason = "how much it varies is known only from results: name them"
+        return RuleNeed(rule.name, rule.level, None, (), rule.text, None, reason=reason)
+    reason = "its threshold depends on the agent's version: give --agent-version"
+    return RuleNeed(rule.name, rule.level, rule.metric, (), None, None, reason=reason)
+
+
+def plan_verdict(verdict: Verdict) -> Plan:
+    """How far each rule about a number is settled, and what would settle it if its value stayed.
+
+    The numbers are those of the verdict, for a chance of 80 %.
+    """
+    counts = verdict.counts
+    repeats = _repeats(verdict.repetition, counts.scenarios, counts.trials)
+    return Plan(
+        Assumptions(verdict.confidence),
+        standings=tuple(_standing(rule, repeats) for rule in verdict.rules if rule.threshold is not None),
+        policy=verdict.policy.file if verdict.policy else None,
+        scenarios=counts.scenarios,
+        trials=counts.trials,
+        repeats=repeats,
+    )
+
+
+def _standing(rule: RuleResult, repeats: Repeats | None) -> RuleStanding:
+    settled = rule.outcome in ("pass", "fail") and not rule.fragile
+    return RuleStanding(
+        rule=rule.rule,
+        level=rule.level,
+        metric=rule.metric,
+        slice=rule.slice,
+        threshold=rule.threshold,
+        value=rule.value,
+        outcome=rule.outcome,
+        settled=settled,
+        more_scenarios=0 if settled else rule.more_scenarios,
+        trials=None if settled or repeats is None else _enough_trials(rule, repeats),
+        reason=rule.reason,
+    )
+
+
+def _enough_trials(rule: RuleResult, repeats: Repeats) -> int | None:
+    """How many trials of each scenario would narrow the interval as `more_scenarios` would; None where none would."""
+    value = rule.value
+    if rule.metric != SPLIT or rule.slice or value is None or not value.scenarios or not rule.more_scenarios:
+        return None
+    if value.value in (0, 1):  # nothing varied: only other scenarios can show more
+        return None
+    growth = (value.scenarios + rule.more_scenarios) / value.scenarios
+    left = _variance(float(repeats.trials), repeats.correlation) / growth - repeats.correlation
+    return math.ceil((1 - repeats.correlation) / left) if left > 0 else None
+
+
+def _repeats(repetition: Repetition | None, scenarios: int, trials: int) -> Repeats | None:
+    if repetition is None or repetition.correlation is None:
+        return None
+    correlation, each = repetition.correlation, Fraction(trials, scenarios)
+    now = _variance(float(each), correlation)
+    equal = []
+    for number in SOME_TRIALS:
+        needed = math.ceil(round(scenarios * _variance(number, correlation) / now, 9))
+        equal.append(Budget(number, needed, needed * number))
+    return Repeats(
+        trials=each,
+        between=repetition.between,
+        within=repetition.within,
+        correlation=correlation,
+        flaky=repetition.flaky,
+        equal=tuple(equal),
+        narrowest=1 - math.sqrt(correlation / now),
+    )
+
+
+def _variance(trials: float, correlation: float) -> float:
+    """The variance of a scenario's mean over so many trials, against that of one trial."""
+    return (1 + (trials - 1) * correlation) / trials

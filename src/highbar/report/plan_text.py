@@ -1,0 +1,261 @@
+"""A plan for a terminal: what it assumes, then a small table for each question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from highbar.digits import amount, show, wanted
+from highbar.model import Where
+from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
+from highbar.report import PAGE, Display
+from highbar.report.headline import NO_POLICY
+from highbar.report.layout import paint, paragraph, table, title
+from highbar.report.visible import visible
+
+_NONE = "-"
+_TOLD = {
+    "needs": "at least: if every scenario is good; scenarios: if the true rate is halfway to perfection",
+    "passes": "passes, fails: agents whose true rate is so good, or so bad",
+    "differing": "differing: the share of scenarios that one version passes and the other fails",
+}
+
+
+def render(plan: Plan, display: Display = PAGE) -> str:
+    """The whole plan, as lines no wider than the display where words allow it."""
+    lines = [
+        _assumed(plan),
+        *_supposed(plan, display),
+        *_reaches(plan, display),
+        *_chances(plan, display),
+        *_differences(plan, display),
+        *_needs(plan, display),
+        *_standings(plan, display),
+        *_repeats(plan, display),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _assumed(plan: Plan) -> str:
+    assumed = plan.assumptions
+    parts = [f"confidence {_percent(assumed.confidence)}", f"chance of a clear verdict {_percent(assumed.power)}"]
+    if assumed.trials > 1:
+        parts.append(f"{assumed.trials} trials per scenario, correlation {float(assumed.correlation):g}")
+    if plan.rules or plan.trials is not None:
+        parts.append(NO_POLICY if plan.policy is None else f"policy {visible(plan.policy)}")
+    return ", ".join(parts)
+
+
+# --- plain numbers ---------------------------------------------------------------------------
+
+
+def _supposed(plan: Plan, display: Display) -> list[str]:
+    if not plan.supposed:
+        return []
+    repeated = plan.assumptions.trials > 1
+    rows = [
+        (
+            f"≥ {_percent(row.threshold)}",
+            _percent(row.rate),
+            row.outcome,
+            _count(row.scenarios),
+            *([_count(row.runs)] if repeated else []),
+        )
+        for row in plan.supposed
+    ]
+    header = ("wanted", "true rate", "verdict", "scenarios", *(["runs"] if repeated else []))
+    return _section("Scenarios needed", header, rows, display)
+
+
+def _reaches(plan: Plan, display: Display) -> list[str]:
+    if not plan.reaches:
+        return []
+    counted = plan.assumptions.trials == 1
+    rows = [(f"≥ {_percent(row.threshold)}", *_rates(row), *(_limits(row) if counted else ())) for row in plan.reaches]
+    header = ("wanted", "passes", "fails", *(("to pass", "to fail") if counted else ()))
+    heading = f"What {_scenarios(plan.reaches[0].scenarios)} can show"
+    return _section(heading, header, rows, display, _TOLD["passes"])
+
+
+def _rates(row: Reach) -> tuple[str, str]:
+    return (
+        _NONE if row.rate_to_pass is None else f"≥ {_rate(row.rate_to_pass)}",
+        _NONE if row.rate_to_fail is None else f"≤ {_rate(row.rate_to_fail)}",
+    )
+
+
+def _limits(row: Reach) -> tuple[str, str]:
+    return (
+        _NONE if row.passes_from is None else f"{row.passes_from} to {row.scenarios} pass",
+        _NONE if row.fails_to is None else f"0 to {row.fails_to} pass",
+    )
+
+
+def _chances(plan: Plan, display: Display) -> list[str]:
+    if not plan.chances:
+        return []
+    rows = [
+        (
+            f"≥ {_percent(row.threshold)}",
+            _percent(row.rate),
+            *(_likely(share) for share in (row.passes, row.inconclusive, row.fails)),
+        )
+        for row in plan.chances
+    ]
+    heading = f"How {_scenarios(plan.chances[0].scenarios)} would be judged"
+    return _section(heading, ("wanted", "true rate", "pass", "inconclusive", "fail"), rows, display)
+
+
+def _differences(plan: Plan, display: Display) -> list[str]:
+    if not plan.differences:
+        return []
+    rows = [
+        (_percent(row.differing), _NONE if row.difference is None else _points(row.difference), str(row.scenarios))
+        for row in plan.differences
+    ]
+    heading = "Difference between two versions on the same scenarios"
+    return _section(heading, ("differing", "shown from", "scenarios"), rows, display, _TOLD["differing"])
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _needs(plan: Plan, display: Display) -> list[str]:
+    known = [row for row in plan.rules if row.fewest is not None]
+    if plan.scenarios is None:
+        header = ("", "wanted", "at least", "scenarios", "halfway")
+        rows = [(*_named(row), str(row.fewest), _count(row.scenarios), _supposition(row)) for row in known]
+        lines = _section("Scenarios that each rule needs", header, rows, display, _TOLD["needs"])
+    else:
+        heading = f"What {_scenarios(plan.scenarios)} can show of each rule"
+        sized = [(*_named(row), *_suited(row)) for row in known]
+        lines = _section(heading, ("", "wanted", "passes", "fails"), sized, display, _TOLD["passes"])
+    return lines + _unknown([row for row in plan.rules if row.fewest is None], display)
+
+
+def _supposition(row: RuleNeed) -> str:
+    return _NONE if row.supposed is None else _percent(row.supposed)
+
+
+def _suited(row: RuleNeed) -> tuple[str, ...]:
+    """The true rates that the suite passes and fails, in the metric's direction."""
+    signs = ("≥", "≤") if row.better == "higher" else ("≤", "≥")
+    rates = (row.rate_to_pass, row.rate_to_fail)
+    return tuple(_NONE if rate is None else f"{sign} {_rate(rate)}" for sign, rate in zip(signs, rates, strict=True))
+
+
+def _unknown(rows: Sequence[RuleNeed | RuleStanding], display: Display) -> list[str]:
+    if not rows:
+        return []
+    lines = title("Rules without a number", display)
+    for row in rows:
+        lines += paragraph(f"{_name(row)}: {visible(row.reason or '')}", 2, display)
+    return lines
+
+
+def _standings(plan: Plan, display: Display) -> list[str]:
+    rows = [row for row in plan.standings if row.value is not None and row.value.value is not None]
+    if plan.trials is None:
+        return []
+    needing = [row for row in rows if not row.settled and row.more_scenarios is not None]
+    stuck = [row for row in rows if not row.settled and row.more_scenarios is None]
+    lines = ["", _summary(plan)]
+    several = any(row.trials is not None for row in needing)
+    header = ("", "value", "wanted", "scenarios", "needs", *(["or trials each"] if several else []))
+    lines += _section(
+        "Rules that more scenarios would settle",
+        header,
+        [(*_stood(row), f"+{row.more_scenarios}", *([_count(row.trials)] if several else [])) for row in needing],
+        display,
+        "needs: about how many more scenarios, if the value stays",
+    )
+    plain = ("", "value", "wanted", "scenarios")
+    lines += _section("Rules that stand on the threshold, or cannot be bounded", plain, map(_stood, stuck), display)
+    settled = [_stood(row) for row in rows if row.settled]
+    lines += _section("Rules that are settled", plain, settled, display)
+    return lines + _unknown([row for row in plan.standings if row not in rows], display)
+
+
+def _summary(plan: Plan) -> str:
+    settled = sum(row.settled for row in plan.standings)
+    counts = f"{_scenarios(plan.scenarios or 0)}, {plan.trials} trials"
+    return f"{counts}: {settled} of {len(plan.standings)} rules about a number are settled"
+
+
+def _stood(row: RuleStanding) -> tuple[str, str, str, str]:
+    name, bar = _named(row)
+    value = row.value
+    shown = _NONE if value is None else show(replace(value, low=None, high=None))
+    return name, shown, bar, _NONE if value is None else str(value.scenarios)
+
+
+def _named(row: RuleNeed | RuleStanding) -> tuple[str, str]:
+    unit = row.unit if isinstance(row, RuleNeed) else row.value.unit if row.value else None
+    bar = wanted(row.threshold or "", unit)
+    return _name(row), "" if bar is None else bar
+
+
+def _name(row: RuleNeed | RuleStanding) -> str:
+    """The rule's name; one that is only a number gets its metric and its scenarios too."""
+    if not row.rule.startswith("rules["):
+        return visible(row.rule)
+    return visible(f"{row.rule} {row.metric}") + _over(row.slice)
+
+
+def _over(where: Where) -> str:
+    parts = (f"{visible(column)} {' or '.join(visible(value) for value in values)}" for column, values in where)
+    return f" ({', '.join(parts)})" if where else ""
+
+
+# --- repeated trials -------------------------------------------------------------------------
+
+
+def _repeats(plan: Plan, display: Display) -> list[str]:
+    found = plan.repeats
+    if found is None:
+        return []
+    told = (
+        f"The variance of pass_rate is {found.between:.3g} between scenarios and {found.within:.3g} within one: trials "
+        f"correlate by {found.correlation:.2f}, and {found.flaky} scenarios passed only sometimes. Endless trials of "
+        f"the same scenarios would narrow its interval by {found.narrowest:.0%}. These suites say as much as this one:"
+    )
+    rows = [("", str(one.trials), str(one.scenarios), str(one.runs)) for one in found.equal]
+    return _section("What trials buy", ("", "trials each", "scenarios", "runs"), rows, display, told)
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def _section(
+    heading: str, header: Sequence[str], rows: Iterable[Sequence[str]], display: Display, told: str = ""
+) -> list[str]:
+    listed = list(rows)
+    if not listed:
+        return []
+    explained = [paint(line, "dim", display) for line in paragraph(told, 2, display)]
+    return [*title(heading, display), *explained, *table(header, listed, display)]
+
+
+def _percent(share: Fraction) -> str:
+    return amount(share, "ratio", (share,))
+
+
+def _rate(share: float) -> str:
+    return amount(Fraction(share), "ratio")
+
+
+def _likely(share: float) -> str:
+    return "under 1%" if 0 < share < 0.005 else "over 99%" if 0.995 < share < 1 else f"{share:.0%}"
+
+
+def _points(share: float) -> str:
+    return f"{share * 100:.1f} points"
+
+
+def _count(number: int | None) -> str:
+    return _NONE if number is None else str(number)
+
+
+def _scenarios(number: int) -> str:
+    return "1 scenario" if number == 1 else f"{number} scenarios"
