@@ -284,6 +284,8 @@ class ResultsFile:
     format: Format
     compression: str | None = None
     original: str | None = None  # where the bytes came from, if `path` is a copy
+    imported: str | None = None  # what was read, in words, if the rows were made from another tool's file
+    notes: tuple[str, ...] = ()  # what the import warns of
 
 
 # --- what the engine is asked for, and what it gives back -------------------------------------

@@ -41,15 +41,19 @@ def check(
     progress: Progress | None = None,
     stdin: BinaryIO | None = None,
     names: Mapping[str, str] | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
-    `names` says what to call a path in messages and reports, where that is not the path itself.
+    `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
+    what was made of each file of another tool.
     """
     read = read_policy(policy)
     with ExitStack() as stack:
         found = files.find(results, stack=stack, input_format=input_format, stdin=stdin)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
+        for file in found if told else ():
+            told(file.imported) if file.imported else None
         with digests.started(found) as sums:
             loaded = _Loaded(found)
             return _judge(loaded, read, agent_version, slices, progress, sums)
@@ -117,6 +121,7 @@ def _judge(
         scenarios_failed=reduction.scenarios_failed,
         warnings=(
             *policy.notes,
+            *(note for file in loaded.files for note in file.notes),
             *reduction.warnings,
             *measure.weight_warnings(whole, weighted, reduction.clustered),
         ),

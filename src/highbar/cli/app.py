@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "check": "highbar.cli.check",
         "policy": "highbar.cli.policy",
         "plan": "highbar.cli.plan",
+        "import": "highbar.cli.import_",
         "metrics": "highbar.cli.metrics",
         "schema": "highbar.cli.schema",
         "init": "highbar.cli.init",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import get_args
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.input_format import HELP as input_format_help
+from highbar.cli.input_format import INPUT_FORMAT
 from highbar.cli.outputs import Output, read_outputs, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, ReportError
-from highbar.model import Format, Verdict
+from highbar.model import Verdict
 from highbar.report import REPORTERS
 from highbar.report.headline import warnings
 
@@ -25,6 +26,7 @@ Examples:
   highbar check results.jsonl --policy release.yaml --agent-version 2.1.0
   highbar check 'runs/*.jsonl' --slice tags.locale --slice capability
   highbar check results.jsonl --output verdict.json --output markdown=summary.md
+  highbar check logs/*.eval --policy release.yaml
   my-runner | highbar check - --input-format jsonl --format json
 """
 
@@ -34,7 +36,7 @@ Examples:
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
-@click.option("--input-format", type=click.Choice(get_args(Format)), help="What the results are, whatever their names.")
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=input_format_help)
 @click.option(
     "--format",
     "report_format",
@@ -66,8 +68,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 ) -> int:
     """Judge recorded RESULTS by a policy.
 
-    RESULTS are files (JSONL, a JSON array, CSV, Parquet; .gz and .zst too), globs or folders of them, or - for standard
-    input. Without a policy the guide's typical thresholds apply.
+    RESULTS are files (JSONL, a JSON array, CSV, Parquet; .gz and .zst too; logs of other tools), globs or folders of
+    them, or - for standard input. Without a policy the guide's typical thresholds apply.
     """
     wanted = read_outputs(outputs, (*results, *([policy] if policy else [])))
     # The engine is loaded only here: help, completion and usage errors do without it.
@@ -83,6 +85,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 input_format=input_format,
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
+                told=None if quiet else streams.say,
             )
     except InputError as error:
         _write_refusals(wanted, error)
