@@ -63,7 +63,7 @@ def _line(row: Row, report: Report) -> bytes:
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
             kept[column] = value[:LONGEST_TEXT] + "…"
             report.cut += 1
-    report.columns.update(kept)
+    report.columns.update(list(kept))
     report.errors += bool(kept.get("error"))
     text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", _encode(kept)) + "\n"
     try:
