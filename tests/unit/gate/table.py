@@ -1,0 +1,84 @@
+"""Evidence in a table: metrics as they were measured, for rules to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from highbar import formula
+from highbar.gate.evidence import Evidence
+from highbar.model import Metric, Name, Value
+from highbar.statistics.bounds import Sums, share_bounds
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values by name and scenarios, the sums of those that are shares, and differences by their two sides in words."""
+
+    values: dict
+    shares: dict = field(default_factory=dict)
+    differences: dict = field(default_factory=dict)
+
+    def value(self, name, where=()):
+        return self.values[name, where]
+
+    def sums(self, name, where=()):
+        return self.shares.get((name, where))
+
+    def difference(self, left, right):
+        return self.differences[formula.to_words(left), formula.to_words(right)]
+
+    def lookup(self, where=()):
+        def found(leaf):
+            value = self.values[leaf.name, where]
+            return formula.Undefined(value.reason) if value.value is None else value.value
+
+        return found
+
+
+@dataclass(frozen=True)
+class Ids:
+    """What a pattern found."""
+
+    scenarios: int
+    failed: int = 0
+    examples: tuple = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How results and suite differ."""
+
+    missing: int = 0
+    missing_ids: tuple = ()
+    extra: int = 0
+    extra_ids: tuple = ()
+    different: tuple = ()
+
+
+def value(number, *, scenarios=20, missing=0, unit="ratio", better="higher", reason=None, low=None, high=None):
+    """A metric's value."""
+    exact = None if number is None else Fraction(number)
+    return Value(exact, scenarios, missing, unit, better, reason, low=low, high=high)
+
+
+def share(passed, total, *, better="higher", alpha=ALPHA):
+    """A share of scenarios with its interval, and the sums behind it."""
+    sums = Sums.of([(1, 1)] * passed + [(0, 1)] * (total - passed))
+    low, high = share_bounds(sums, alpha)
+    return value(Fraction(passed, total), scenarios=total, better=better, low=low, high=high), sums
+
+
+def metric(name, unit="ratio"):
+    """A metric of that name."""
+    return Metric(name, "x", Name("x"), unit, "higher")
+
+
+def evidence(values=None, *, patterns=None, suite=None, shares=None, differences=None):
+    """All that a rule may look at. A key is a name, or a name and what `where` lets through."""
+    keyed = {key if isinstance(key, tuple) else (key, ()): of for key, of in (values or {}).items()}
+    shared = {key if isinstance(key, tuple) else (key, ()): of for key, of in (shares or {}).items()}
+    metrics = {name: metric(name, of.unit) for (name, _), of in keyed.items()}
+    return Evidence(Table(keyed, shared, differences or {}), metrics, patterns or {}, suite, ALPHA)
