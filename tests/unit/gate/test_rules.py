@@ -21,7 +21,7 @@ from highbar.model import (
     Threshold,
     ThresholdRule,
 )
-from highbar.statistics.planning import more_scenarios
+from highbar.statistics.planning import more_scenarios, observed_design
 from highbar.statistics.second_run import second_run_differs
 from tests.unit.gate.table import Difference, Ids, Table, evidence, share, value
 
@@ -55,7 +55,8 @@ def test_a_threshold_rule_hands_on_how_far_it_can_be_trusted():
     result = judge(ACCURACY, evidence({"accuracy": accuracy}, shares={"accuracy": sums}))
     assert (result.outcome, result.fragile) == ("pass", True)
     assert result.second_run == second_run_differs(49, 50, Fraction(95, 100))
-    assert result.more_scenarios == more_scenarios(Fraction(95, 100), Fraction(49, 50), 50, 0.05)
+    design = observed_design(sums)
+    assert result.more_scenarios == more_scenarios(Fraction(95, 100), Fraction(49, 50), 50, 0.05, design=design)
 
 
 def test_a_rule_over_a_slice_looks_at_the_slice_alone():
@@ -69,7 +70,8 @@ def test_a_rule_over_a_slice_looks_at_the_slice_alone():
     assert (result.outcome, result.slice, result.value) == ("fail", GERMAN, part)
     looser = replace(rule, threshold=Threshold(">=", Fraction(6, 10), "ratio", ">= 0.6"))
     # From the sums of the slice, not of the whole.
-    assert judge(looser, found).more_scenarios == more_scenarios(Fraction(6, 10), Fraction(5, 10), 10, 0.05)
+    expected = more_scenarios(Fraction(6, 10), Fraction(5, 10), 10, 0.05, design=observed_design(of_part))
+    assert judge(looser, found).more_scenarios == expected
 
 
 def test_the_accepted_error_is_the_one_of_the_evidence():
