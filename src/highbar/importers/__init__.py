@@ -63,6 +63,10 @@ IMPORTERS: tuple[Importer, ...] = (
         f"{__name__}.lm_eval",
         ((".jsonl", signs.LM_EVAL_LINE), (".json", signs.LM_EVAL)),
     ),
+    Importer("deepeval", "DeepEval test run", f"{__name__}.deepeval", ((".json", signs.DEEPEVAL),)),
+    Importer(
+        "pydantic-evals", "pydantic-evals report", f"{__name__}.pydantic_evals", ((".json", signs.PYDANTIC_EVALS),)
+    ),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )
 """Every tool that is known, in the order in which a file is tried."""

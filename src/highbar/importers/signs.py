@@ -17,3 +17,14 @@ LM_EVAL_LINE = rb'^\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:'
 LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{.*"(versions|n-shot|config)"\s*:'
 
 JUNIT = rb"<(testsuites?|testrun|testcase)[\s/>]"
+
+DEEPEVAL = (
+    rb'^\s*\{\s*("testRunData"\s*:\s*\{\s*)?("testFile"\s*:\s*(null|"[^"]*")\s*,\s*)?'
+    rb'("testCases"|"conversationalTestCases")\s*:\s*\['
+    rb'|^\s*\{\s*"(agentSpans|baseSpans)"\s*:\s*\['  # a trace, which is refused with a word about test runs
+)
+
+PYDANTIC_EVALS = (
+    rb'^\s*\{\s*"name"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"cases"\s*:\s*\['
+    rb'\s*(\{\s*"name"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"inputs"\s*:|\]\s*,\s*"failures"\s*:)'
+)

@@ -1,0 +1,160 @@
+"""pydantic-evals reports (`EvaluationReportAdapter.dump_json`) → rows: one per case, and one per failure.
+
+A case passes when every assertion is true and no evaluator broke. Cases whose task raised stand apart in the report,
+outside all of its averages; here they are rows with an error like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from highbar.importers import Row
+from highbar.importers.documents import around, elements
+from highbar.importers.naming import shown, tags
+from highbar.importers.record import Record, refuse
+from highbar.importers.report import Report
+from highbar.importers.verdicts import Verdicts
+from highbar.importers.writing import identifier
+
+_ARRAYS = frozenset({"cases", "failures"})
+_METADATA = ("category", "capability", "cluster")
+_REPETITION = re.compile(r"(?s).* \[(\d+)/(\d+)\]")
+_TOKENS = ("input_tokens", "output_tokens")
+_READ = frozenset(
+    {"name", "source_case_name", "inputs", "metadata", "output", "error_message", "trace_id", "span_id", "attributes"}
+    | {"assertions", "scores", "labels", "evaluator_failures", "metrics", "task_duration"}
+)
+
+
+def read(path: str, report: Report) -> Iterator[Row]:
+    """The rows of one report. It is read twice: the name of the data set stands at its end."""
+    suite = _suite(path, report)
+    runs = _Runs()
+    for _, case in elements(path, _ARRAYS):
+        report.records += 1
+        yield {**_row(case, runs, report), "suite": suite}
+    runs.tell(report)
+
+
+def _suite(path: str, report: Report) -> str | None:
+    """The data set's name, once the document is known to be a report."""
+    document = around(path, {*_ARRAYS, ""})
+    if "evaluators" in document or not {"cases", "failures", "name"} & set(document):
+        refuse(
+            "this is no pydantic-evals report" + (", but the data set of one" if "evaluators" in document else ""),
+            hint="write one with EvaluationReportAdapter.dump_json(report)",
+        )
+    broken = document.items("report_evaluator_failures")
+    if broken:
+        report.warn(f"{len(broken)} evaluators of the whole report failed")
+    return document.text("dataset_name")
+
+
+class _Runs:
+    """How often each case was to run and did: a repeated case says in its name which run of how many it is."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[str, int] = {}
+        self._found: Counter[str] = Counter()
+
+    def identify(self, case: Record) -> tuple[str, int | None]:
+        """The scenario, and which repetition of it this is; None where a case ran once."""
+        name = case.text("name") or refuse(f"{case.place}: found no name, wanted the name of the case")
+        source = case.text("source_case_name")
+        if source is None:
+            return identifier(name), None
+        numbers = _REPETITION.fullmatch(name)
+        if numbers is None:
+            refuse(f"{case.place}: name: found {name!r}, wanted one that ends like [2/3]")
+        self._wanted[source] = int(numbers[2])
+        self._found[source] += 1
+        return identifier(source), int(numbers[1]) - 1
+
+    def tell(self, report: Report) -> None:
+        """Say which cases have fewer runs than were wanted."""
+        for source, wanted in self._wanted.items():
+            if self._found[source] < wanted:
+                report.warn(f"the case {source!r} was to run {wanted} times, the report has {self._found[source]}")
+
+
+def _row(case: Record, runs: _Runs, report: Report) -> Row:
+    scenario, trial = runs.identify(case)
+    verdicts = Verdicts()
+    error = case.text("error_message")
+    if "error_message" in case:
+        error = error or "the task failed"
+    elif "assertions" not in case or "scores" not in case:
+        refuse(f"{case.place}: found no assertions and scores, wanted a case that was evaluated")
+    else:
+        verdicts = _verdicts(case)
+        verdicts.count(report)
+    _add_measured(case, verdicts)
+    report.unread.update(key for key in case if key not in _READ and key in case)
+    return {
+        "id": scenario,
+        "trial": trial,
+        **_described(case),
+        **_spent(case),
+        **verdicts.columns(),
+        "error": error,
+        "input": shown(case.value("inputs")),
+        "output": shown(case.value("output")),
+    }
+
+
+def _verdicts(case: Record) -> Verdicts:
+    verdicts = Verdicts()
+    for name, result in _results(case, "assertions"):
+        value = result.flag("value")
+        if value is None:
+            verdicts.add_broken(name)
+        verdicts.add(name, verdict=value, judge=_judge(result))
+    for name, result in _results(case, "scores"):
+        verdicts.add(name, verdict=None, score=result.number("value"), judge=_judge(result))
+    for failure in case.records("evaluator_failures"):
+        verdicts.add_broken(failure.text("name") or "evaluator")
+    return verdicts
+
+
+def _results(case: Record, key: str) -> Iterator[tuple[str, Record]]:
+    results = case.record(key) or Record({}, case.place)
+    for name in results:
+        yield name, results.record(name) or refuse(f"{results.place}: {name}: found null, wanted an object")
+
+
+def _judge(result: Record) -> str | None:
+    """The model that judged, where it was one and is named."""
+    source = result.record("source")
+    arguments = source.value("arguments") if source is not None and source.text("name") == "LLMJudge" else None
+    model = arguments.get("model") if isinstance(arguments, dict) else None
+    return model if isinstance(model, str) else None
+
+
+def _described(case: Record) -> Row:
+    metadata = case.value("metadata")
+    known = Record(metadata if isinstance(metadata, dict) else {"metadata": metadata}, f"{case.place}: metadata")
+    attributes = case.record("attributes") or Record({}, case.place)
+    labels = {**(tags(attributes.values) or {}), **(tags(known.values, skip=_METADATA) or {})}
+    return {**{name: known.text(name) for name in _METADATA}, "tags": labels or None}
+
+
+def _spent(case: Record) -> Row:
+    metrics = case.record("metrics") or Record({}, case.place)
+    seconds = case.number("task_duration")
+    tokens = [metrics.whole(name) for name in _TOKENS]
+    return {
+        "latency_ms": None if seconds is None else seconds * 1000,
+        "tokens_used": None if None in tokens else sum(filter(None, tokens)),
+        "cost_usd": metrics.number("cost"),
+    }
+
+
+def _add_measured(case: Record, verdicts: Verdicts) -> None:
+    """The task's own numbers and the labels of evaluators: columns that decide nothing."""
+    metrics = case.record("metrics") or Record({}, case.place)
+    for name in metrics:
+        verdicts.add_score(name, metrics.number(name))
+    for name, result in _results(case, "labels"):
+        verdicts.add_score(name, result.text("value"))
