@@ -67,6 +67,7 @@ IMPORTERS: tuple[Importer, ...] = (
     Importer(
         "pydantic-evals", "pydantic-evals report", f"{__name__}.pydantic_evals", ((".json", signs.PYDANTIC_EVALS),)
     ),
+    Importer("tau-bench", "tau-bench trajectories", f"{__name__}.tau_bench", ((".json", signs.TAU_BENCH),)),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )
 """Every tool that is known, in the order in which a file is tried."""

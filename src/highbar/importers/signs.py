@@ -28,3 +28,8 @@ PYDANTIC_EVALS = (
     rb'^\s*\{\s*"name"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"cases"\s*:\s*\['
     rb'\s*(\{\s*"name"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"inputs"\s*:|\]\s*,\s*"failures"\s*:)'
 )
+
+TAU_BENCH = (
+    rb'^\s*\[\s*\{\s*"task_id"\s*:\s*(\d+|"[^"]*")\s*,\s*"reward"\s*:'
+    rb'|^\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"\s*:'
+)
