@@ -81,7 +81,6 @@ class Judgment:
 def judge(rows: Sequence[Row], policy: Mapping[str, Any] | None, suite: Sequence[Any] | None = None) -> Judgment:
     """The verdict over `rows`; `policy` None means the guide's typical thresholds; `suite` is the suite file's list."""
     settings = settings_of(rows, policy or {})
-    rows = [with_suite(row, suite) for row in rows]
     scenarios = scenarios_of(rows, settings)
     whole = Group(scenarios, settings)
     rules = dict(default_rules(whole) if policy is None else policy_rules(whole, policy, rows, suite))
@@ -134,12 +133,6 @@ def composite_of(policy: Mapping[str, Any]) -> tuple[str, str | None]:
         formula, condition = re.fullmatch(r"\s*final_score\s*=(.*?)pass\s*=(.*)", composite, re.DOTALL).groups()  # type: ignore[union-attr]
         return " ".join(formula.split()), " ".join(condition.split())
     return composite["formula"], composite.get("pass")
-
-
-def with_suite(row: Row, suite: Sequence[Any] | None) -> Row:
-    """The row with the columns that the suite fixes for its scenario."""
-    fixed = [entry for entry in suite or () if not isinstance(entry, str) and entry["id"] == row["id"]]
-    return {**row, **fixed[0]} if fixed else row
 
 
 def unit_and_direction(name: str, settings: Settings) -> tuple[str, bool]:
@@ -282,11 +275,17 @@ def condition_outcome(group: Group, condition: str) -> str:
 
 
 def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional: Sequence[str]) -> str:
-    """Every scenario of the suite must have a result, and no other may; the absence of an optional one only warns."""
-    wanted = {entry if isinstance(entry, str) else entry["id"] for entry in suite}
+    """Every scenario of the suite must have a result, as the suite describes it, and no other may have one.
+
+    The absence of an optional one only warns.
+    """
+    wanted = {entry if isinstance(entry, str) else entry["id"]: entry for entry in suite}
     present = {s.id for s in scenarios}
     excused = {name for name in wanted if any(matches(name, pattern) for pattern in optional)}
-    return "pass" if present <= wanted and wanted - excused <= present else "fail"
+    if not present <= set(wanted) or not set(wanted) - excused <= present:
+        return "fail"
+    fixed = [(s, dict(entry)) for s in scenarios if not isinstance(entry := wanted[s.id], str)]
+    return "pass" if all(s.column(name) == value for s, entry in fixed for name, value in entry.items()) else "fail"
 
 
 def metric_names(policy: Mapping[str, Any] | None, settings: Settings) -> list[str]:

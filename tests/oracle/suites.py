@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
 Row = dict[str, Any]
@@ -205,3 +206,8 @@ def recorded() -> st.SearchStrategy[Random]:
 def seeded() -> st.SearchStrategy[Random]:
     """For large suites: fast, and the same for the same seed."""
     return st.integers(0, 2**32).map(Random)
+
+
+def examples(count: int) -> settings:
+    """So many seeds, without shrinking: a smaller seed is no smaller suite."""
+    return settings(max_examples=count, phases=(Phase.explicit, Phase.reuse, Phase.generate))

@@ -155,8 +155,9 @@ def amounts(row: Row, *, error: bool) -> dict[str, Any]:
     for column in ("latency_ms", "quality_score", "tokens_used", "cost_usd"):
         if row.get(column) is not None:
             have[column] = exact(row[column])
+    both_recorded = "quality_score" in have and "tokens_used" in have
     if error:
         have["latency_ms"], have["quality_score"] = INFINITE, Fraction(0)
-    if "quality_score" in have and "tokens_used" in have:
+    if both_recorded:
         have["quality_beside_tokens"], have["tokens_beside_quality"] = have["quality_score"], have["tokens_used"]
     return have
