@@ -179,6 +179,7 @@ def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> R
         ratios=needs.ratios,
         crosses=needs.crosses,
         alpha=float(1 - policy.confidence),
+        trial_noise=policy.population == "suite",
         slices=named or (("category",) if "category" in columns else ()),
         positive=policy.positive,
         pass_score=policy.pass_score,

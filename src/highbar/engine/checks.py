@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine.plan import Plan
-from highbar.engine.protocol import SuiteMatch
-from highbar.engine.sql import matches
+from highbar.engine.layout import Layout
+from highbar.engine.protocol import Request, SuiteMatch
+from highbar.engine.sql import any_match
 from highbar.errors import InputError, Problem
 from highbar.model import Suite
 
@@ -33,7 +33,7 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
         raise InputError(Problem("the results hold no row: nothing to judge", hint="did the run write its results?"))
 
 
-def refuse_or_warn_of_ids(rows: Rows, repeated: bool) -> tuple[str, ...]:
+def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool) -> tuple[str, ...]:
     """Two results for one (id, trial) are refused; ids that look alike are warned of.
 
     Where every id differs from every other even without case and spaces, neither can be: one count shows both.
@@ -69,13 +69,17 @@ def _for_trial(row: Sequence[Any]) -> str:
     return " without a trial" if row[1] is None else f" for trial {row[1]}"
 
 
-def refuse_disagreement(rows: Rows, slices: Sequence[str], plan: Plan) -> None:
+def refuse_disagreement(rows: Rows, layout: Layout) -> None:
     """The trials of one scenario agree on what belongs to the scenario."""
-    if not plan.repeated:
+    if not layout.repeated:
         return
-    columns = {"category": "category", "capability": "capability", "cluster": "cluster"}
-    columns |= {"own": "weight"} if plan.own_weight else {}
-    columns |= {f"by_{i}": column for i, column in enumerate(slices)}
+    columns: dict[str, str] = {
+        str(name): str(name)
+        for name in ("category", "capability", "cluster")
+        if name in layout.held or name == "category"
+    }
+    columns |= {"own": "weight"} if layout.own_weight else {}
+    columns |= {f"by_{i}": column for i, column in enumerate(layout.slices)}
     query = f"SELECT * FROM (SELECT id, {_flags(columns)} FROM trials GROUP BY id)"
     found = rows(f"{query} WHERE {' OR '.join(f'c{i}' for i in range(len(columns)))} ORDER BY id LIMIT 20")
     if found:
@@ -120,15 +124,16 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     )
 
 
-def compare_with_suite(connection: DuckDBPyConnection, suite: Suite, optional: Sequence[str]) -> SuiteMatch:
+def compare_with_suite(connection: DuckDBPyConnection, request: Request) -> SuiteMatch:
     """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here.
     """
+    suite = request.suite or Suite("", {})
     ids = list(suite.scenarios)
     connection.execute("CREATE OR REPLACE TEMP TABLE suite AS SELECT unnest(CAST(? AS VARCHAR[])) AS id", [ids])
 
-    excused = " OR ".join(matches(pattern) for pattern in optional) or "false"
+    excused = any_match(request.optional)
 
     def difference(first: str, second: str, excused: str = "false") -> tuple[int, tuple[str, ...]]:
         sql = f"SELECT id FROM {first} WHERE id NOT IN (SELECT id FROM {second}) AND NOT ({excused})"
@@ -142,6 +147,7 @@ def compare_with_suite(connection: DuckDBPyConnection, suite: Suite, optional: S
 
 def _different(connection: DuckDBPyConnection, suite: Suite) -> tuple[str, ...]:
     found: list[str] = []
+    held = {row[0] for row in connection.execute("DESCRIBE trials").fetchall()}
     for column in ("category", "capability"):
         fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
         if not fixed:
@@ -151,8 +157,8 @@ def _different(connection: DuckDBPyConnection, suite: Suite) -> tuple[str, ...]:
             [list(fixed), list(fixed.values())],
         )
         rows = connection.execute(
-            f"SELECT DISTINCT id, {column}, value FROM trials JOIN fixed USING (id)"
-            f" WHERE {column} IS DISTINCT FROM value ORDER BY id LIMIT 10"
+            f"SELECT DISTINCT id, {column if column in held else 'NULL'} AS has, value FROM trials JOIN fixed USING (id)"
+            f" WHERE has IS DISTINCT FROM value ORDER BY id LIMIT 10"
         ).fetchall()
         found += [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
     return tuple(found)

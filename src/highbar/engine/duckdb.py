@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from highbar.engine import checks, plan, ranks, ratios
 from highbar.engine.protocol import Group, Matched, Rank, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part, parts, table_part
-from highbar.engine.sql import literals, matches
+from highbar.engine.sql import any_match, is_pattern, literal, literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
 from highbar.model import FailedScenario, FlakyScenario, Percentile, ResultsFile
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+LARGE = 4_000_000
+"""Bytes from which on JSON rows are first supposed to be alike, which saves a pass."""
 MOST_SLICES = 1000
 """Slice values beyond these, the largest first, are counted and warned of, not measured."""
 
@@ -48,9 +51,10 @@ class DuckDBEngine:
         """Open the files, or the table, and find their columns. Raises InputError where that fails."""
         self._files = tuple(files)
         self._connection = connect([file.path for file in files])
+        self._alike = sum(os.path.getsize(file.path) for file in files) > LARGE
         self._parts: tuple[Part, ...]
         if table is None:
-            self._parts = parts(self._connection, files)
+            self._parts = parts(self._connection, files, alike=self._alike)
         else:
             self._connection.register("results", table)
             self._parts = (table_part(self._connection, "results"),)
@@ -89,16 +93,28 @@ class DuckDBEngine:
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials."""
+        import duckdb  # loaded already
+
+        try:
+            return self._reduce(request)
+        except (checks.BadRows, duckdb.Error) as error:
+            if not self._alike or isinstance(error, duckdb.InterruptException):
+                raise
+        self._alike = False
+        self._parts = parts(self._connection, self._files)
+        return self._reduce(request)
+
+    def _reduce(self, request: Request) -> Reduction:
         made = plan.make(self._parts, request)
         self._define("trials", made.trials, kept=made.parse_once)
-        self._define("scenarios", made.scenarios, kept=made.repeated)
+        self._define("scenarios", made.scenarios, kept=made.layout.repeated)
         self._define("profile", made.profile, kept=True)
         counts = self._rows(
             "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile"
         )[0]
         checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
-        warnings = checks.refuse_or_warn_of_ids(self._rows, made.repeated)
-        checks.refuse_disagreement(self._rows, request.slices, made)
+        warnings = checks.refuse_or_warn_of_ids(self._rows, repeated=made.layout.repeated)
+        checks.refuse_disagreement(self._rows, made.layout)
         whole, slices, more = self._groups(made, request)
         return Reduction(
             whole=whole,
@@ -108,12 +124,10 @@ class DuckDBEngine:
             failed=counts[4],
             scenarios_failed=self._failed(request) if counts[4] else (),
             patterns=self._patterns(request),
-            suite=None
-            if request.suite is None
-            else checks.compare_with_suite(self._connection, request.suite, request.optional),
-            repetition=self._repetition(made),
-            clustered=made.clustered,
-            agent_version=checks.one_agent_version(self._rows) if "agent_version" in self.columns() else None,
+            suite=checks.compare_with_suite(self._connection, request) if request.suite else None,
+            repetition=self._repetition() if made.layout.repeated else None,
+            clustered=made.layout.clustered,
+            agent_version=checks.one_agent_version(self._rows) if "agent_version" in made.layout.held else None,
             columns=self.columns(),
             categories=self._categories(),
             warnings=(*warnings, *more),
@@ -150,9 +164,8 @@ class DuckDBEngine:
     def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
         """The profile of the whole (under None), or of each value of a slice, the largest first."""
         shape = [key for key in made.keys if not key.startswith("by_")]
-        added = [name for name in made.sums if not ratios.is_product(name)]
-        names = [*shape, "scenarios", *added]
-        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *added))
+        names = [*shape, "scenarios", *made.sums]
+        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
         by = "NULL" if place is None else f"by_{place}"
         there = "true" if place is None else f"{by} IS NOT NULL"
         largest = f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
@@ -165,27 +178,25 @@ class DuckDBEngine:
         found: dict[str | None, list[dict[str, int]]] = {}
         for value, *numbers in rows:
             found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
-        return {value: Profile(made, lines) for value, lines in found.items()}
+        return {value: Profile(made.layout, lines) for value, lines in found.items()}
 
     def _products(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
-        if made.clustered:
-            names = [name for name, _ in ratios.aggregates(made.sides, request.ratios, request.crosses, one_pass=False)]
-            sql = ratios.by_cluster(made.sides, request.ratios, request.crosses, by, there)
+        names: Sequence[str] = made.products
+        if made.layout.clustered:
+            names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
+            sql = ratios.by_cluster(made.sides, request, by, there)
         else:
-            names = [name for name in made.sums if ratios.is_product(name)]
             sums = ", ".join(f"{ratios.combined(name)} AS {name}" for name in names)
             sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
         if not names:
             return {}
         return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self._rows(sql)}
 
-    def _repetition(self, made: plan.Plan) -> RepetitionSums | None:
-        if not made.repeated:
-            return None
-        rows = self._rows("SELECT n, scenarios, sum_kp, sum_kp_kp, flaky FROM profile")
+    def _repetition(self) -> RepetitionSums:
         names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
+        rows = self._rows(f"SELECT {', '.join(names)} FROM profile")
         flaky = self._rows(
             "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100"
         )
@@ -196,55 +207,37 @@ class DuckDBEngine:
         """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
         if not request.percentiles:
             return {}
-        layout = ranks.Layout(made.extras, made.wheres, made.repeated, made.clustered)
-        return ranks.find(self._rows, layout, request.percentiles, request.alpha, place)
+        return ranks.find(self._rows, made.layout, request.percentiles, request.alpha, place)
 
     def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
-        required = " OR ".join(matches(pattern) for pattern in request.required) or "false"
-        worst = (
-            f"SELECT id, category, n, kp, ({required}) AS required FROM scenarios WHERE kp < n"
-            " ORDER BY required DESC, kv > 0 DESC, ke > 0 DESC, kp / n, k_score / s_den, id"
-            f" LIMIT {request.failed_limit}"
+        """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
+        worst = self._rows(
+            f"SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile) ORDER BY w LIMIT {request.failed_limit}"
         )
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE worst AS SELECT *, row_number() OVER () AS place FROM ({worst})"
-        )
-        reasons = (
-            "SELECT id, array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ') AS why"
-            " FROM trials WHERE why IS NOT NULL AND id IN (SELECT id FROM worst) GROUP BY id"
-        )
-        rows = self._rows(
-            f"SELECT id, category, n, kp, required, why FROM worst LEFT JOIN ({reasons}) USING (id) ORDER BY place"
-        )
-        return tuple(
-            FailedScenario(
-                id=id_,
-                category=category,
-                reason=why if n == 1 else f"{passed} of {n} trials passed; {why}",
-                trials=n,
-                passed_trials=passed,
-                required=required_,
+        ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
+        reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
+        found = {
+            row[0]: row[1:]
+            for row in self._rows(
+                f"SELECT id, any_value(category), count(*), count_if(p), {reasons} FROM trials WHERE id IN ({ids}) GROUP BY id"
             )
-            for id_, category, n, passed, required_, why in rows
-        )
+        }
+        return tuple(_failed_scenario(id_, required, *found[id_]) for id_, required in worst)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
-        patterns = tuple(dict.fromkeys((*request.required, *request.optional)))
-        if not patterns:
-            return {}
-        columns = []
-        for pattern in patterns:
-            matched = matches(pattern)
-            columns += [
-                f"count(*) FILTER ({matched})",
-                f"count(*) FILTER ({matched} AND kp < n)",
-                f"min(id, 5) FILTER ({matched} AND kp < n)",
-            ]
-        row = self._rows(f"SELECT {', '.join(columns)} FROM scenarios")[0]
-        return {
-            pattern: Matched(row[3 * i], row[3 * i + 1], tuple(row[3 * i + 2] or ()))
-            for i, pattern in enumerate(patterns)
-        }
+        """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
+        wanted = dict.fromkeys((*request.required, *request.optional))
+        ids = [text for text in wanted if not is_pattern(text)]
+        there = {id_: failed for id_, failed in self._rows(f"SELECT id, kp < n FROM scenarios WHERE {any_match(ids)}")}
+        found = {id_: Matched(id_ in there, there.get(id_, False), (id_,) if there.get(id_) else ()) for id_ in ids}
+        for pattern in wanted:
+            if is_pattern(pattern):
+                scenarios, failed, examples = self._rows(
+                    "SELECT count(*), count_if(kp < n), min(id, 5) FILTER (kp < n)"
+                    f" FROM scenarios WHERE {matches(pattern)}"
+                )[0]
+                found[pattern] = Matched(scenarios, failed, tuple(examples or ()))
+        return found
 
 
 def _group(
@@ -255,16 +248,20 @@ def _group(
     request: Request,
 ) -> Group:
     totals = {term: profile.total(term) for term in request.terms}
-    sides, clustered, row = profile.plan.sides, profile.plan.clustered, products or {}
+    sides, row = ratios.Sides(profile.layout), products or {}
     return Group(
         by=by,
         scenarios=profile.scenarios,
         trials=profile.trials,
         totals=totals,
         ranks={wanted: (ranked or {}).get(wanted, Rank(None, 0, 0, 0)) for wanted in request.percentiles},
-        ratios={
-            ratio: ratio_totals(place, ratio, totals, row, sides.is_plain(ratio) and not clustered)
-            for place, ratio in enumerate(request.ratios)
-        },
+        ratios={ratio: ratio_totals(place, ratio, totals, row, sides) for place, ratio in enumerate(request.ratios)},
         crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
     )
+
+
+def _failed_scenario(
+    id_: str, required: bool, category: str | None, trials: int, passed: int, why: str
+) -> FailedScenario:
+    reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
+    return FailedScenario(id_, category, reason, trials, passed, required=required)

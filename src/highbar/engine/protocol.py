@@ -29,6 +29,7 @@ class Request:
     alpha: float = 0.05
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
+    trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
 
 
 @dataclass(frozen=True, slots=True)

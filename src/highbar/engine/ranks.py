@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from highbar.engine.layout import Layout
 from highbar.engine.protocol import Rank
 from highbar.model import Percentile, Where
 from highbar.statistics.bounds import Sums, standard_error
@@ -18,19 +18,9 @@ MOST_IN_MEMORY = 50_000
 """Trials whose order is looked at one by one where scenarios repeat; beyond, their design effect stands for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """What the trials relation holds."""
-
-    extras: tuple[str, ...]
-    wheres: tuple[Where, ...]
-    repeated: bool
-    clustered: bool
-
-    @property
-    def unit(self) -> str:
-        """SQL for what is independent."""
-        return "hash(coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id END)" if self.clustered else "hash(id)"
+def _unit(layout: Layout) -> str:
+    """SQL for what is independent."""
+    return "hash(coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id END)" if layout.clustered else "hash(id)"
 
 
 def rank_column(extras: tuple[str, ...], column: str) -> str:
@@ -61,7 +51,7 @@ def find(
         together.setdefault((wanted.column, wanted.where), []).append(wanted)
     for (name, where), same in together.items():
         column = rank_column(layout.extras, name)
-        filtered = f"{there} AND {column} IS NOT NULL" + (f" AND w_{layout.wheres.index(where)}" if where else "")
+        filtered = f"{there} AND {column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
         scenarios = "count(DISTINCT id)" if layout.repeated else "count(*)"
         counts = rows(
             f"SELECT {by} AS value, count(*), count_if(isinf({column})), {scenarios} FROM trials WHERE {filtered} GROUP BY value"
@@ -138,7 +128,7 @@ def _ends(
         }
     by, filtered, column = source
     if sum(sizes.values()) <= MOST_IN_MEMORY:
-        ordered = rows(f"SELECT {by} AS value, {layout.unit} FROM trials WHERE {filtered} ORDER BY {column}, 2")
+        ordered = rows(f"SELECT {by} AS value, {_unit(layout)} FROM trials WHERE {filtered} ORDER BY {column}, 2")
         units: dict[str | None, list[int]] = {}
         for value, unit in ordered:
             units.setdefault(value, []).append(unit)
@@ -169,7 +159,7 @@ def _by_design_effect(
             limit = values[value][_nearest(n, wanted.share)]
             inside = f"count_if({column} <= CAST('{limit}' AS DOUBLE))"
             sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
-            units = f"SELECT count(*) AS d, {inside} AS z FROM trials WHERE {let_through} GROUP BY {layout.unit}"
+            units = f"SELECT count(*) AS d, {inside} AS z FROM trials WHERE {let_through} GROUP BY {_unit(layout)}"
             error = standard_error(Sums(*rows(f"SELECT {sums} FROM ({units})")[0]))
             share = float(wanted.share)
             worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n

@@ -7,12 +7,13 @@ Where every z and d is 0 or 1 nothing is summed: then Σz² and Σzd are Σz, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.engine.scoring import EXTRA_SCALE, FIXED
-from highbar.model import Linear, Ratio, Term, Where
+from highbar.engine import scoring
+from highbar.engine.layout import Layout
+from highbar.engine.protocol import Request
+from highbar.model import Linear, Ratio, Term
 
 COUNTED = {"passed", "error", "violated", "unjudged", "correct", "tp", "fp", "fn", "scenario"}
 """Columns that are 0 or 1 in a scenario of one trial."""
@@ -20,10 +21,10 @@ COUNTED = {"passed", "error", "violated", "unjudged", "correct", "tp", "fp", "fn
 ONE = "1e0"
 
 SCALES = {
-    "quality_both": FIXED["quality_score"],
-    "quality_score": FIXED["quality_score"],
-    "cost_usd": FIXED["cost_usd"],
-    "latency_ms": FIXED["latency_ms"],
+    "quality_both": scoring.QUALITY,
+    "quality_score": scoring.QUALITY,
+    "cost_usd": scoring.COST,
+    "latency_ms": scoring.LATENCY,
 }
 
 
@@ -34,23 +35,28 @@ def double(number: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """How a scenario's part in each sum is written: what the plan knows of its columns."""
+    """How a scenario's part in each sum is written."""
 
-    wheres: tuple[Where, ...]
-    weights: tuple[Fraction, ...]
-    own_weight: bool
-    measures: dict[str, tuple[str, str]]  # column -> (trials that have it, sum over them)
-    keys: frozenset[str]
-    repeated: bool
+    layout: Layout
 
     def is_plain(self, ratio: Ratio) -> bool:
-        """Whether every scenario's z and d are 0 or 1 by the form of the data."""
+        """Whether every scenario's z and d are 0 or 1 by the form of the data, and each scenario is a unit."""
         terms = [term for term, _ in (*ratio.z, *ratio.d)]
-        plain = all(t.column in COUNTED or t.of == "count" for t in terms) and all(
-            c == 1 for _, c in (*ratio.z, *ratio.d)
+        counted = all(t.column in COUNTED or t.of == "count" for t in terms) and all(
+            factor == 1 for _, factor in (*ratio.z, *ratio.d)
         )
-        weighted = any(term.weighted for term in terms) and (self.own_weight or len(self.weights) > 1)
-        return plain and not weighted and not self.repeated and _never_both(ratio.z) and _never_both(ratio.d)
+        single = not self.layout.repeated and not self.layout.clustered and not self._weighted(ratio)
+        return counted and single and _never_both(ratio.z) and _never_both(ratio.d)
+
+    def is_mean(self, ratio: Ratio) -> bool:
+        """Whether d only says which scenarios have a value: then Σzd is Σz, and Σd² is Σd."""
+        (term, factor), *more = ratio.d
+        counting = term.of == "count" or term.column == "scenario"
+        return counting and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
+
+    def _weighted(self, ratio: Ratio) -> bool:
+        weighing = self.layout.own_weight or len(self.layout.weights) > 1
+        return weighing and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
 
     def linear(self, linear: Linear) -> str:
         """SQL for a scenario's part in a weighted sum of terms."""
@@ -59,7 +65,7 @@ class Sides:
 
     def term(self, term: Term) -> str:
         """SQL for a scenario's part in one term, as a double; 0 where it has none."""
-        conditions = [f"w_{self.wheres.index(term.where)}"] if term.where else []
+        conditions = [self.layout.flag(term.where)] if term.where else []
         trials, value = self._value(term)
         if trials:
             conditions.append(f"{trials} > 0")
@@ -73,10 +79,10 @@ class Sides:
 
     def _weight(self) -> str:
         by_policy = ONE
-        if len(self.weights) > 1:
-            cases = " ".join(f"WHEN {i} THEN {double(weight)}" for i, weight in enumerate(self.weights))
+        if len(self.layout.weights) > 1:
+            cases = " ".join(f"WHEN {i} THEN {double(weight)}" for i, weight in enumerate(self.layout.weights))
             by_policy = f"(CASE wi {cases} END)"
-        return f"(CAST(own AS DOUBLE) / {FIXED['weight']}e0 * {by_policy})" if self.own_weight else by_policy
+        return f"(CAST(own AS DOUBLE) / {scoring.WEIGHT}e0 * {by_policy})" if self.layout.own_weight else by_policy
 
     def _value(self, term: Term) -> tuple[str, str]:
         column = term.column
@@ -84,13 +90,11 @@ class Sides:
             return "", ONE
         if column.startswith(("pass_at_", "pass_hat_")):
             return "", _repeated(column)
-        having, numerator = self.measures[column]
-        if having not in self.keys:
-            return "0", "0e0"
-        trials = f"({having} + n_bare)" if column in ("correct", "behavior_score") else having
-        scale = SCALES.get(column, EXTRA_SCALE if column.startswith("extra:") else 1)
+        measure = self.layout.measures[column]
+        trials = f"({measure.trials} + n_bare)" if column in ("correct", "behavior_score") else measure.trials
+        scale = SCALES.get(column, scoring.EXTRA if column.startswith("extra:") else 1)
         below = f"({trials} * s_den)" if column == "behavior_score" else trials
-        return trials, f"(CAST({numerator} AS DOUBLE) / ({below} * {scale}e0))"
+        return trials, f"(CAST({measure.total} AS DOUBLE) / ({below} * {scale}e0))"
 
 
 def _never_both(linear: Linear) -> bool:
@@ -108,26 +112,26 @@ def _repeated(column: str) -> str:
     return f"(CASE WHEN n >= {k} THEN {share} ELSE 0e0 END)"
 
 
-def aggregates(
-    sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], one_pass: bool
-) -> list[tuple[str, str]]:
-    """Names and SQL of the sums to take; over scenarios in one pass, or over clusters that have columns z_i and d_i."""
+def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[str, str]]:
+    """Names and SQL of the sums to take: over scenarios in one pass, or over clusters that have columns z_i and d_i."""
     found: list[tuple[str, str]] = []
-    for i, ratio in enumerate(ratios):
+    for i, ratio in enumerate(request.ratios):
         if one_pass and sides.is_plain(ratio):
             continue
         z, d = (sides.linear(ratio.z), sides.linear(ratio.d)) if one_pass else (f"z_{i}", f"d_{i}")
-        found += [
-            (f"g_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
-            (f"zz_{i}", f"sum(({z}) * ({z}))"),
-            (f"zd_{i}", f"sum(({z}) * ({d}))"),
-            (f"dd_{i}", f"sum(({d}) * ({d}))"),
-            (f"dmax_{i}", f"max({d})"),
-        ]
-        per_trial = f"({d}) * ({d}) / nullif({sides.trials(ratio)}, 0)" if one_pass else f"dt_{i}"
-        found.append((f"dt_{i}", f"sum({per_trial})"))
-    for j, (first, second) in enumerate(crosses):
-        a, b = ratios.index(first), ratios.index(second)
+        found.append((f"zz_{i}", f"sum(({z}) * ({z}))"))
+        if not (one_pass and sides.is_mean(ratio)):
+            found += [
+                (f"g_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
+                (f"zd_{i}", f"sum(({z}) * ({d}))"),
+                (f"dd_{i}", f"sum(({d}) * ({d}))"),
+                (f"dmax_{i}", f"max({d})"),
+            ]
+        if request.trial_noise:
+            per_trial = f"({d}) * ({d}) / nullif({sides.trials(ratio)}, 0)" if one_pass else f"dt_{i}"
+            found.append((f"dt_{i}", f"sum({per_trial})"))
+    for j, (first, second) in enumerate(request.crosses):
+        a, b = request.ratios.index(first), request.ratios.index(second)
         z1, d1, z2, d2 = (
             (sides.linear(first.z), sides.linear(first.d), sides.linear(second.z), sides.linear(second.d))
             if one_pass
@@ -138,27 +142,20 @@ def aggregates(
     return found
 
 
-def is_product(name: str) -> bool:
-    """Whether a sum of the profile is one of products, not one of a measure."""
-    return name.startswith(("g_", "zz_", "zd_", "dd_", "dmax_", "dt_", "xzz_", "xzd_", "xdz_", "xdd_"))
-
-
 def combined(name: str) -> str:
     """How a sum over profile rows is put together from its parts."""
     return f"max({name})" if name.startswith("dmax_") else f"sum({name})"
 
 
-def by_cluster(
-    sides: Sides, ratios: Sequence[Ratio], crosses: Sequence[tuple[Ratio, Ratio]], by: str, there: str
-) -> str:
+def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
     """SQL for the sums over clusters, in each group; a scenario without a cluster is one by itself."""
     columns = []
-    for i, ratio in enumerate(ratios):
+    for i, ratio in enumerate(request.ratios):
         z, d, trials = sides.linear(ratio.z), sides.linear(ratio.d), sides.trials(ratio)
         columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}, sum(({d}) * ({d}) / nullif({trials}, 0)) AS dt_{i}")
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"
     )
-    sums = ", ".join(f"{sql} AS {name}" for name, sql in aggregates(sides, ratios, crosses, one_pass=False))
+    sums = ", ".join(f"{sql} AS {name}" for name, sql in aggregates(sides, request, one_pass=False))
     return f"SELECT value, {sums} FROM ({inner}) GROUP BY value"

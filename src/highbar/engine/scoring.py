@@ -17,16 +17,17 @@ from fractions import Fraction
 
 from highbar.engine.sql import literal
 
-FIXED = {"quality_score": 10**12, "cost_usd": 10**12, "latency_ms": 10**6, "weight": 10**12}
+QUALITY = COST = WEIGHT = 10**12
+LATENCY = 10**6
+EXTRA = 10**9
 """Numbers are summed as whole multiples of 1/scale: exact, and the same in whatever order the rows come."""
-EXTRA_SCALE = 10**9
 
 
 def _positive(label: str, positive: str | None) -> str:
-    """Whether a label (JSON text) is the positive one; NULL where that cannot be said."""
+    """Whether a label is the positive one; NULL where that cannot be said. Text has a quote before it, truth has not."""
     if positive is None:
         return f"CASE WHEN {label} IN ('true', 'false') THEN {label} = 'true' END"
-    quoted = f"CAST(to_json({literal(positive)}) AS VARCHAR)"
+    quoted = literal('"' + positive)
     if positive in ("true", "false"):
         return f"{label} IN ({quoted}, {literal(positive)})"
     return f"{label} = {quoted}"
@@ -98,11 +99,13 @@ def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
     ]
 
 
-def why_column() -> tuple[str, str]:
+def why_column() -> str:
     """Why a trial did not pass, in words; NULL for one that did."""
 
     def listed(names: str) -> str:
-        return f"array_to_string(list_slice({names}, 1, 10), ', ')"
+        first = f"list_slice({names}, 1, 10)"
+        plain = f"CASE WHEN quoted THEN list_transform({first}, lambda x: json_extract_string(x, '$')) ELSE {first} END"
+        return f"array_to_string({plain}, ', ')"
 
     seen = "list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))"
     happened = f"list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])), {seen}))"
@@ -116,4 +119,4 @@ def why_column() -> tuple[str, str]:
         "CASE WHEN NOT e AND NOT v AND NOT passed AND k = m AND (c OR NOT c_has) THEN 'marked as not passed' END",
         "CASE WHEN u THEN 'unjudged: nothing in the result says whether it passed' END",
     ]
-    return "why", f"CASE WHEN NOT p THEN concat_ws('; ', {', '.join(parts)}) END"
+    return f"CASE WHEN NOT p THEN concat_ws('; ', {', '.join(parts)}) END"

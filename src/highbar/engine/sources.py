@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from highbar.engine.sql import identifier, literal, literals
-from highbar.engine.typed import Raw
+from highbar.engine.typed import NOT_JSON, Raw
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
 
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 * 1024 * 1024
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
-NOT_JSON = (
-    r"(CASE WHEN regexp_matches(json, '[:,\[]\s*-?(N|n[aA]|[Ii])')"
-    r""" THEN regexp_matches(regexp_replace(json, '"([^"\\]|\\.)*"', '', 'g'), '[:,\[]\s*-?(N|n[aA]|[Ii])') ELSE false END)"""
-)
-"""NaN and infinities, which DuckDB's parser lets through: looked for outside of strings where they may be at all."""
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -33,6 +28,7 @@ class Part:
     columns: dict[str, Raw]
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
+    strict_keys: bool = False  # every row must have exactly these keys, or reading fails
 
     def relation(self, wanted: Iterable[str]) -> str:
         """SQL for a relation that holds at least the `wanted` columns."""
@@ -41,12 +37,17 @@ class Part:
         return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])
 
 
-def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> tuple[Part, ...]:
-    """The files, grouped so that each group has one format and one set of columns."""
+def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False) -> tuple[Part, ...]:
+    """The files, grouped so that each group has one format and one set of columns.
+
+    `alike` supposes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
+    one pass reads them; a row that does not fit makes the reading fail, and the caller asks again without it.
+    """
     found: list[Part] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
-        found.extend(_DISCOVERIES[format_](connection, same))
+        supposed = _alike_part(connection, same) if alike and format_ in ("jsonl", "json") else None
+        found.extend([supposed] if supposed else _DISCOVERIES[format_](connection, same))
     return tuple(found)
 
 
@@ -66,7 +67,7 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
-    keys = f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON} AS odd FROM {_json_source('read_json_objects', files)}"
+    keys = f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd FROM {_json_source('read_json_objects', files)}"
     rows = connection.execute(
         f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys), odd FROM ({keys})"
     ).fetchall()
@@ -76,6 +77,25 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         raise InputError(Problem("NaN or an infinity in a result; wanted a finite number or null", file=files[0].name))
     names = sorted({str(name) for name, _, _ in rows})
     return [Part({name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}, files)]
+
+
+def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> Part | None:
+    row = connection.execute(
+        f"SELECT json_keys(json) FROM {_json_source('read_json_objects', files[:1])} LIMIT 1"
+    ).fetchone()
+    names = [str(name) for name in row[0]] if row and row[0] else []
+    if not names or len(set(names)) < len(names):
+        return None
+    columns = {
+        name: Raw(f"row.{identifier(name)}", "JSON[]")
+        if name in _TEXT_LISTS
+        else Raw(f"CAST(row.{identifier(name)} AS VARCHAR)", "JSON")
+        for name in names
+    }
+    structure = {name: ["JSON"] if name in _TEXT_LISTS else "JSON" for name in names}
+    transform = f"json_transform_strict(json, {literal(json.dumps(structure, ensure_ascii=False))})"
+    table = f"(SELECT {transform} AS row FROM {_json_source('read_json_objects', files)})"
+    return Part(columns, files, table=table, strict_keys=True)
 
 
 def _json_relation(part: Part, wanted: list[str]) -> str:
@@ -127,6 +147,7 @@ def _csv_relation(part: Part, wanted: list[str]) -> str:
 _TEXTS = {
     "id", "category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge", "outcome",
 }  # fmt: skip
+_TEXT_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations"}
 _LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def literal(text: str) -> str:
     """`text` as an SQL string."""
@@ -23,9 +25,23 @@ def pointer(name: str) -> str:
     return literal("/" + name.replace("~", "~0").replace("/", "~1"))
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a demand on ids stands for more than one id."""
+    return any(character in text for character in "*?")
+
+
 def matches(pattern: str) -> str:
     """SQL: whether an id is the pattern, `*` and `?` standing for any text and any character."""
-    if not any(character in pattern for character in "*?"):
+    if not is_pattern(pattern):
         return f"id = {literal(pattern)}"
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"id LIKE {literal(escaped.replace('*', '%').replace('?', '_'))} ESCAPE '\\'"
+
+
+def any_match(patterns: Iterable[str]) -> str:
+    """SQL: whether an id is one of the patterns."""
+    listed = list(patterns)
+    ids = [literal(text) for text in listed if not is_pattern(text)]
+    conditions = [f"id IN ({', '.join(ids)})"] if ids else []
+    conditions += [matches(text) for text in listed if is_pattern(text)]
+    return " OR ".join(conditions) or "false"

@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from highbar.engine.plan import MEASURES, Plan
+from highbar.engine import scoring
+from highbar.engine.layout import Layout
 from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
-from highbar.engine.ratios import SCALES
-from highbar.engine.scoring import EXTRA_SCALE, FIXED
+from highbar.engine.ratios import SCALES, Sides
 from highbar.model import FlakyScenario, Ratio, Term
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 class Profile:
     """The profile rows of one group."""
 
-    plan: Plan
+    layout: Layout
     rows: Sequence[Row]
 
     @property
@@ -40,13 +40,13 @@ class Profile:
         """The sum of a term over the group's scenarios, exact."""
         rows: Sequence[Row] = self.rows
         if term.where:
-            flag = f"w_{self.plan.wheres.index(term.where)}"
+            flag = self.layout.flag(term.where)
             rows = [row for row in rows if row[flag]]
         if term.column.startswith(("pass_at_", "pass_hat_")):
             return _repeated_total(rows, term)
         having, numerator = self._measure(term.column)
         bare = self._bare(rows, term.column, having)
-        scale = SCALES.get(term.column, EXTRA_SCALE if term.column.startswith("extra:") else 1)
+        scale = SCALES.get(term.column, scoring.EXTRA if term.column.startswith("extra:") else 1)
         by_denominator: dict[tuple[int, int], int] = {}
         scenarios = 0
         for row in rows:
@@ -59,7 +59,7 @@ class Profile:
             key = (denominator, row.get("wi", 0) if term.weighted else -1)
             by_denominator[key] = by_denominator.get(key, 0) + amount
         value = sum(
-            (Fraction(amount, denominator) * (self.plan.weights[weight] if weight >= 0 else 1))
+            (Fraction(amount, denominator) * (self.layout.weights[weight] if weight >= 0 else 1))
             for (denominator, weight), amount in by_denominator.items()
         )
         return Total(Fraction(value), scenarios)
@@ -67,37 +67,34 @@ class Profile:
     def _measure(self, column: str) -> tuple[str, str]:
         if column == "scenario":
             return "", ""
-        if column.startswith("extra:"):
-            place = self.plan.extras.index(column.removeprefix("extra:"))
-            return f"n_x{place}", f"sum_k_x{place}"
-        having, numerator, _ = MEASURES[column]
-        return having, f"sum_{numerator}"
+        measure = self.layout.measures[column]
+        return measure.trials, f"sum_{measure.total}"
 
     def _bare(self, rows: Sequence[Row], column: str, having: str) -> bool:
         """Whether errors without any expectation count as 0 here: wherever the measure has other data."""
         return column in ("correct", "behavior_score") and any(row[having] for row in rows)
 
     def _amount(self, row: Row, term: Term, numerator: str, denominator: int) -> tuple[int, int]:
-        own = term.weighted and self.plan.own_weight
+        own = term.weighted and self.layout.own_weight
         if term.of == "count" or not numerator:
-            return (row["sum_w"], FIXED["weight"]) if own else (row["scenarios"], 1)
+            return (row["sum_w"], scoring.WEIGHT) if own else (row["scenarios"], 1)
         if own:
-            return row[f"sum_w_{numerator.removeprefix('sum_')}"], denominator * FIXED["weight"]
+            return row[f"sum_w_{numerator.removeprefix('sum_')}"], denominator * scoring.WEIGHT
         return row.get(numerator, 0), denominator
 
 
-def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Row, plain: bool) -> RatioTotals:
+def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Row, sides: Sides) -> RatioTotals:
     """The sums of one ratio in one group, from the sums of products in `row`."""
     z = sum((factor * totals[term].value for term, factor in ratio.z), Fraction(0))
     d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
-    if plain:
+    if sides.is_plain(ratio):
         return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d))
     squares_per_trial = row.get(f"dt_{place}") or 0.0
-    return RatioTotals(
-        Sums(row[f"g_{place}"], d, z, row[f"zz_{place}"], row[f"zd_{place}"], row[f"dd_{place}"]),
-        largest=row[f"dmax_{place}"],
-        trials=float(d) ** 2 / squares_per_trial if squares_per_trial else 0.0,
-    )
+    trials = float(d) ** 2 / squares_per_trial if squares_per_trial else 0.0
+    if sides.is_mean(ratio):
+        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials)
+    squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
+    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials)
 
 
 def cross_totals(place: int, row: Row) -> CrossSums:

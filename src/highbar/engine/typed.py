@@ -13,10 +13,16 @@ from highbar.engine.sql import literal
 
 TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
 CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
+TEXT_LISTS = ("VARCHAR[]", "JSON[]")
 CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
 SEEN = literal(r"[^\s\p{Z}\p{C}]")
 """A character that a reader sees: neither a space of any kind nor an invisible one."""
 LARGEST = "1e300"
+NOT_JSON = (
+    r"(CASE WHEN regexp_matches({0}, '(^|[:,\[])\s*-?(N|n[aA]|[Ii])') THEN regexp_matches("
+    r"""regexp_replace({0}, '"([^"\\]|\\.)*"', '', 'g'), '(^|[:,\[])\s*-?(N|n[aA]|[Ii])') ELSE false END)"""
+)
+"""NaN and infinities, which DuckDB's parser lets through: looked for outside of strings where they may be at all."""
 INTEGERS = {
     "TINYINT",
     "SMALLINT",
@@ -117,9 +123,17 @@ def whole(least: str | None) -> Reader:
 
 
 def label(name: str, raw: Raw) -> Typed:
-    """Text or true/false, kept as JSON text so that the word \"true\" is told from the truth value."""
+    """Text or true/false. Text gets a quote before it, so that the word `true` is told from the truth value."""
+    if raw.type == "BOOLEAN":
+        return Typed(((name, f"CASE WHEN {raw.sql} THEN 'true' WHEN NOT {raw.sql} THEN 'false' END"),))
+    if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
+        return Typed(((name, f"'\"' || {raw.sql}"),))
     json = raw.as_json()
-    return Typed(((name, json),), f"NOT (starts_with({json}, '\"') OR {json} IN ('true', 'false'))")
+    quoted = f"starts_with({json}, '\"')"
+    return Typed(
+        ((name, f"CASE WHEN {quoted} THEN '\"' || {_unquoted(json)} ELSE {json} END"),),
+        f"NOT ({quoted} OR {json} IN ('true', 'false'))",
+    )
 
 
 def outcome(name: str, raw: Raw) -> Typed:
@@ -131,6 +145,8 @@ def outcome(name: str, raw: Raw) -> Typed:
 
 def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
+    if raw.type == "JSON[]":
+        return raw.sql, f"len(list_filter({raw.sql}, lambda x: NOT coalesce(starts_with(x, '\"'), false))) > 0"
     if raw.type == "VARCHAR[]":
         return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()
@@ -174,7 +190,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
     """What was seen: a list of text, {name: bool} or [{name, observed}]."""
     value, bad = _text_list(raw)
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
-    if raw.type == "VARCHAR[]":
+    if raw.type in TEXT_LISTS:
         return Typed(((name, value), given), bad)
     json = raw.as_json()
     _, marked, bad_marked = _marked(json, "observed")
@@ -187,7 +203,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
 def must_not(name: str, raw: Raw) -> Typed:
     """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did."""
     value, bad = _text_list(raw)
-    if raw.type == "VARCHAR[]":
+    if raw.type in TEXT_LISTS:
         return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
     json = raw.as_json()
     every, marked, bad_marked = _marked(json, "violated")
@@ -207,7 +223,7 @@ def violations(name: str, raw: Raw) -> Typed:
         read = whole("0")(name, raw)
         return Typed((("violation_names", "NULL"), ("violation_count", read.columns[0][1])), read.bad)
     value, bad = _text_list(raw)
-    if raw.type == "VARCHAR[]":
+    if raw.type in TEXT_LISTS:
         return Typed((("violation_names", value), ("violation_count", f"len({value})")), bad)
     json = raw.as_json()
     listed = f"starts_with({json}, '[')"
@@ -277,6 +293,7 @@ EMPTY: dict[str, str] = {
     "trial": "BIGINT",
     "category": "VARCHAR",
     "capability": "VARCHAR",
+    "quoted": "BOOLEAN",
     "expected_behaviors": "VARCHAR[]",
     "behaviors": "VARCHAR[]",
     "has_behaviors": "BOOLEAN",

@@ -22,16 +22,12 @@ from highbar.model import (
     Logic,
     Name,
     Number,
+    Operator,
     Outcome,
     Threshold,
 )
 
-TURNED: dict[Outcome, Outcome] = {
-    "pass": "fail",
-    "fail": "pass",
-    "undefined": "undefined",
-    "inconclusive": "inconclusive",
-}
+OPPOSITE: dict[Operator, Operator] = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
 ORDER: dict[str, tuple[Outcome, ...]] = {
     "and": ("fail", "undefined", "inconclusive", "pass"),
     "or": ("pass", "undefined", "inconclusive", "fail"),
@@ -57,8 +53,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
         case Comparison():
             return _compare(condition, demand, evidence)
         case Logic("not", (operand,)):
-            judged = _judge(operand, demand, evidence)
-            return replace(judged, outcome=TURNED[judged.outcome])
+            return _judge(_opposite(operand), demand, evidence)
         case Logic(joined_by, operands):
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
@@ -71,6 +66,18 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
                 second_run=max(chances, default=None),
                 more_scenarios=max(needed, default=None),
             )
+    assert_never(condition)
+
+
+def _opposite(condition: Condition) -> Condition:
+    """What holds exactly when the condition does not. Turning its outcome instead would lose what evidence it demands."""
+    match condition:
+        case Comparison(operator, left, right):
+            return Comparison(OPPOSITE[operator], left, right)
+        case Logic("not", (operand,)):
+            return operand
+        case Logic(joined_by, operands):
+            return Logic("or" if joined_by == "and" else "and", tuple(_opposite(operand) for operand in operands))
     assert_never(condition)
 
 

@@ -1,0 +1,197 @@
+"""A policy, read and checked: metrics, thresholds and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from highbar.model.formulas import Condition, Expression
+from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A formula over measures and other metrics, with what is needed to read and to judge its value."""
+
+    name: str
+    formula: str
+    expression: Expression
+    unit: Unit
+    better: Better
+    use_case: str = ""
+    typical_threshold: str | None = None
+    where: Where = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What a value must reach: the operator as written, the bound as an exact number in the metric's unit."""
+
+    operator: Operator
+    value: Fraction
+    unit: Unit
+    text: str  # canonical: ">= 0.9", "< 5000ms"; reading it again gives the same threshold
+
+    def met_by(self, value: Fraction | float) -> bool:
+        """Whether `value` reaches the threshold, exactly."""
+        return COMPARE[self.operator](value, self.value)
+
+
+COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">=": lambda a, b: a >= b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    "<": lambda a, b: a < b,
+    "=": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """How a rule weighs its evidence."""
+
+    evidence: Evidence = "estimate"
+    margin: Fraction = Fraction(0)
+    tolerate: Fraction = Fraction(5, 100)
+    min_scenarios: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the policy file something stands."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRule:
+    """A metric, over the scenarios that `where` lets through, must reach a threshold."""
+
+    name: str
+    level: Level
+    metric: str
+    threshold: Threshold
+    where: Where = ()
+    demand: Demand = Demand()
+    description: str | None = None
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRule:
+    """A condition over metrics must hold (`composite.pass`)."""
+
+    name: str
+    level: Level
+    condition: Condition
+    text: str
+    demand: Demand = Demand()
+    description: str | None = None
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRule:
+    """Every scenario whose id matches `pattern` (`*` and `?`, else exact) must be there and pass all its trials."""
+
+    name: str
+    level: Level
+    pattern: str
+    description: str | None = None
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRule:
+    """The results must hold every scenario of the suite, and no others."""
+
+    name: str
+    level: Level
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRule:
+    """A metric must be no worse than in the baseline by more than `margin` (`relative`: a share of the baseline)."""
+
+    name: str
+    level: Level
+    metric: str
+    margin: Fraction
+    relative: bool
+    file: str
+    where: Where = ()
+    place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a progressive rule demands from one agent version on."""
+
+    version: str
+    threshold: Threshold
+    demand: Demand = Demand()
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressiveRule:
+    """A threshold that rises with the agent's version. Once the version is known it becomes a ThresholdRule of its name;
+    one that reaches the gate as it is could not be judged."""
+
+    name: str
+    level: Level
+    metric: str
+    steps: tuple[Step, ...]  # the lowest version first
+    target: Threshold | None = None  # the goal, which never holds
+    description: str | None = None
+    place: Place = Place()
+
+
+Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | BaselineRule | ProgressiveRule
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The policy's weights; what is not named weighs 1."""
+
+    by_category: Mapping[str, Fraction] = field(default_factory=dict)
+    by_capability: Mapping[str, Fraction] = field(default_factory=dict)
+    by_metric: Mapping[str, Fraction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The scenarios that must all have a result, with whatever columns the suite file fixes for them."""
+
+    file: str
+    scenarios: Mapping[str, Mapping[str, str]]  # id -> {"category": …, "capability": …}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy file, read and checked: nothing in it is left to be interpreted later."""
+
+    rules: tuple[Rule, ...]
+    metrics: Mapping[str, Metric]
+    file: str | None = None
+    sha256: str | None = None
+    agent_version: str | None = None
+    weights: Weights = Weights()
+    suite: Suite | None = None
+    slices: tuple[str, ...] = ()
+    confidence: Fraction = Fraction(95, 100)
+    evidence: Evidence = "estimate"
+    population: Literal["scenarios", "suite"] = "scenarios"
+    positive: str | None = None
+    pass_score: Fraction = Fraction(1)
+    latency_limit: Fraction = Fraction(5000)
+    allow_columns: frozenset[str] = frozenset()
+    allow_categories: frozenset[str] = frozenset()
+    description: str | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,53 @@
+"""What is read, what the engine is asked to sum, and over which scenarios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from highbar.model.words import Format, Where
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsFile:
+    """A file to read: where its bytes are, what to call it in messages, and how it is written."""
+
+    path: str
+    name: str
+    format: Format
+    compression: str | None = None
+    original: str | None = None  # where the bytes came from, if `path` is a copy
+    imported: str | None = None  # what was read, in words, if the rows were made from another tool's file
+    notes: tuple[str, ...] = ()  # what the import warns of
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A sum over scenarios: of their value of `column`, or of how many have one; each times its weight if `weighted`."""
+
+    column: str
+    of: Literal["sum", "count"] = "sum"
+    where: Where = ()
+    weighted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Percentile:
+    """The ⌈share·n⌉-th smallest value of `column` over all trials that have one."""
+
+    column: str
+    share: Fraction
+    where: Where = ()
+
+
+Linear = tuple[tuple[Term, Fraction], ...]
+"""A weighted sum of terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One sum over another, both over the same scenarios: what nearly every metric is, and what a bound is made from."""
+
+    z: Linear
+    d: Linear

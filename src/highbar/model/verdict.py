@@ -1,0 +1,143 @@
+"""The answer, and everything that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.model.rules import Place
+from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A metric's value, with the count it rests on. `value` is None when it is undefined; then `reason` says why."""
+
+    value: Fraction | None
+    scenarios: int
+    missing: int
+    unit: Unit
+    better: Better
+    reason: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The metrics of the scenarios that share one value of one column.
+
+    `worse` marks a slice whose pass rate is below that of the rest by more than chance, among all slices looked at;
+    `likely` is its pass rate drawn to the common one as far as chance explains the difference.
+    """
+
+    by: tuple[str, str]
+    scenarios: int
+    metrics: Mapping[str, Value]
+    worse: bool = False
+    p_value: float | None = None
+    likely: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What became of one rule, and why."""
+
+    rule: str
+    level: Level
+    outcome: Outcome
+    reason: str
+    metric: str | None = None
+    slice: Where = ()
+    threshold: str | None = None
+    value: Value | None = None
+    description: str | None = None
+    place: Place = Place()
+    fragile: bool = False  # the interval reaches across the threshold: another run may be judged differently
+    second_run: float | None = None  # how likely that is for the same agent
+    more_scenarios: int | None = None  # about how many more would settle it, at the observed value
+
+
+@dataclass(frozen=True, slots=True)
+class FailedScenario:
+    """A scenario that did not pass every trial, and why; `required` where a rule demands that it passes."""
+
+    id: str
+    category: str | None
+    reason: str
+    trials: int
+    passed_trials: int
+    required: bool = False
+    input: str | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlakyScenario:
+    """A scenario that passed some of its trials and failed others."""
+
+    id: str
+    trials: int
+    passed_trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
+
+    `correlation` is the intraclass one (1: the trials of a scenario always agree); None where nothing varies.
+    A scenario that passed all of its `fewest` trials may still fail: `still_possible` is the pass rate not excluded.
+    """
+
+    flaky: int
+    between: float
+    within: float
+    correlation: float | None
+    fewest: int
+    still_possible: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much evidence there was."""
+
+    scenarios: int
+    trials: int
+    errors: int
+    unjudged: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that was read, with the digest of its bytes."""
+
+    file: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer: pass, fail or inconclusive, and everything it rests on."""
+
+    verdict: Decision
+    counts: Counts
+    metrics: Mapping[str, Value]
+    slices: tuple[Slice, ...]
+    rules: tuple[RuleResult, ...]
+    scenarios_failed: tuple[
+        FailedScenario, ...
+    ]  # the worst first, at most a bounded number; counts.failed has them all
+    warnings: tuple[str, ...]
+    policy: Source | None
+    results: tuple[Source, ...]
+    agent_version: str | None = None
+    confidence: Fraction = Fraction(95, 100)
+    flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
+    repetition: Repetition | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is a pass; an inconclusive one is not."""
+        return self.verdict == "pass"

@@ -1,0 +1,17 @@
+"""The closed sets of words that flow everywhere."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Level = Literal["blocking", "warning"]
+Outcome = Literal["pass", "fail", "undefined", "inconclusive"]
+Decision = Literal["pass", "fail", "inconclusive"]
+Unit = Literal["ratio", "ms", "USD", "per token", "number"]
+Better = Literal["higher", "lower"]
+Evidence = Literal["estimate", "confident"]
+Operator = Literal[">=", ">", "<=", "<", "=", "!="]
+Format = Literal["jsonl", "json", "csv", "parquet"]
+
+Where = tuple[tuple[str, tuple[str, ...]], ...]
+"""Which scenarios count: for each named column, the values that are let through. Sorted by column; () is all."""
