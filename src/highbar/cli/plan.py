@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Any, get_args
@@ -96,13 +97,14 @@ def _policy(question: Question) -> Policy:
 
     from highbar import policy as policies
 
-    found = policies.find() if question.policy is None else Path(question.policy)
+    here = policies.find() if question.policy is None else None
+    found = question.policy if here is None else os.path.relpath(here)
     if found is None:
         hint = "ask with --threshold or --scenarios, or name results; highbar plan --help has examples"
         raise InputError(
             Problem(f"nothing to plan: no policy here or above (looked for {', '.join(policies.NAMES)})", hint=hint)
         )
-    policy = policies.read(found)
+    policy = policies.read(Path(found))
     known = question.agent_version or policy.agent_version
     return policies.resolve_version(policy, given=known) if known else policy
 

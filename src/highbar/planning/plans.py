@@ -27,6 +27,11 @@ class Assumptions:
         """The error that is accepted on each side."""
         return float(1 - self.confidence)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether the trials of a scenario can differ."""
+        return self.trials > 1 and self.correlation < 1
+
 
 @dataclass(frozen=True, slots=True)
 class Supposed:

@@ -21,6 +21,7 @@ from highbar.model import (
     Verdict,
 )
 from highbar.planning.plans import Assumptions, Budget, Plan, Repeats, RuleNeed, RuleStanding
+from highbar.planning.repeated import spread
 from highbar.planning.suites import fewest_to_pass, reach, suppose
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
@@ -142,7 +143,7 @@ def _enough_trials(rule: RuleResult, repeats: Repeats) -> int | None:
     if value.value in (0, 1):  # nothing varied: only other scenarios can show more
         return None
     growth = (value.scenarios + rule.more_scenarios) / value.scenarios
-    left = _variance(float(repeats.trials), repeats.correlation) / growth - repeats.correlation
+    left = spread(float(repeats.trials), repeats.correlation) / growth - repeats.correlation
     return math.ceil((1 - repeats.correlation) / left) if left > 0 else None
 
 
@@ -150,10 +151,10 @@ def _repeats(repetition: Repetition | None, scenarios: int, trials: int) -> Repe
     if repetition is None or repetition.correlation is None:
         return None
     correlation, each = repetition.correlation, Fraction(trials, scenarios)
-    now = _variance(float(each), correlation)
+    now = spread(float(each), correlation)
     equal = []
     for number in SOME_TRIALS:
-        needed = math.ceil(round(scenarios * _variance(number, correlation) / now, 9))
+        needed = math.ceil(round(scenarios * spread(number, correlation) / now, 9))
         equal.append(Budget(number, needed, needed * number))
     return Repeats(
         trials=each,
@@ -164,8 +165,3 @@ def _repeats(repetition: Repetition | None, scenarios: int, trials: int) -> Repe
         equal=tuple(equal),
         narrowest=1 - math.sqrt(correlation / now),
     )
-
-
-def _variance(trials: float, correlation: float) -> float:
-    """The variance of a scenario's mean over so many trials, against that of one trial."""
-    return (1 + (trials - 1) * correlation) / trials

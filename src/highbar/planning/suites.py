@@ -1,18 +1,17 @@
 """Thresholds and supposed true rates → how many scenarios it takes, and what a given number can show.
 
 A threshold is `≥ bar` of a share. One of 100 % is judged as the gate does: it fails at the first failure, and passes
-where none was seen in enough scenarios to exclude the tolerated rate.
+where none was seen in enough scenarios to exclude the tolerated rate; there a second trial is not counted on.
 """
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from highbar.model import Outcome
+from highbar.planning import repeated
 from highbar.planning.plans import Assumptions, Chance, Difference, Reach, Supposed
 from highbar.statistics.planning import (
-    design_effect,
     gate_chances,
     gate_limits,
     pairs_needed,
@@ -20,7 +19,6 @@ from highbar.statistics.planning import (
     rate_to_pass,
     scenarios_to_fail,
     scenarios_to_pass,
-    scenarios_with_trials,
     smallest_difference,
 )
 from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
@@ -49,32 +47,32 @@ def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
 
 
 def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> int | None:
-    decide = scenarios_to_pass if rate > bar else scenarios_to_fail
-    single = decide(bar, rate, float(assumptions.power), assumptions.alpha)
-    if single is None:
-        return None
-    # Trials are no substitute for scenarios: below this number even the best or worst result leaves the rule open.
-    least = clusters_to_exclude(1 - bar if rate > bar else bar, assumptions.alpha)
-    return max(least, scenarios_with_trials(single, assumptions.trials, float(assumptions.correlation)))
+    if not assumptions.repeats:
+        decide = scenarios_to_pass if rate > bar else scenarios_to_fail
+        return decide(bar, rate, float(assumptions.power), assumptions.alpha)
+    if rate > bar:
+        return repeated.scenarios_to_pass(bar, rate, assumptions)
+    return repeated.scenarios_to_pass(1 - bar, 1 - rate, assumptions)
 
 
 def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
     """What so many scenarios, each with the assumed trials, can show of `≥ bar`."""
-    fewest = fewest_to_pass(bar, assumptions)
-    can_pass = fewest is not None and scenarios >= fewest
+    power, alpha = float(assumptions.power), assumptions.alpha
     if bar == 1:
-        power = float(assumptions.power)
-        passing = power ** (1 / scenarios) if can_pass else None
-        limits = (scenarios if can_pass else None, scenarios - 1)
-        return Reach(bar, scenarios, *_counted(limits, assumptions), passing, (1 - power) ** (1 / scenarios))
-    worth, power, alpha = _worth(scenarios, assumptions), float(assumptions.power), assumptions.alpha
-    can_fail = scenarios >= clusters_to_exclude(bar, alpha)
+        fewest = fewest_to_pass(bar, assumptions)
+        passing = scenarios if fewest is not None and scenarios >= fewest else None
+        rate = None if passing is None else power ** (1 / scenarios)
+        return Reach(bar, scenarios, passing, scenarios - 1, rate, (1 - power) ** (1 / scenarios))
+    if assumptions.repeats:
+        failing = repeated.rate_to_pass(scenarios, 1 - bar, assumptions)
+        passing_rate = repeated.rate_to_pass(scenarios, bar, assumptions)
+        return Reach(bar, scenarios, None, None, passing_rate, None if failing is None else 1 - failing)
     return Reach(
         bar,
         scenarios,
-        *_counted(gate_limits(worth, bar, alpha), assumptions),
-        rate_to_pass(worth, bar, power, alpha) if can_pass else None,
-        rate_to_fail(worth, bar, power, alpha) if can_fail else None,
+        *gate_limits(scenarios, bar, alpha),
+        rate_to_pass(scenarios, bar, power, alpha),
+        rate_to_fail(scenarios, bar, power, alpha),
     )
 
 
@@ -85,7 +83,11 @@ def chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptio
         unfailing = float(rate) ** scenarios
         passes = unfailing if fewest is not None and scenarios >= fewest else 0.0
         return Chance(bar, rate, scenarios, passes, 1.0 - unfailing, unfailing - passes)
-    found = gate_chances(_worth(scenarios, assumptions), bar, rate, assumptions.alpha)
+    if assumptions.repeats:
+        passes = repeated.chance_to_pass(scenarios, bar, rate, assumptions)
+        fails = repeated.chance_to_pass(scenarios, 1 - bar, 1 - rate, assumptions)
+        return Chance(bar, rate, scenarios, passes, fails, max(0.0, 1.0 - passes - fails))
+    found = gate_chances(scenarios, bar, rate, assumptions.alpha)
     return Chance(bar, rate, scenarios, found.passes, found.fails, found.inconclusive)
 
 
@@ -99,14 +101,3 @@ def show(difference: Fraction, differing: Fraction, assumptions: Assumptions) ->
     """The common scenarios that show a difference of this size with the assumed power."""
     needed = pairs_needed(difference, differing, float(assumptions.power), assumptions.alpha)
     return Difference(needed, differing, float(difference))
-
-
-def _worth(scenarios: int, assumptions: Assumptions) -> int:
-    """How many scenarios of one trial these are worth."""
-    effect = design_effect(assumptions.trials, float(assumptions.correlation))
-    return max(scenarios, math.floor(scenarios * assumptions.trials / effect))
-
-
-def _counted(limits: tuple[int | None, int | None], assumptions: Assumptions) -> tuple[int | None, int | None]:
-    """Counts of passes mean something where each scenario passes or fails; several trials make shares of it."""
-    return limits if assumptions.trials == 1 else (None, None)

@@ -1,0 +1,84 @@
+"""Scenarios of several trials each: how the gate's own bound judges them.
+
+Trials of one scenario are alike: its mean over m of them varies by (1 + (m - 1) correlation) / m of what one trial
+does. The bound adds one scenario at the worst end, which no trial makes up for; so this design effect alone would
+promise too much. Here the bound itself is asked which share of passes it lets through, and a Beta law how likely that
+share is; simulation finds the chance true to a few points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from highbar.planning.plans import Assumptions
+from highbar.statistics.beta import beta_survival
+from highbar.statistics.bounds import Sums, share_bounds
+from highbar.statistics.search import first
+from highbar.statistics.tolerance import LARGEST
+
+_STEPS = 10**7
+"""How finely a share is searched for."""
+
+
+def spread(trials: float, correlation: float) -> float:
+    """The variance of a scenario's mean over so many trials, against that of one trial."""
+    return (1 + (trials - 1) * correlation) / trials
+
+
+def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> float:
+    """How likely so many scenarios pass `≥ bar` if this is the true rate.
+
+    The chance to fail it is this chance for 1 - bar and 1 - rate: passes and failures exchanged.
+    """
+    share = _share_to_pass(scenarios, bar, assumptions)
+    return 0.0 if share is None else _at_least(share, scenarios, float(rate), assumptions)
+
+
+def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> int | None:
+    """The fewest scenarios that pass `≥ bar` with the assumed power if this is the true rate; None where none would."""
+
+    def enough(scenarios: int) -> bool:
+        return chance_to_pass(scenarios, bar, rate, assumptions) >= assumptions.power
+
+    most = 1
+    while most < LARGEST and not enough(most):
+        most *= 2
+    return first(1, most, enough) if most < LARGEST else None
+
+
+def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
+    """The smallest true rate that so many scenarios pass with the assumed power; None where even 100 % would not."""
+    share = _share_to_pass(scenarios, bar, assumptions)
+    if share is None:
+        return None
+    return _smallest(lambda rate: _at_least(share, scenarios, rate, assumptions) >= assumptions.power)
+
+
+def _share_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
+    """The smallest share of passes whose lower bound reaches the bar, if it varies as assumed."""
+    varies = Fraction(spread(assumptions.trials, float(assumptions.correlation)))
+
+    def reaches(share: float) -> bool:
+        exact = Fraction(share)
+        squares = scenarios * (exact * exact + exact * (1 - exact) * varies)
+        sums = Sums(scenarios, scenarios, scenarios * exact, squares, scenarios * exact, scenarios)
+        bounds = share_bounds(sums, assumptions.alpha)
+        return bounds is not None and bounds.low >= bar
+
+    return _smallest(reaches) if reaches(1.0) else None
+
+
+def _at_least(share: float, scenarios: int, rate: float, assumptions: Assumptions) -> float:
+    """How likely the mean of so many scenarios is at least this share, by the Beta law of its mean and variance."""
+    if rate in (0.0, 1.0):
+        return float(rate >= share)
+    size = scenarios / spread(assumptions.trials, float(assumptions.correlation)) - 1
+    if size <= 0:  # one scenario whose trials always agree: it passes or fails as a whole
+        return rate
+    return beta_survival(share, rate * size, (1 - rate) * size)
+
+
+def _smallest(holds: Callable[[float], bool]) -> float:
+    """The smallest share at which a condition holds that then stays true."""
+    return first(0, _STEPS, lambda step: holds(step / _STEPS)) / _STEPS

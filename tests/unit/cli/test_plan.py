@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from highbar.cli import main
+from tests import commandline
+from tests.commandline import Run
+
+RESULTS = "".join(json.dumps({"id": f"s{at}", "passed": at >= 5}) + "\n" for at in range(50))
+POLICY = "evidence: confident\nthresholds: { blocking: { pass_rate: ≥ 85% } }\n"
+
+
+@pytest.fixture
+def run(monkeypatch, capfdbinary):
+    """The command line in a folder, without the half second of a process for each call."""
+
+    def call(folder, *arguments):
+        (folder / ".git").mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        code = main(arguments)
+        return Run(code, *capfdbinary.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def plan(run):
+    """The JSON plan."""
+
+    def call(folder, *arguments):
+        done = run(folder, "plan", *arguments, "--format", "json")
+        assert done.exit == 0, done.err
+        assert done.err == ""
+        assert done.json["schema"] == "highbar/plan/1"
+        return done.json
+
+    return call
+
+
+@pytest.fixture
+def refusal(run):
+    """Every problem with the arguments, as text; a plan that cannot be made is exit 2 and prints nothing."""
+
+    def call(folder, *arguments):
+        done = run(folder, "plan", *arguments)
+        assert (done.exit, done.out) == (2, "")
+        return done.err
+
+    return call
+
+
+@pytest.fixture
+def suite(tmp_path):
+    (tmp_path / "results.jsonl").write_text(RESULTS, "utf-8")
+    (tmp_path / "highbar.yaml").write_text(POLICY, "utf-8")
+    return tmp_path
+
+
+def test_scenarios_to_pass_and_to_fail(tmp_path, plan):
+    document = plan(tmp_path, "--threshold", "85%", "--rate", "90%", "--rate", "80%")
+    assert document["assumptions"] == {
+        "confidence": 0.95,
+        "power": 0.8,
+        "tolerate": 0.05,
+        "trials": 1,
+        "correlation": None,
+    }
+    assert document["suppositions"] == [
+        {"threshold": 0.85, "rate": 0.9, "outcome": "pass", "scenarios": 281, "runs": 281},
+        {"threshold": 0.85, "rate": 0.8, "outcome": "fail", "scenarios": 360, "runs": 360},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scenarios"),
+    [
+        (("--power", "90%"), 379),
+        (("--power", "0.9"), 379),
+        (("--trials", "3", "--icc", "0.3"), 174),
+        (("--confidence", "0.90"), 207),
+    ],
+)
+def test_what_a_plan_assumes_can_be_said(tmp_path, arguments, scenarios, plan):
+    document = plan(tmp_path, "--threshold", "≥ 85%", "--rate", "90%", *arguments)
+    assert document["suppositions"][0]["scenarios"] == scenarios
+
+
+def test_a_threshold_alone_is_tried_with_rates_on_both_sides(tmp_path, plan):
+    outcomes = [row["outcome"] for row in plan(tmp_path, "--threshold", "85")["suppositions"]]
+    assert outcomes == ["fail"] * 4 + ["pass"] * 5
+    perfect = plan(tmp_path, "--threshold", "100%", "--tolerate", "1%")["suppositions"]
+    assert (perfect[-1]["rate"], perfect[-1]["outcome"], perfect[-1]["scenarios"]) == (1, "pass", 299)
+    assert [row["outcome"] for row in perfect[:-1]] == ["fail"] * 4
+
+
+def test_what_a_suite_can_show(tmp_path, plan):
+    document = plan(tmp_path, "--scenarios", "100")
+    assert [row["threshold"] for row in document["suites"]] == [0.8, 0.85, 0.9, 0.95, 0.99, 1]
+    row = document["suites"][1]
+    assert (row["passes_from"], row["fails_to"]) == (92, 78)
+    assert [
+        (one["differing"], one["difference"] and round(one["difference"], 3)) for one in document["differences"]
+    ] == [
+        (0.05, None),
+        (0.1, 0.079),
+        (0.2, 0.111),
+    ]
+
+
+def test_how_a_suite_would_be_judged(tmp_path, plan):
+    document = plan(tmp_path, "--scenarios", "100", "--threshold", "85%", "--rate", "90%")
+    (row,) = document["chances"]
+    assert (round(row["pass"], 2), round(row["fail"], 2), round(row["inconclusive"], 2)) == (0.32, 0, 0.68)
+    assert document["differences"] == []
+
+
+def test_scenarios_that_show_a_difference(tmp_path, plan):
+    (row,) = plan(tmp_path, "--difference", "5%", "--differing", "20%")["differences"]
+    assert row == {"scenarios": 495, "differing": 0.2, "difference": 0.05}
+    assert plan(tmp_path, "--difference", "5%")["differences"][0]["scenarios"] == 248
+
+
+def test_what_a_policy_needs(suite, plan):
+    for arguments in ((), ("--policy", "highbar.yaml")):
+        document = plan(suite, *arguments)
+        (rule,) = document["rules"]
+        assert (rule["rule"], rule["fewest"], rule["scenarios"]) == ("thresholds.blocking.pass_rate", 19, 118)
+        assert document["policy"] == "highbar.yaml"
+    (sized,) = plan(suite, "--policy", "highbar.yaml", "--scenarios", "100")["rules"]
+    assert round(sized["rate_to_pass"], 3) == 0.935
+
+
+def test_what_would_settle_each_rule(suite, run, plan):
+    document = plan(suite, "results.jsonl")
+    (rule,) = document["rules"]
+    (judged,) = run(suite, "check", "results.jsonl", "--format", "json").json["rules"]
+    assert (rule["settled"], rule["outcome"]) == (False, "inconclusive")
+    assert rule["more_scenarios"] == judged["more_scenarios"] == pytest.approx(281 - 50, abs=10)
+    assert document["counts"] == {"scenarios": 50, "trials": 50}
+    assert document["repetition"] is None
+    piped = commandline.run(suite, "plan", "-", "--input-format", "jsonl", "--format", "json", stdin=RESULTS.encode())
+    assert piped.json["rules"] == document["rules"]
+
+
+def test_the_exit_code_is_0_whatever_the_verdict_would_be(suite, run):
+    assert run(suite, "check", "results.jsonl").exit == 3
+    assert run(suite, "plan", "results.jsonl").exit == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("--threshold", "85%", "--rate", "85%"), "the threshold itself"),
+        (("--threshold", "85%", "--rate", "150%"), "--rate: found 150%"),
+        (("--threshold", "0%"), "above 0%"),
+        (("--threshold", "< 85%"), "--threshold: "),
+        (("--rate", "90%"), "--rate needs --threshold"),
+        (("--threshold", "85%", "--trials", "3"), "--trials needs --icc"),
+        (("--threshold", "85%", "--icc", "0.3"), "--icc needs --trials"),
+        (("--threshold", "85%", "--power", "100%"), "--power: found 100%, wanted a share above 0% and below 100%"),
+        (("--threshold", "85%", "--confidence", "0.4"), "--confidence: found 0.4, wanted a share above 50%"),
+        (("--threshold", "85%", "--differing", "10%"), "--differing needs"),
+        (("--difference", "20%"), "cannot be further apart"),
+        (("--scenarios", "0"), "--scenarios"),
+        (("--scenarios", "100", "--trials", "3", "--icc", "0.3"), "--trials needs --threshold"),
+        (("--threshold", "85%", "--policy", "highbar.yaml"), "--policy does not go with numbers"),
+        (("missing.jsonl",), "missing.jsonl: no such file"),
+        (("missing.jsonl", "--power", "90%"), "--power does not go with results"),
+        ((), "nothing to plan: no policy"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(tmp_path, arguments, wanted, refusal):
+    assert wanted in refusal(tmp_path, *arguments)
+
+
+def test_every_problem_is_said_at_once(tmp_path, refusal):
+    said = refusal(tmp_path, "--threshold", "85%", "--rate", "x", "--power", "2", "--icc", "0.3", "--confidence", "5")
+    assert all(f"{option}" in said for option in ("--rate:", "--power:", "--icc needs", "--confidence:"))
+
+
+def test_a_policy_without_a_rule_about_a_number_has_no_plan(tmp_path, refusal):
+    (tmp_path / "highbar.yaml").write_text("required_scenarios: { ids: [A] }\n")
+    assert "nothing to plan: no rule of the policy is about a number" in refusal(tmp_path)
+
+
+def test_a_refusal_as_json_is_json(tmp_path, run):
+    done = run(tmp_path, "plan", "--threshold", "x", "--format", "json")
+    assert done.exit == 2
+    assert "--threshold" in done.json["problems"][0]["message"]
+
+
+def test_a_plan_from_numbers_needs_no_engine(tmp_path):
+    done = commandline.run(tmp_path, "plan", "--threshold", "85%", environment={"PYTHONVERBOSE": "1"})
+    assert done.exit == 0
+    assert "duckdb" not in done.err
+
+
+# --- as text ---------------------------------------------------------------------------------
+
+
+def test_the_text_says_the_same(suite, run):
+    told = run(suite, "plan", "--threshold", "85%", "--rate", "90%").out
+    assert told == (
+        "confidence 95%, chance of a clear verdict 80%\n\n"
+        "Scenarios needed\n"
+        "  wanted  true rate  verdict  scenarios\n"
+        "  ≥ 85%   90%        pass     281\n"
+    )
+    repeated = run(suite, "plan", "--threshold", "85%", "--rate", "90%", "--trials", "3", "--icc", "0.3").out
+    assert "3 trials per scenario, correlation 0.3" in repeated
+    assert repeated.splitlines()[-1].split() == ["≥", "85%", "90%", "pass", "174", "522"]
+
+
+def test_the_text_of_a_suite(suite, run):
+    told = run(suite, "plan", "--scenarios", "100", "--threshold", "85%", "--rate", "99%").out
+    assert "  ≥ 85%   ≥ 93.5%  ≤ 74.8%  92 to 100 pass  0 to 78 pass\n" in told
+    assert told.splitlines()[-1].split() == ["≥", "85%", "99%", "over", "99%", "under", "1%", "under", "1%"]
+    small = run(suite, "plan", "--scenarios", "10", "--threshold", "85%").out
+    assert "  ≥ 85%   -       ≤ " in small
+
+
+def test_the_text_of_a_policy_and_of_results(suite, run):
+    beforehand = run(suite, "plan").out
+    assert beforehand.splitlines()[-1].split() == ["thresholds.blocking.pass_rate", "≥", "85%", "19", "118", "92.5%"]
+    found = run(suite, "plan", "results.jsonl").out
+    assert "50 scenarios, 50 trials: 0 of 1 rules about a number are settled\n" in found
+    *row, needed = found.splitlines()[-1].split()
+    assert row == ["thresholds.blocking.pass_rate", "90.0%", "≥", "85%", "50"]
+    assert needed == f"+{run(suite, 'plan', 'results.jsonl', '--format', 'json').json['rules'][0]['more_scenarios']}"
+
+
+def test_the_text_of_repeated_trials(tmp_path, run):
+    rows = [
+        {"id": f"s{at}", "trial": trial, "passed": at < 20 or (at + trial) % 3 != 0}
+        for at in range(40)
+        for trial in range(3)
+    ]
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    told = run(tmp_path, "plan", "results.jsonl").out
+    assert "no policy" in told.splitlines()[0]
+    assert "What trials buy" in told
+    assert "20 scenarios passed only sometimes" in told.replace("\n ", "")
+
+
+def test_what_stands_in_files_is_not_printed_raw(tmp_path, run):
+    (tmp_path / "results.jsonl").write_text(RESULTS, "utf-8")
+    (tmp_path / "p\x1b[31m.yaml").write_text(
+        'rules: [{ metric: pass_rate, threshold: ≥ 85%, where: { team: "\\e[2Jx" } }]\n', "utf-8"
+    )
+    for arguments in (("results.jsonl",), ()):
+        done = run(tmp_path, "plan", *arguments, "--policy", "p\x1b[31m.yaml")
+        assert done.exit == 0, done.err
+        assert b"\x1b" not in done.stdout

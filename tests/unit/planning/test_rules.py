@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import highbar
+from highbar.planning import Assumptions, plan_policy, plan_verdict
+from highbar.policy import read_dict, resolve_version
+
+USUAL = Assumptions()
+
+
+def needs(policy, scenarios=None, assumptions=USUAL):
+    """By rule, what the policy's plan says."""
+    return {need.rule: need for need in plan_policy(read_dict(policy), assumptions, scenarios).rules}
+
+
+def rows(passed, total, trials=1, **columns):
+    """So many scenarios, of which the first so many pass; a float is a share of the trials of one more."""
+    whole = int(passed)
+    counts = [trials] * whole + ([round((passed - whole) * trials)] if passed != whole else [])
+    counts += [0] * (total - len(counts))
+    return [
+        {"id": f"s{at}", "trial": trial, "passed": trial < count, **columns}
+        for at, count in enumerate(counts)
+        for trial in range(trials)
+    ]
+
+
+def standings(results, policy):
+    """By rule, how far the results have settled it."""
+    return {standing.rule: standing for standing in plan_verdict(highbar.check(results, policy)).standings}
+
+
+# --- from a policy ---------------------------------------------------------------------------
+
+
+def test_a_rule_needs_the_scenarios_that_pass_if_all_do_and_those_of_an_agent_halfway_to_perfection():
+    need = needs({"thresholds": {"blocking": {"pass_rate": 90}}})["thresholds.blocking.pass_rate"]
+    assert (need.fewest, need.supposed, need.scenarios) == (29, Fraction(95, 100), 179)
+    assert (need.rate_to_pass, need.rate_to_fail, need.reason) == (None, None, None)
+
+
+def test_the_confidence_is_the_policys_and_the_power_is_asked_for():
+    policy = {"confidence": 0.99, "thresholds": {"blocking": {"pass_rate": 90}}}
+    need = needs(policy, assumptions=Assumptions(power=Fraction(9, 10)))["thresholds.blocking.pass_rate"]
+    assert need.fewest == 44
+    assert need.scenarios > 179
+
+
+@pytest.mark.parametrize(("tolerate", "published"), [("5%", 59), ("1%", 299), ("10%", 29)])
+def test_100_percent_needs_what_excludes_the_tolerated_rate(tolerate, published):
+    demand = {"threshold": "100%", "tolerate": tolerate}
+    need = needs({"thresholds": {"blocking": {"safety_rate": demand}}})["thresholds.blocking.safety_rate"]
+    assert (need.fewest, need.supposed, need.scenarios) == (published, 1, published)
+
+
+def test_a_rate_where_lower_is_better_is_planned_as_the_share_of_the_good_and_told_as_it_is():
+    need = needs({"thresholds": {"blocking": {"error_rate": "≤ 5%"}}}, 100)["thresholds.blocking.error_rate"]
+    good = needs({"thresholds": {"blocking": {"pass_rate": "≥ 95%"}}}, 100)["thresholds.blocking.pass_rate"]
+    assert (need.fewest, need.scenarios) == (good.fewest, good.scenarios)
+    assert need.supposed == 1 - good.supposed
+    assert need.rate_to_pass == 1 - good.rate_to_pass
+    assert need.rate_to_fail == 1 - good.rate_to_fail
+
+
+def test_a_percentile_is_a_share_of_trials_within_the_limit():
+    found = needs({"thresholds": {"warning": {"latency_p95": "< 5000ms", "latency_p99": "< 8000ms"}}})
+    assert found["thresholds.warning.latency_p95"].fewest == 59
+    assert found["thresholds.warning.latency_p99"].fewest == 299
+    assert found["thresholds.warning.latency_p95"].supposed == Fraction(975, 1000)
+
+
+def test_a_margin_lowers_the_bar_and_min_scenarios_raises_the_need():
+    plain = needs({"thresholds": {"blocking": {"pass_rate": "≥ 85%"}}})
+    demand = {"threshold": "≥ 90%", "margin": "5%"}
+    eased = needs({"thresholds": {"blocking": {"pass_rate": demand}}})
+    assert eased["thresholds.blocking.pass_rate"].fewest == plain["thresholds.blocking.pass_rate"].fewest
+    many = needs({"thresholds": {"blocking": {"pass_rate": {"threshold": "≥ 85%", "min_scenarios": 500}}}})
+    found = many["thresholds.blocking.pass_rate"]
+    assert (found.fewest, found.scenarios) == (500, 500)
+
+
+def test_what_only_results_can_tell_says_so():
+    found = needs(
+        {
+            "thresholds": {"blocking": {"token_efficiency": 0.001, "cost_per_pass": 0.5}},
+            "weights": {"by_metric": {"pass_rate": 1.0, "accuracy": 2.0}},
+            "rules": [{"metric": "weighted_score", "threshold": "≥ 90%"}],
+            "composite": {"formula": "pass_rate × 0.5 + accuracy × 0.5", "pass": "final_score ≥ 0.85"},
+            "progressive": {"accuracy": {"v1.0": "≥ 80%", "v2.0": "≥ 85%"}},
+        }
+    )
+    assert len(found) == 5
+    assert all(need.fewest is None and need.scenarios is None and need.reason for need in found.values())
+    assert "--agent-version" in found["progressive.accuracy"].reason
+    assert "results" in found["composite.pass"].reason
+
+
+def test_a_progressive_rule_is_planned_for_its_version():
+    policy = resolve_version(read_dict({"progressive": {"accuracy": {"v1.0": "≥ 80%", "v2.0": "≥ 95%"}}}), given="2.3")
+    (need,) = plan_policy(policy, USUAL).rules
+    assert (need.rule, need.fewest) == ("progressive.accuracy", 59)
+
+
+def test_rules_that_are_not_about_a_number_are_left_out_and_the_order_is_the_policys():
+    policy = {
+        "thresholds": {"blocking": {"pass_rate": 90}},
+        "required_scenarios": {"ids": ["A"]},
+        "composite": {"formula": "pass_rate × 1.0", "pass": "final_score ≥ 0.85"},
+        "rules": [{"metric": "accuracy", "threshold": "≥ 90%", "where": {"category": "edge_case"}}],
+    }
+    names = [rule.name for rule in read_dict(policy).rules]
+    planned = list(needs(policy))
+    assert planned == [name for name in names if name in planned]
+    assert set(planned) == {"thresholds.blocking.pass_rate", "composite.pass", "rules[0]"}
+
+
+def test_a_threshold_that_everything_reaches_needs_nothing():
+    need = needs({"thresholds": {"blocking": {"pass_rate": "≥ 0%"}}})["thresholds.blocking.pass_rate"]
+    assert (need.fewest, need.reason) == (None, "every value reaches it")
+
+
+# --- from results ----------------------------------------------------------------------------
+
+
+def test_a_rule_whose_interval_is_clear_of_the_threshold_is_settled():
+    policy = {"rules": [{"metric": "pass_rate", "threshold": text} for text in ("≥ 50%", "≥ 99%", "≥ 85%")]}
+    clear, missed, open_ = standings(rows(45, 50), policy).values()
+    assert [(one.settled, one.outcome) for one in (clear, missed, open_)] == [
+        (True, "pass"),
+        (True, "fail"),
+        (False, "pass"),
+    ]
+    assert (clear.more_scenarios, missed.more_scenarios) == (0, 0)
+    assert open_.more_scenarios > 200
+
+
+@pytest.mark.parametrize("evidence", ["estimate", "confident"])
+def test_the_needs_are_those_of_the_verdict(evidence):
+    policy = {"evidence": evidence, "thresholds": {"blocking": {"pass_rate": "≥ 85%", "safety_rate": "100%"}}}
+    results = rows(45, 50, category="adversarial")[:45]
+    verdict = highbar.check(results, policy)
+    found = standings(results, policy)
+    for rule in verdict.rules:
+        if rule.more_scenarios is not None:
+            assert found[rule.rule].more_scenarios == rule.more_scenarios
+    assert found["thresholds.blocking.safety_rate"].more_scenarios == 59 - 45
+
+
+def test_a_value_on_the_threshold_is_settled_by_no_number():
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+    found = standings(rows(45, 50), policy)["thresholds.blocking.pass_rate"]
+    assert (found.settled, found.more_scenarios) == (False, None)
+
+
+def test_an_undefined_rule_is_not_settled():
+    found = standings(rows(5, 5), {"thresholds": {"blocking": {"accuracy": 90}}})["thresholds.blocking.accuracy"]
+    assert (found.settled, found.more_scenarios, found.outcome) == (False, None, "undefined")
+    assert "undefined" in found.reason
+
+
+def test_rules_about_scenarios_have_no_plan():
+    assert standings(rows(5, 5), {"required_scenarios": {"ids": ["s1"]}}) == {}
+
+
+# --- repeated trials -------------------------------------------------------------------------
+
+
+FLAKY = [
+    {"id": f"s{at}", "trial": trial, "passed": (at + trial) % 4 != 0 or at < 20}
+    for at in range(40)
+    for trial in range(4)
+]
+
+
+def test_one_trial_per_scenario_says_nothing_about_trials():
+    assert plan_verdict(highbar.check(rows(5, 9), {"thresholds": {"blocking": {"pass_rate": 50}}})).repeats is None
+
+
+def test_the_suites_that_say_as_much_follow_from_the_correlation():
+    repeats = plan_verdict(highbar.check(FLAKY, {"thresholds": {"blocking": {"pass_rate": 80}}})).repeats
+    assert repeats.trials == 4
+    assert repeats.flaky == 20
+    correlation = repeats.correlation
+    now = (1 + 3 * correlation) / 4
+    for budget in repeats.equal:
+        exact = 40 * (1 + (budget.trials - 1) * correlation) / budget.trials / now
+        assert exact <= budget.scenarios + 1e-6 < exact + 1 + 2e-6
+        assert budget.runs == budget.scenarios * budget.trials
+    assert [budget.trials for budget in repeats.equal] == [1, 2, 3, 5, 10]
+    assert repeats.narrowest == pytest.approx(1 - (correlation / now) ** 0.5)
+
+
+def test_trials_stand_in_for_scenarios_only_as_far_as_they_can():
+    """Of scenarios that are all alike (correlation 0) more trials do what more scenarios do."""
+    alike = [{"id": f"s{at}", "trial": trial, "passed": trial != at % 2} for at in range(20) for trial in range(4)]
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "≥ 72%"}}}
+    found = standings(alike, policy)["thresholds.blocking.pass_rate"]
+    assert found.more_scenarios is not None
+    assert found.trials == pytest.approx(4 * (20 + found.more_scenarios) / 20, abs=1)
+    same = [{**row, "passed": int(row["id"][1:]) < 15} for row in alike]
+    stubborn = standings(same, policy)["thresholds.blocking.pass_rate"]
+    assert stubborn.more_scenarios is not None
+    assert stubborn.trials is None
+
+
+def test_trials_are_no_answer_where_nothing_varied_or_another_metric_is_asked():
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "≥ 95%", "safety_rate": "≥ 72%"}}}
+    perfect = [{**row, "category": "adversarial", "passed": True} for row in FLAKY]
+    assert standings(perfect, policy)["thresholds.blocking.pass_rate"].trials is None
+    other = [{**row, "category": "adversarial"} for row in FLAKY]
+    assert standings(other, policy)["thresholds.blocking.safety_rate"].trials is None
