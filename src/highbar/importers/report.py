@@ -18,6 +18,7 @@ class Report:
     errors: int = 0  # rows with an error; counted by the writer
     unscored: int = 0  # rows that the tool gave no score: they count as not passed
     skipped: int = 0  # rows that the tool did not run: they count as not passed
+    missing: int = 0  # rows for what the tool planned and has no record of: they count as errors
     merged: int = 0  # records that say more about a row that another record made
     left_out: Counter[str] = field(default_factory=Counter)  # records that made no row, by reason
     unread: Counter[str] = field(default_factory=Counter)  # parts of records that have no column, by what they are
@@ -27,8 +28,8 @@ class Report:
 
     @property
     def unaccounted(self) -> int:
-        """How many records neither became a row nor were merged or left out; 0 in a sound import."""
-        return self.records - self.rows - self.merged - self.left_out.total()
+        """How many records neither became a row nor were merged or left out (or rows came from none); 0 if sound."""
+        return self.records + self.missing - self.rows - self.merged - self.left_out.total()
 
     def warn(self, text: str) -> None:
         """Say something about the whole file, once however often it is met."""

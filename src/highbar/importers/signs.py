@@ -5,7 +5,7 @@ A sign is what no row of ours and no other tool's file starts with.
 
 from __future__ import annotations
 
-INSPECT = rb'^\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{'
+INSPECT = rb'^\s*\{\s*("version"\s*:\s*\d+\s*,\s*)?"status"\s*:\s*"\w+"\s*,\s*"eval"\s*:\s*\{'
 
 PROMPTFOO = (
     rb'^\s*\{\s*("evalId"\s*:.{0,200}?"results"\s*:\s*\{'
@@ -33,3 +33,6 @@ TAU_BENCH = (
     rb'^\s*\[\s*\{\s*"task_id"\s*:\s*(\d+|"[^"]*")\s*,\s*"reward"\s*:'
     rb'|^\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"\s*:'
 )
+
+MLFLOW = rb'^\s*\{\s*"columns"\s*:\s*\[\s*"|^\s*\[\s*\{\s*"trace_id"\s*:\s*"tr-'
+MLFLOW_LINE = rb'^\s*\{\s*"trace_id"\s*:\s*"tr-[^\n]*/value"\s*:'

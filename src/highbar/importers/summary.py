@@ -18,6 +18,7 @@ def sentence(report: Report) -> str:
     told = (
         (report.unscored, "unscored"),
         (report.skipped, "skipped"),
+        (report.missing, "planned and missing"),
         (report.merged, "merged into other rows"),
         (report.left_out.total(), "left out"),
     )
@@ -36,6 +37,7 @@ def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
     details = [f"columns: {_listed(report.columns)}"] if report.columns else []
     details += [f"unscored: {_count(report.unscored, 'row')}, which count as not passed"] if report.unscored else []
     details += [f"skipped: {_count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
+    details += [f"missing: {_count(report.missing, 'row')}, which count as errors"] if report.missing else []
     details += [f"no column for: {_listed(report.unread)}"] if report.unread else []
     details += [f"cut short: {_count(report.cut, 'long text')}"] if report.cut else []
     details += [f"warning: {note}" for note in notes(report)]
