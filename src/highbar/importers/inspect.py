@@ -69,6 +69,8 @@ def _read_archive(path: str, log: _Log) -> None:
             refuse("this run has not ended: its log has no header", hint=hint)
         header = json.members(archive.read("header.json"))
         log.header.update({key: json.decode(header[key]) for key in _HEADER if key in header})
+        if archive.replaced:
+            log.report.warn(f"{archive.replaced} members of the archive were written again; the last of each counts")
         for name in archive:
             if _WHOLE_SAMPLE.match(name):
                 log.add(archive.read(name))

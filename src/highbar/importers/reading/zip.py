@@ -14,13 +14,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
-from highbar.importers.reading.json import LARGEST_VALUE, LFS_POINTER
+from highbar.importers.reading.json import LFS_POINTER
 from highbar.importers.record import refuse
 
 MOST_MEMBERS = 250_000
-LARGEST_MEMBER = LARGEST_VALUE
+LARGEST_MEMBER = 512 * 1024 * 1024
 LARGEST_TOTAL = 64 * 1024**3
 LARGEST_RATIO = 1000
 """Repetitive logs shrink to a hundredth with deflate and further with zstd; a bomb, to less than a thousandth."""
@@ -32,15 +32,19 @@ _ZSTD = 93
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
-_ODD_NAME = re.compile(r"^/|\\|(^|/)\.\.(/|$)|^[A-Za-z]:|[\x00-\x1f\x7f]")
+_ODD_NAME = re.compile(r"^[/\\]|(^|[/\\])\.\.([/\\]|$)|^[A-Za-z]:[/\\]|[\x00-\x1f\x7f]")
 
 
 class Archive:
-    """The members of an archive by name, in the order of the file."""
+    """The members of an archive by name, in the order of the file. Of two with one name the later one counts.
 
-    def __init__(self, stream: IO[bytes], members: dict[str, zipfile.ZipInfo]) -> None:
+    That is how those who append to an archive replace a member; `replaced` says how many were.
+    """
+
+    def __init__(self, stream: IO[bytes], infos: list[zipfile.ZipInfo]) -> None:
         self._stream = stream
-        self._members = members
+        self._members = {info.filename: info for info in infos}
+        self.replaced = len(infos) - len(self._members)
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
@@ -82,7 +86,8 @@ def opened(path: str) -> Iterator[Archive]:
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
             refuse(f"this zip archive cannot be read: {error}", hint=_WHOLE)
         size = stream.seek(0, 2)
-        yield Archive(stream, _sound_members(infos, size))
+        _refuse_unsound(infos, size)
+        yield Archive(stream, infos)
 
 
 def _refuse_other_files(stream: IO[bytes]) -> None:
@@ -112,20 +117,15 @@ def _refuse_crowds(stream: IO[bytes]) -> None:
         refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
 
 
-def _sound_members(infos: list[zipfile.ZipInfo], size: int) -> dict[str, zipfile.ZipInfo]:
+def _refuse_unsound(infos: list[zipfile.ZipInfo], size: int) -> None:
     if len(infos) > MOST_MEMBERS:
         refuse(f"this zip archive has {len(infos):,} members; at most {MOST_MEMBERS:,} are read")
     if sum(info.compress_size for info in infos) > size:
         refuse("this zip archive is not sound: its members overlap")
     if sum(info.file_size for info in infos) > LARGEST_TOTAL:
         refuse(f"this zip archive claims to unpack to more than {LARGEST_TOTAL >> 30} GiB")
-    members: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
-        if info.filename in members:
-            refuse(f"the member {info.filename!r} stands twice in this zip archive")
         _refuse_odd_member(info)
-        members[info.filename] = info
-    return members
 
 
 def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
@@ -142,24 +142,37 @@ def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
         refuse(f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size")
 
 
-class _Unpacker(Protocol):
-    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
-
-
 def _unpack(info: zipfile.ZipInfo, packed: bytes) -> bytes:
     """One byte more than was declared is asked for, so that a member that holds more is found out and not unpacked."""
-    if info.compress_type == zipfile.ZIP_STORED:
-        return packed
-    unpacker, broken = _zstd() if info.compress_type == _ZSTD else (zlib.decompressobj(-15), zlib.error)
     try:
-        return unpacker.decompress(packed, info.file_size + 1)
-    except (broken, EOFError) as error:
+        if info.compress_type == zipfile.ZIP_STORED:
+            return packed
+        if info.compress_type == zipfile.ZIP_DEFLATED:
+            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, info.file_size + 1)
+        return _unpack_zstd(packed, info.file_size + 1)
+    except (zlib.error, EOFError, _Damaged) as error:
         refuse(f"{info.filename}: damaged: {error}")
 
 
-def _zstd() -> tuple[_Unpacker, type[Exception]]:
+class _Damaged(ValueError):
+    """What zstd says of data that it cannot unpack."""
+
+
+def _unpack_zstd(packed: bytes, most: int) -> bytes:
+    """All frames, one after the other: Inspect AI starts a new one every 200 MiB."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # only for archives that use it
     else:
         from backports import zstd  # likewise
-    return zstd.ZstdDecompressor(), zstd.ZstdError
+    unpacked: list[bytes] = []
+    try:
+        while packed and most > 0:
+            frame = zstd.ZstdDecompressor()
+            unpacked.append(frame.decompress(packed, most))
+            most -= len(unpacked[-1])
+            if not frame.eof:
+                break
+            packed = frame.unused_data
+    except zstd.ZstdError as error:
+        raise _Damaged(error) from error
+    return unpacked[0] if len(unpacked) == 1 else b"".join(unpacked)
