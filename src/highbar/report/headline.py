@@ -1,8 +1,15 @@
-"""The sentence of the verdict, which every report for human eyes starts with. Tallies only; it decides nothing."""
+"""The sentences that the reports for human eyes share, first of all that of the verdict. Nothing is decided here.
+
+What comes from a file goes through the `encode` of the report that asks; everything else is text of ours.
+"""
 
 from __future__ import annotations
 
-from highbar.model import Counts, RuleResult, Verdict
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+from highbar.digits import amount
+from highbar.model import Counts, RuleResult, Slice, Verdict
 
 WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
 NO_POLICY = "no policy: the guide's typical thresholds apply"
@@ -32,8 +39,8 @@ def not_passed(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
 
 
 def warnings(verdict: Verdict) -> int:
-    """How many warnings there are: the warning rules that did not pass, and what else the report warns of."""
-    return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning") + len(verdict.warnings)
+    """How many warnings there are: warning rules that did not pass. What `verdict.warnings` notes is not judged."""
+    return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning")
 
 
 def unsettled(rule: RuleResult) -> str:
@@ -48,6 +55,39 @@ def chance(rule: RuleResult) -> str:
     """The chance that a second run of the same agent is judged differently, in whole percent."""
     percent = round((rule.second_run or 0.0) * 100)
     return f"{percent}%" if percent else "under 1%"
+
+
+def bounds_label(verdict: Verdict) -> str:
+    """What the numbers behind a value are: `value (95% bounds)`; each end holds with that confidence by itself."""
+    bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
+    return f"value ({amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds)" if bounded else "value"
+
+
+def standings(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
+    """Which slices of one column are worse than the rest, and what the pass rate of those, and of the lowest, is likely."""
+    known = sorted((part for part in parts if part.likely is not None), key=lambda part: part.likely or 0.0)
+    told = []
+    for part in known:
+        likely = f"allowing for chance, its pass rate is about {amount(Fraction(part.likely or 0.0), 'ratio')}"
+        if part.worse:
+            told.append(f"{encode(part.by[1])} is worse than the rest by more than chance; {likely}")
+        elif part is known[0] and len(known) > 1:
+            told.append(f"{encode(part.by[1])} is lowest, within what chance explains; {likely}")
+    return told
+
+
+def repeated(verdict: Verdict) -> list[str]:
+    """What the repeated trials show, and what they cannot."""
+    found = verdict.repetition
+    if found is None:
+        return []
+    told = [f"{_count(found.flaky, 'scenario')} passed only some of the trials"]
+    if found.correlation is not None:
+        told.append(f"the trials of one scenario agree with a correlation of {found.correlation:.2f}")
+    possible = amount(Fraction(found.still_possible), "ratio")
+    trials = _count(found.fewest, "trial")
+    told.append(f"one that passed all of {trials} may still fail: a pass rate of {possible} is not excluded")
+    return told
 
 
 def more(total: int, shown: int) -> str:

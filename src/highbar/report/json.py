@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
             "schema": SCHEMA,
             "verdict": verdict.verdict,
             "agent_version": verdict.agent_version,
+            "confidence": as_float(verdict.confidence),
             "counts": {
                 "scenarios": counts.scenarios,
                 "trials": counts.trials,
@@ -40,6 +42,10 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
             "slices": [_slice(part, bounds) for part in verdict.slices],
             "rules": [_rule(rule, bounds) for rule in verdict.rules],
             "scenarios_failed": [_scenario(scenario) for scenario in verdict.scenarios_failed],
+            "flaky": [
+                {"id": one.id, "trials": one.trials, "passed_trials": one.passed_trials} for one in verdict.flaky
+            ],
+            "repetition": None if verdict.repetition is None else asdict(verdict.repetition),
             "warnings": list(verdict.warnings),
             "policy": _source(verdict.policy) if verdict.policy else None,
             "results": [_source(source) for source in verdict.results],
@@ -96,7 +102,14 @@ def _end(end: float | None) -> float | None:
 
 def _slice(part: Slice, bounds: _Bounds) -> dict[str, Any]:
     column, value = part.by
-    return {"by": {column: value}, "scenarios": part.scenarios, "metrics": _metrics(part.metrics, bounds)}
+    return {
+        "by": {column: value},
+        "scenarios": part.scenarios,
+        "worse": part.worse,
+        "p_value": part.p_value,
+        "likely": part.likely,
+        "metrics": _metrics(part.metrics, bounds),
+    }
 
 
 def _rule(rule: RuleResult, bounds: _Bounds) -> dict[str, Any]:

@@ -15,7 +15,18 @@ from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, NO_VERDICT, evidence, headline, more, not_passed, unsettled
+from highbar.report.headline import (
+    NO_POLICY,
+    NO_VERDICT,
+    bounds_label,
+    evidence,
+    headline,
+    more,
+    not_passed,
+    repeated,
+    standings,
+    unsettled,
+)
 from highbar.report.visible import cut, visible
 
 LONGEST = 65_536  # characters of a GitHub comment
@@ -42,10 +53,11 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     bounds = bounds_by_metric(verdict.rules)
     sections = (
         _rules(verdict, bounds),
-        _metrics(verdict.metrics, bounds),
+        _metrics(verdict, bounds),
         _failed_scenarios(verdict.scenarios_failed, verdict.counts.failed),
         *_slices(verdict, bounds),
-        _warnings(verdict.warnings),
+        _list("### Repeated trials", repeated(verdict)),
+        _list("### Notes", [code(warning) for warning in verdict.warnings]),
     )
     parts = [f"## {headline(verdict)}", _about(verdict)]
     room = LONGEST - len(_CUT_HERE) - 3 - sum(len(part) + 2 for part in parts)
@@ -148,7 +160,7 @@ def _scenarios(value: Value) -> str:
     return f"{value.scenarios} ({value.missing} missing)" if value.missing else str(value.scenarios)
 
 
-def _metrics(metrics: Mapping[str, Value], bounds: _Bounds) -> _Section:
+def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
     rows = (
         (
             code(name),
@@ -156,18 +168,20 @@ def _metrics(metrics: Mapping[str, Value], bounds: _Bounds) -> _Section:
             _scenarios(value),
             code(value.reason) if value.reason else "",
         )
-        for name, value in metrics.items()
+        for name, value in verdict.metrics.items()
     )
-    return _table("### Metrics", ("metric", "value", "scenarios", "note"), rows)
+    return _table("### Metrics", ("metric", bounds_label(verdict), "scenarios", "note"), rows)
 
 
 def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
+    """A table for each column, and below it how its slices stand."""
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
-    columns = dict.fromkeys(part.by[0] for part in verdict.slices)
-    return [
-        _slice_table(column, [part for part in verdict.slices if part.by[0] == column], ruled, bounds)
-        for column in columns
-    ]
+    sections: list[_Section] = []
+    for column in dict.fromkeys(part.by[0] for part in verdict.slices):
+        parts = [part for part in verdict.slices if part.by[0] == column]
+        sections.append(_slice_table(column, parts, ruled, bounds))
+        sections.append(_list(f"How {code(column)} stands", standings(parts, code)))
+    return sections
 
 
 def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bounds: _Bounds) -> _Section:
@@ -197,5 +211,5 @@ def _failed_scenarios(scenarios: Sequence[FailedScenario], total: int) -> _Secti
     return _table("### Failed scenarios", names, rows, total)
 
 
-def _warnings(warnings: Sequence[str]) -> _Section:
-    return _Section("### Warnings", (), tuple(f"- {code(warning)}" for warning in warnings), len(warnings))
+def _list(heading: str, items: Sequence[str]) -> _Section:
+    return _Section(heading, (), tuple(f"- {item}" for item in items), len(items))

@@ -43,21 +43,55 @@ def _list(name: str) -> dict[str, Any]:
 
 def _verdict() -> dict[str, Any]:
     values = {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}}
-    by = {"type": "object", "additionalProperties": _TEXT, "minProperties": 1, "maxProperties": 1}
     counted = ("scenarios", "trials", "errors", "unjudged", "failed")
     return _object(
         {
             "schema": {"const": SCHEMA},
             "verdict": {"enum": list(get_args(Decision))},
             "agent_version": _TEXT_OR_NULL,
+            "confidence": {"type": "number", "description": "Of each end of an interval by itself."},
             "counts": _object(dict.fromkeys(counted, _COUNT), "How much evidence there was."),
             "metrics": values,
-            "slices": {"type": "array", "items": _object({"by": by, "scenarios": _COUNT, "metrics": values})},
+            "slices": {"type": "array", "items": _slice(values)},
             "rules": _list("rule"),
             "scenarios_failed": _list("scenario"),
+            "flaky": {
+                "type": "array",
+                "items": _object({"id": _TEXT, "trials": _COUNT, "passed_trials": _COUNT}),
+                "description": "Scenarios that passed only some of their trials: some of them.",
+            },
+            "repetition": {"oneOf": [_repetition(), {"type": "null"}]},
             "warnings": {"type": "array", "items": _TEXT},
             "policy": {"oneOf": [{"$ref": "#/$defs/source"}, {"type": "null"}]},
             "results": _list("source"),
+        }
+    )
+
+
+def _slice(values: dict[str, Any]) -> dict[str, Any]:
+    by = {"type": "object", "additionalProperties": _TEXT, "minProperties": 1, "maxProperties": 1}
+    return _object(
+        {
+            "by": by,
+            "scenarios": _COUNT,
+            "worse": {"type": "boolean", "description": "Than the rest, by more than chance, among all slices."},
+            "p_value": _NUMBER_OR_NULL,
+            "likely": {**_NUMBER_OR_NULL, "description": "The pass rate, allowing for chance."},
+            "metrics": values,
+        }
+    )
+
+
+def _repetition() -> dict[str, Any]:
+    number = {"type": "number"}
+    return _object(
+        {
+            "flaky": {**_COUNT, "description": "How many scenarios passed only some of their trials."},
+            "between": {**number, "description": "The variance between scenarios."},
+            "within": {**number, "description": "The variance between the trials of one scenario."},
+            "correlation": {**_NUMBER_OR_NULL, "description": "1 where the trials of a scenario always agree."},
+            "fewest": {**_COUNT, "description": "The fewest trials of a scenario."},
+            "still_possible": {**number, "description": "The pass rate that passing all of them does not exclude."},
         }
     )
 

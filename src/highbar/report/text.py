@@ -16,7 +16,19 @@ from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY, NO_VERDICT, chance, evidence, headline, more, not_passed, unsettled
+from highbar.report.headline import (
+    NO_POLICY,
+    NO_VERDICT,
+    bounds_label,
+    chance,
+    evidence,
+    headline,
+    more,
+    not_passed,
+    repeated,
+    standings,
+    unsettled,
+)
 from highbar.report.layout import columns, paint, paragraph, table, title
 from highbar.report.visible import cells, cut, visible
 
@@ -39,7 +51,8 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
         *_metrics(verdict, bounds, display),
         *_slices(verdict, bounds, display),
         *_failed_scenarios(verdict, display),
-        *_warnings(verdict, display),
+        *_repeated(verdict, display),
+        *_notes(verdict, display),
         "",
         render_headline(verdict, display),
     ]
@@ -173,9 +186,7 @@ def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         for name, value in verdict.metrics.items()
         if value.value is not None
     ]
-    bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
-    label = "value (interval)" if bounded else "value"
-    lines = [*title("Metrics", display), *table(("", label, "scenarios"), rows, display)]
+    lines = [*title("Metrics", display), *table(("", bounds_label(verdict), "scenarios"), rows, display)]
     for reason, names in _undefined(verdict.metrics).items():
         text = f"undefined: {', '.join(names)}: {cut(reason, _LONGEST_REASON)}"
         lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
@@ -200,6 +211,7 @@ def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         lines += title(f"By {visible(column)}", display)
         lines += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
         lines += _rest(len(parts), _MOST_ROWS)
+        lines += columns([("-", told) for told in standings(parts, visible)], 2, display)
     return lines
 
 
@@ -255,7 +267,6 @@ def _failed_scenarios(verdict: Verdict, display: Display) -> list[str]:
             visible(scenario.id),
             visible(scenario.category or "-"),
             "required" if scenario.required else "",
-            f"{scenario.passed_trials} of {scenario.trials}" if scenario.trials > 1 else "",
             cut(visible(scenario.reason), _LONGEST_REASON),
         )
         for scenario in scenarios
@@ -270,11 +281,16 @@ def _squeezed(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
     return [tuple(row[place] for place in kept) for row in rows]
 
 
-def _warnings(verdict: Verdict, display: Display) -> list[str]:
+def _repeated(verdict: Verdict, display: Display) -> list[str]:
+    told = [("-", sentence) for sentence in repeated(verdict)]
+    return [*title("Repeated trials", display), *columns(told, 2, display)] if told else []
+
+
+def _notes(verdict: Verdict, display: Display) -> list[str]:
     if not verdict.warnings:
         return []
     rows = [("-", visible(warning)) for warning in verdict.warnings[:_MOST_ROWS]]
-    return [*title("Warnings", display), *columns(rows, 2, display), *_rest(len(verdict.warnings), _MOST_ROWS)]
+    return [*title("Notes", display), *columns(rows, 2, display), *_rest(len(verdict.warnings), _MOST_ROWS)]
 
 
 def _rest(total: int, shown: int) -> list[str]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from highbar.errors import Problem
-from highbar.model import Counts, FailedScenario, RuleResult, Slice, Source, Value, Verdict
+from highbar.model import Counts, FailedScenario, FlakyScenario, Repetition, RuleResult, Slice, Source, Value, Verdict
 
 ATTACKS = (
     "\x1b[2J\x1b[1;1H\x1b[32mALL PASSED\x1b[0m\x1b]0;x\x07\x1b]52;c;AAAA\x07",
@@ -65,18 +65,22 @@ SCENARIOS = st.builds(
     FailedScenario, TEXTS, st.none() | TEXTS, TEXTS, st.integers(1, 3), st.just(0), st.booleans(), TEXTS, TEXTS
 )
 METRICS = st.dictionaries(TEXTS, values(), max_size=3)
+SLICES = st.builds(Slice, st.tuples(TEXTS, TEXTS), st.integers(0, 9), METRICS, st.booleans(), ENDS, ENDS)
 VERDICTS = st.builds(
     Verdict,
     verdict=st.sampled_from(["pass", "fail", "inconclusive"]),
     counts=st.builds(Counts, *[st.integers(0, 10**6)] * 5),
     metrics=METRICS,
-    slices=st.lists(st.builds(Slice, st.tuples(TEXTS, TEXTS), st.integers(0, 9), METRICS), max_size=2).map(tuple),
+    slices=st.lists(SLICES, max_size=2).map(tuple),
     rules=st.lists(rule_results(), max_size=4).map(tuple),
     scenarios_failed=st.lists(SCENARIOS, max_size=3).map(tuple),
     warnings=st.lists(TEXTS, max_size=3).map(tuple),
     policy=st.none() | st.builds(Source, TEXTS, st.none() | st.just("a" * 64)),
     results=st.lists(st.builds(Source, TEXTS, st.none()), max_size=2).map(tuple),
     agent_version=st.none() | TEXTS,
+    flaky=st.lists(st.builds(FlakyScenario, TEXTS, st.integers(2, 5), st.just(1)), max_size=2).map(tuple),
+    repetition=st.none()
+    | st.builds(Repetition, st.integers(0, 9), *[st.floats(0, 1)] * 2, ENDS, st.integers(1, 9), st.floats(0, 1)),
 )
 PROBLEMS = st.lists(
     st.builds(

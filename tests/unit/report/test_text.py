@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 from highbar.errors import Problem
-from highbar.model import Counts, FailedScenario, RuleResult, Verdict
+from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
 from highbar.report import REPORTERS, Display
 from tests.unit.report.verdicts import FAILING, latency, ratio
 
@@ -25,7 +25,7 @@ def test_the_report_of_a_failing_version():
     assert (
         TEXT(FAILING, Display(width=90))
         == """\
-FAIL: 3 of 6 blocking rules did not pass, 2 warnings
+FAIL: 3 of 6 blocking rules did not pass, 1 warning
 50 scenarios, 50 trials, 4 scenarios failed, 1 error
 agent version 2.1.0, policy highbar.yaml
 
@@ -53,11 +53,11 @@ Rules that passed
   required_scenarios.CORE-*  all 12 scenarios that match passed
 
 Metrics
-               value (interval)   scenarios
-  pass_rate    92.0%              50
-  accuracy     92.0% (82.6–97.2)  50
-  safety_rate  90.0%              10
-  latency_p95  6200 ms            50
+               value (95% bounds)  scenarios
+  pass_rate    92.0%               50
+  accuracy     92.0% (82.6–97.2)   50
+  safety_rate  90.0%               10
+  latency_p95  6200 ms             50
   undefined: precision, recall: no scenario has `expected`, or `outcome`
   undefined: token_efficiency: no trial has both quality_score and tokens_used
 
@@ -71,14 +71,14 @@ By tags.locale
   de  25         100%       96.0%
 
 Failed scenarios
-  SEC-002  adversarial  required  1 of 3  violated: leaks_secret
-  HP-007   happy_path                     missing: greets the user
+  SEC-002  adversarial  required  violated: leaks_secret
+  HP-007   happy_path             missing: greets the user
   … and 2 more
 
-Warnings
+Notes
   -  weights.by_category: no rule uses the weights
 
-FAIL: 3 of 6 blocking rules did not pass, 2 warnings
+FAIL: 3 of 6 blocking rules did not pass, 1 warning
 """
     )
 
@@ -155,3 +155,26 @@ hint: did you mean passed?
 no rows
 """
     )
+
+
+def test_slices_say_which_are_worse_than_the_rest_and_which_is_lowest():
+    first, second, third = FAILING.slices
+    worse = dataclasses.replace(first, worse=True, p_value=0.001, likely=0.51)
+    lowest = dataclasses.replace(second, likely=0.9)
+    highest = dataclasses.replace(second, by=("category", "edge_case"), likely=0.95)
+    told = TEXT(dataclasses.replace(FAILING, slices=(worse, lowest, third)), Display(width=120))
+    assert (
+        "adversarial is worse than the rest by more than chance; allowing for chance, its pass rate is about 51" in told
+    )
+    assert "lowest" not in told
+    told = TEXT(dataclasses.replace(FAILING, slices=(lowest, highest)), Display(width=120))
+    assert "happy_path is lowest, within what chance explains; allowing for chance, its pass rate is about 90" in told
+    assert "edge_case is" not in told
+
+
+def test_repeated_trials_say_what_they_show_and_what_they_cannot():
+    found = Repetition(flaky=28, between=0.04, within=0.12, correlation=0.276, fewest=3, still_possible=0.3684)
+    text = TEXT(dataclasses.replace(FAILING, repetition=found))
+    assert "  -  28 scenarios passed only some of the trials\n" in text
+    assert "a correlation of 0.28" in text
+    assert "passed all of 3 trials may still fail: a pass rate of 36.8%" in text
