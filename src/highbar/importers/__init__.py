@@ -68,6 +68,18 @@ IMPORTERS: tuple[Importer, ...] = (
         "pydantic-evals", "pydantic-evals report", f"{__name__}.pydantic_evals", ((".json", signs.PYDANTIC_EVALS),)
     ),
     Importer("tau-bench", "tau-bench trajectories", f"{__name__}.tau_bench", ((".json", signs.TAU_BENCH),)),
+    Importer(
+        "mlflow",
+        "MLflow evaluation table",
+        f"{__name__}.mlflow",
+        ((".json", signs.MLFLOW), (".jsonl", signs.MLFLOW_LINE), (".json", signs.MLFLOW_LINE)),
+    ),
+    Importer(
+        "otel",
+        "OpenTelemetry (OTLP JSON)",
+        f"{__name__}.otel",
+        ((".json", signs.OTEL), (".jsonl", signs.OTEL), (".ndjson", signs.OTEL)),
+    ),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )
 """Every tool that is known, in the order in which a file is tried."""

@@ -36,3 +36,5 @@ TAU_BENCH = (
 
 MLFLOW = rb'^\s*\{\s*"columns"\s*:\s*\[\s*"|^\s*\[\s*\{\s*"trace_id"\s*:\s*"tr-'
 MLFLOW_LINE = rb'^\s*\{\s*"trace_id"\s*:\s*"tr-[^\n]*/value"\s*:'
+
+OTEL = rb'^\s*\{\s*"resource(Logs|Spans|Metrics|Profiles|_logs|_spans|_metrics)"\s*:\s*\['

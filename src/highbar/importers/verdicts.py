@@ -38,11 +38,11 @@ class Verdicts:
             self._judges.add(judge)
 
     def add_score(self, name: str, score: float | str | None) -> None:
-        """A number or a label that decides nothing. Of two for one column neither is the one, so none is kept."""
+        """A number or a label that decides nothing. Of two that differ neither is the one, so none is kept."""
         if score is None:
             return
         column = score_column(name)
-        if column in self._scores:
+        if self._scores.get(column, score) != score:
             self._repeated.add(column)
         self._scores[column] = score
 
