@@ -64,7 +64,7 @@ def bounds_label(verdict: Verdict) -> str:
 
 
 def standings(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
-    """Which slices of one column are worse than the rest, and what the pass rate of those, and of the lowest, is likely."""
+    """Which slices of one column are worse than the rest; their likely pass rates, and that of the lowest."""
     known = sorted((part for part in parts if part.likely is not None), key=lambda part: part.likely or 0.0)
     told = []
     for part in known:
