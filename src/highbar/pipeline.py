@@ -52,8 +52,9 @@ def check(
     with ExitStack() as stack:
         found = files.find(results, stack=stack, input_format=input_format, stdin=stdin)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
-        for file in found if told else ():
-            told(file.imported) if file.imported else None
+        for file in found:
+            if told is not None and file.imported:
+                told(file.imported)
         with digests.started(found) as sums:
             loaded = _Loaded(found)
             return _judge(loaded, read, agent_version, slices, progress, sums)

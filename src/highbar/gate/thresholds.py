@@ -7,14 +7,13 @@ number of scenarios: it fails at the first failure, and passes when failures abo
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar import digits
 from highbar.model import Demand, Outcome, Threshold, Value
 from highbar.statistics.bounds import Sums
-from highbar.statistics.planning import more_by_width, observed_design, scenarios_by_formula
+from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.second_run import second_run_differs, second_run_differs_by_width
 from highbar.statistics.tolerance import clusters_to_exclude
 
@@ -142,9 +141,7 @@ def _more(value: Value, bar: Threshold, demand: Demand, alpha: float, sums: Sums
         return max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if value.value == bar.value else None
     if sums is not None and value.unit == "ratio":
         rate, aim = (value.value, bar.value) if value.better == "higher" else (1 - value.value, 1 - bar.value)
-        needed = scenarios_by_formula(aim, rate, alpha=alpha)
-        design = 1.0 if _counts(sums) else observed_design(sums)
-        return None if needed is None else max(1, math.ceil(needed * design) - sums.clusters)
+        return more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
     low, high = (float(end) for end in ends(value))
     return more_by_width(bar.value, value.value, low, high, value.scenarios)
 

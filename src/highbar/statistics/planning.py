@@ -53,13 +53,14 @@ def scenarios_by_formula(threshold: Real, rate: Real, power: float = 0.8, alpha:
 def more_scenarios(
     threshold: Real, value: Real, scenarios: int, alpha: float, power: float = 0.8, design: float = 1.0
 ) -> int | None:
-    """How many more scenarios would settle `≥ threshold` with this probability if `value` were the true rate.
+    """About how many more scenarios would settle `≥ threshold` with this probability if `value` were the true rate.
 
     `design` is how many scenarios are worth one independent pass or fail (`observed_design`). None where the value is
     the threshold itself: then none would.
     """
-    to_decide = scenarios_to_pass if _exact(value) > _exact(threshold) else scenarios_to_fail
-    needed = to_decide(threshold, value, power, alpha)
+    perfect = _exact(value) == 1 and _exact(threshold) < 1  # there the normal law asks for too few
+    needed = clusters_to_exclude(1 - _exact(threshold), alpha) if perfect else None
+    needed = needed or scenarios_by_formula(threshold, value, power, alpha)
     return None if needed is None else max(1, math.ceil(needed * design) - scenarios)
 
 
@@ -81,6 +82,8 @@ def observed_design(sums: Sums) -> float:
 
     Below 1 for scores that vary little, above 1 for unequal weights; 1 where nothing varied.
     """
+    if sums.zz == sums.z and sums.dd == sums.d:
+        return 1.0
     error, value = standard_error(sums), float(sums.value)
     if not error or not 0 < value < 1:
         return 1.0
