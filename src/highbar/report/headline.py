@@ -65,15 +65,21 @@ def bounds_label(verdict: Verdict) -> str:
 
 def standings(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
     """Which slices of one column are worse than the rest; their likely pass rates, and that of the lowest."""
-    known = sorted((part for part in parts if part.likely is not None), key=lambda part: part.likely or 0.0)
+    known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
     told = []
     for part in known:
         likely = f"allowing for chance, its pass rate is about {amount(Fraction(part.likely or 0.0), 'ratio')}"
         if part.worse:
             told.append(f"{encode(part.by[1])} is worse than the rest by more than chance; {likely}")
-        elif part is known[0] and len(known) > 1:
+        elif part is known[0] and _pass_rate(part) < _pass_rate(known[-1]):
             told.append(f"{encode(part.by[1])} is lowest, within what chance explains; {likely}")
     return told
+
+
+def _pass_rate(part: Slice) -> Fraction:
+    """By which slices are put in order; one without a pass rate has nothing to say, and stands last."""
+    known = part.metrics.get("pass_rate")
+    return Fraction(2) if known is None or known.value is None else known.value
 
 
 def repeated(verdict: Verdict) -> list[str]:
