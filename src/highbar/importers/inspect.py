@@ -1,15 +1,14 @@
 """Inspect AI logs (`.eval` archives and `.json`, from 2024's schema on) → rows: one per sample and epoch.
 
-A scorer *judges* where its values are grades (C, I, P, N), truth values, or numbers that are only ever 0 and 1 (or,
-from 0 to 1, where the log computes `accuracy` of them); a sample is correct when all judging scorers give it a 1. Every
-score is a column too. What crashed is an error, what has no score is wrong, and what was planned and never ran is an
-error: the log's own metrics leave all three out.
+A scorer *judges* where the task declares `accuracy` for it, or where it gives grades (C, I, P, N) or truth values;
+where none does, those do whose numbers are only ever 0 and 1. A sample is correct when all who judge give it a 1: one
+that has no number from them is not. Every score is a column too. What crashed is an error, and so is an epoch that
+never ran: the log's own metrics leave these out. A log that lacks whole samples of its plan is refused.
 """
 
 from __future__ import annotations
 
-import json as plain_json
-import math
+import json as json_text
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from highbar.importers import Row
+from highbar.importers.inspect_scores import Part, Scorer, declared_metrics, plain
 from highbar.importers.naming import score_column, tags
 from highbar.importers.reading import json
 from highbar.importers.reading import zip as archives
@@ -32,8 +32,6 @@ NEWEST = 2
 _HEADER = ("version", "status", "eval", "results", "error")
 _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _CHUNKED_SAMPLE = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
-_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _FROM_METADATA = ("category", "capability", "cluster")
 _LONGEST_TAG = 200
 _IN_MEMORY = 32 * 1024 * 1024
@@ -49,7 +47,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
         else:
             _read_archive(path, log)
         header = _Header(log.header, report)
-        header.refuse_unfinished(len(log.seen))
+        header.refuse_unfinished(len(log.seen), {id_ for id_, _ in log.seen})
         yield from log.rows(header)
         yield from log.missing(header)
 
@@ -102,7 +100,7 @@ class _Header:
         self._epochs = self._config.whole("epochs") or 1
         results = record.record("results")
         self.stopped_early = results is not None and "early_stopping" in results
-        self.accuracy_of = _names_with_accuracy(results)
+        self.metrics = declared_metrics(spec, results)
         error = record.record("error")
         if self.status != "success":
             why = f": {error.text('message')}" if error and "message" in error else ""
@@ -112,19 +110,26 @@ class _Header:
         """Every sample and epoch that was to run, where the log names them."""
         return ((id_, epoch) for id_ in self._ids for epoch in range(1, self._epochs + 1))
 
-    def refuse_unfinished(self, found: int) -> None:
-        """A log that cannot say what it lacks is not judged; where it names what was planned, that is an error row."""
+    def refuse_unfinished(self, found: int, ids: set[str]) -> None:
+        """Nothing is known of a sample that never ran, its category included, so that no rule could count it."""
         if self.status == "started":
             refuse("this run has not ended (its status is started)", hint="let it run to its end")
         if not found:
             unlogged = self._config.flag("log_samples") is False
             refuse("there is no sample in this log" + (": it was written without them" if unlogged else ""))
-        planned = self._planned_number()
-        if self._ids or self.stopped_early or (planned is None and self.status == "success"):
+        if self.stopped_early:
             return
-        if planned is None or found < planned:
-            of = "" if planned is None else f" of {planned}"
-            refuse(f"the log holds {found}{of} samples, its status is {self.status}, and it does not name the others")
+        lacking = [id_ for id_ in self._ids if id_ not in ids]
+        planned = self._planned_number()
+        ended = f"the run ended with the status {self.status}"
+        hint = "complete it with `inspect eval-retry`; with `--no-fail-on-error` a run goes on after a crash"
+        if lacking:
+            refuse(
+                f"{len(lacking)} of {len(self._ids)} planned samples have no result ({lacking[0]} …); {ended}",
+                hint=hint,
+            )
+        if not self._ids and (found < planned if planned is not None else self.status != "success"):
+            refuse(f"the log holds {found} samples of {planned or 'an unknown number'}; {ended}", hint=hint)
 
     def _planned_number(self) -> int | None:
         """How many samples and epochs were to run, for logs that do not name them."""
@@ -136,27 +141,6 @@ class _Header:
         return (max(0, min(self._samples, end) - start) if known else self._samples) * self._epochs
 
 
-def _names_with_accuracy(results: Record | None) -> frozenset[str]:
-    """The scorers whose values the log averages as accuracy: only their names are taken, never the number."""
-    scores = results.records("scores") if results else []
-    chosen = [score for score in scores if "accuracy" in (score.record("metrics") or Record({}, score.place))]
-    return frozenset(name for score in chosen for key in ("name", "scorer") if (name := score.text(key)))
-
-
-@dataclass(slots=True)
-class _Scorer:
-    """What the values of one scorer were like, over the whole log."""
-
-    scalar: bool = True  # not one of several values of a scorer
-    valued: bool = False
-    fraction: bool = False  # some number strictly between 0 and 1, which is no grade
-    outside: bool = False  # some number below 0 or above 1
-
-    def judges(self, *, accuracy: bool) -> bool:
-        """Whether a 1 means right and anything less means wrong."""
-        return self.valued and not self.outside and (accuracy or not self.fraction)
-
-
 @dataclass(slots=True)
 class _Log:
     """The samples of one log, on their way from the file to the rows."""
@@ -164,8 +148,9 @@ class _Log:
     report: Report
     spool: IO[bytes]
     header: dict[str, Any] = field(default_factory=dict)
-    scorers: dict[str, _Scorer] = field(default_factory=dict)
+    scorers: dict[str, Scorer] = field(default_factory=dict)
     seen: set[tuple[str, int]] = field(default_factory=set)
+    fixed: dict[str, Row] = field(default_factory=dict)  # what all epochs of a sample share
 
     def add(self, text: Bytes, metadata: Bytes | None = None) -> None:
         """Take one sample: what a row needs goes aside, the rest is not even decoded."""
@@ -177,36 +162,28 @@ class _Log:
         if sample.key in self.seen:
             refuse(f"{sample.place} stands twice in this log")
         self.seen.add(sample.key)
-        scores = {name: self._weighed(name, value) for name, value in sample.scores()}
-        aside = plain_json.dumps([sample.row(), scores])
+        scores = {name: self._scorer(name, value).take(plain(value)) for name, value in sample.scores()}
+        row = sample.row()
+        self.fixed[sample.key[0]] = {name: row.get(name) for name in (*_FROM_METADATA, "tags")}
+        aside = json_text.dumps([row, scores])
         self.spool.write(aside.encode("utf-8", "surrogatepass") + b"\n")
 
-    def _weighed(self, name: str, value: object) -> float | None:
-        scalar = not isinstance(value, _Part)
-        scorer = self.scorers.setdefault(name, _Scorer(scalar=scalar))
-        number, graded = _as_number(value.value if isinstance(value, _Part) else value)
-        if number is None:
-            return None
-        scorer.valued = True
-        scorer.fraction |= 0 < number < 1 and not graded
-        scorer.outside |= not 0 <= number <= 1
-        return number
+    def _scorer(self, name: str, value: object) -> Scorer:
+        return self.scorers.setdefault(name, Scorer(scalar=not isinstance(value, Part)))
 
     def rows(self, header: _Header) -> Iterator[Row]:
         """The rows, now that it is known which scorers judge."""
         judging = self._judging(header)
-        scalars = [
-            name for name, scorer in self.scorers.items() if scorer.scalar and scorer.valued and not scorer.outside
-        ]
+        shares = [name for name, one in self.scorers.items() if one.scalar and one.numeric and not one.outside]
         self.spool.seek(0)
         for line in self.spool:
-            row, scores = plain_json.loads(line)
+            row, scores = json_text.loads(line)
             row["id"] = identifier(f"{header.task}/{row['id']}")
             row["tags"] = {**({"model": header.model} if header.model else {}), **row["tags"]}
             row |= {score_column(name): value for name, value in scores.items() if value is not None}
             row |= {"suite": header.task, "agent_version": header.agent_version}
             row["judge"] = ", ".join(judging) or None
-            row["quality_score"] = scores.get(scalars[0]) if len(scalars) == 1 else None
+            row["quality_score"] = scores.get(shares[0]) if len(shares) == 1 else None
             values = [scores.get(name) for name in judging]
             self.report.unscored += not row["error"] and (not values or None in values)
             if judging:
@@ -217,37 +194,30 @@ class _Log:
             yield row
 
     def _judging(self, header: _Header) -> list[str]:
-        """The scorers that judge. The parts of a scorer with several values do only where nothing else does."""
-        able = [
-            name
-            for name, scorer in self.scorers.items()
-            if scorer.judges(accuracy=not header.accuracy_of.isdisjoint((name, name.rpartition(".")[2])))
-        ]
-        return [name for name in able if self.scorers[name].scalar] or able
+        """The scorers that judge: those that are meant to, else those whose numbers can only mean yes or no."""
+        for name in header.metrics:
+            if "accuracy" in header.metrics[name] and name not in self.scorers:
+                self.scorers[name] = Scorer(scalar="." not in name)
+        meant = [name for name, scorer in self.scorers.items() if scorer.judges(header.metrics.get(name, set()))]
+        able = [name for name, scorer in self.scorers.items() if scorer.numeric and scorer.binary]
+        return meant or [name for name in able if self.scorers[name].scalar] or able
 
     def missing(self, header: _Header) -> Iterator[Row]:
-        """A row for each sample that was planned and that the log lacks: it did not complete."""
+        """A row for each epoch of a sample that was planned and that the log lacks: it did not complete."""
         lacking = [key for key in header.planned() if key not in self.seen]
         if header.stopped_early and lacking:
-            self.report.warn(f"{len(lacking)} planned samples did not run: the task stopped early")
+            self.report.warn(f"{len(lacking)} planned samples or epochs did not run: the task stopped early")
             return
         for id_, epoch in lacking:
             self.report.missing += 1
             yield {
                 "id": identifier(f"{header.task}/{id_}"),
                 "trial": epoch,
-                "error": f"this sample was planned and has no result (the run's status is {header.status})",
+                **self.fixed[id_],
+                "error": f"this epoch was planned and has no result (the run's status is {header.status})",
                 "suite": header.task,
                 "agent_version": header.agent_version,
-                "tags": {"model": header.model} if header.model else None,
             }
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One of the several values of a score."""
-
-    value: object
 
 
 class _Sample:
@@ -284,7 +254,7 @@ class _Sample:
             if len(bytes(parts.get("history", b"[]")).strip()) > 2:
                 self._report.warn("scores were edited after the run; the edited values count")
             if isinstance(value, dict):
-                yield from ((f"{name}.{key}", _Part(part)) for key, part in value.items())
+                yield from ((f"{name}.{key}", Part(part)) for key, part in value.items())
             else:
                 yield name, value
 
@@ -355,20 +325,6 @@ class _Sample:
 def _short(value: object) -> str | None:
     """Text that may be a label: short, without the spaces around it."""
     return value.strip() or None if isinstance(value, str) and len(value) <= _LONGEST_TAG else None
-
-
-def _as_number(value: object) -> tuple[float | None, bool]:
-    """A value as Inspect's metrics read it, and whether it is a grade; None where there is no number in it."""
-    if isinstance(value, bool):
-        return float(value), True
-    if isinstance(value, str):
-        if value in _GRADES or value.lower() in _WORDS:
-            return _GRADES.get(value, _WORDS.get(value.lower())), True
-        try:
-            value = float(value) if value.isascii() else None
-        except ValueError:
-            return None, False
-    return (float(value), False) if isinstance(value, int | float) and math.isfinite(value) else (None, False)
 
 
 def _asked(value: object) -> str | None:
