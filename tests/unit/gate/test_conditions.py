@@ -10,6 +10,7 @@ import pytest
 from highbar import formula
 from highbar.gate.conditions import judge_condition
 from highbar.model import ConditionRule, Demand
+from highbar.statistics.bounds import Sums
 from tests.unit.gate.table import evidence, share, value
 
 CONFIDENT = Demand(evidence="confident")
@@ -91,6 +92,12 @@ def test_a_metric_held_against_a_number_is_judged_as_a_threshold_is():
     assert result.reason.startswith("safety_rate 100% (95.0–100) is = 100% (over 58 scenarios), but too few")
 
 
+def test_a_metric_held_against_a_number_rests_on_its_clusters():
+    safety = value(1, scenarios=40, low=0.5, high=1.0)
+    found = evidence({"safety_rate": safety}, shares={"safety_rate": Sums.of([(2, 2)] * 20)})
+    assert judged("safety_rate = 1.0", found).more_scenarios == 39
+
+
 def test_how_far_it_can_be_trusted_is_that_of_the_weakest_side():
     found = shares(a=(46, 50), b=(49, 50))
     one, other = judged("a ≥ 0.85", found), judged("b ≥ 0.95", found)
@@ -142,6 +149,15 @@ def test_a_second_run_of_a_comparison_of_two_metrics_can_differ_too():
     assert 0 < less.second_run < 0.5
     assert judged("a <= b", found).second_run == less.second_run
     assert judged("a > b", found).second_run == less.second_run
+
+
+@pytest.mark.parametrize(("operator", "sign"), [("<", 1), ("≤", 1), (">", -1), ("≥", -1)])
+def test_a_margin_moves_a_comparison_of_two_metrics_the_way_that_is_worse(operator, sign):
+    low, high = sorted((sign * -0.01, sign * 0.04))
+    difference = value(Fraction(low + high) / 2, unit="number", low=low, high=high)
+    found = evidence({"a": value(1), "b": value(1)}, differences={("a", "b"): difference})
+    assert judged(f"a {operator} b", found).outcome == "inconclusive"
+    assert judged(f"a {operator} b", found, Demand("confident", Fraction(5, 100))).outcome == "pass"
 
 
 def test_an_undefined_difference_is_undefined():

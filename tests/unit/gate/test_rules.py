@@ -59,6 +59,11 @@ def test_a_threshold_rule_hands_on_how_far_it_can_be_trusted():
     assert result.more_scenarios == more_scenarios(Fraction(95, 100), Fraction(49, 50), 50, 0.05, design=design)
 
 
+def test_a_threshold_rule_names_the_metric_that_is_undefined():
+    result = judge(ACCURACY, evidence({"accuracy": value(None, reason="no data")}))
+    assert (result.outcome, result.reason) == ("undefined", "accuracy is undefined: no data")
+
+
 def test_a_rule_over_a_slice_looks_at_the_slice_alone():
     rule = replace(ACCURACY, where=GERMAN)
     whole, of_whole = share(100, 100)
@@ -101,7 +106,7 @@ def test_a_condition_rule_carries_the_composite_score_and_how_far_it_can_be_trus
     assert (result.description, result.place) == ("All in all", HERE)
     assert result.fragile
     assert result.second_run == pytest.approx(0.5)
-    assert result.more_scenarios == 60
+    assert result.more_scenarios > 39  # what the safety rate alone would need
 
 
 def test_a_condition_without_the_composite_score_has_no_value_of_its_own():

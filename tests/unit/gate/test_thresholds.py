@@ -133,6 +133,12 @@ def test_perfection_says_what_it_excludes():
     assert judged(of, at_least("1"), lenient, sums).outcome == "pass"
 
 
+def test_a_bound_on_the_tolerated_rate_itself_excludes_what_is_above():
+    tolerant = Demand(evidence="confident", tolerate=Fraction(1, 4))
+    assert judged(value(1, low=0.75, high=1.0), at_least("1"), tolerant).outcome == "pass"
+    assert judged(value(1, low=0.7421875, high=1.0), at_least("1"), tolerant).outcome == "inconclusive"
+
+
 def test_perfection_without_an_interval_excludes_nothing():
     for low, high in ((None, None), (None, 1.0), (1.0, None)):
         assert judged(value(1, low=low, high=high), at_least("1"), CONFIDENT).outcome == "inconclusive"
@@ -245,6 +251,7 @@ def test_how_likely_a_second_run_differs_is_exact_for_plain_counts():
         None,
         Sums.of([(Fraction(1, 2), 1)] * 40 + [(1, 1)] * 10),
         Sums.of([(2, 2)] * 20 + [(0, 2)] * 5),
+        Sums.of([(1, 2)] * 20 + [(0, 1)] * 5),
         Sums.of([(1, 1)] * 45 + [(Fraction(1, 2), Fraction(1, 2))] * 1 + [(0, 1)] * 4),
     ],
 )
@@ -255,6 +262,9 @@ def test_for_anything_else_it_comes_from_the_interval(sums):
     slow = value(4000, unit="ms", better="lower", low=3000.0, high=6000.0)
     expected = second_run_differs_by_width(Fraction(-4000), -6000.0, -3000.0, Fraction(-5000), ALPHA)
     assert judged(slow, below(5000), sums=sums).second_run == pytest.approx(expected)
+    slower = value(5500, unit="ms", better="lower", low=4000.0, high=9000.0)
+    expected = second_run_differs_by_width(Fraction(-5500), -9000.0, -4000.0, Fraction(-5000), ALPHA)
+    assert judged(slower, below(5000), sums=sums).second_run == pytest.approx(expected)
 
 
 def test_plain_counts_of_something_else_than_a_share_are_not_used():
