@@ -117,8 +117,7 @@ class RuleStanding:
     """How far results have settled a rule, and what would settle it if the value stayed.
 
     A rule is settled where its whole interval lies on one side of the threshold. `more_scenarios` is 0 then, and None
-    where no number would do or none is known. `trials` of each scenario would do the same without more scenarios; None
-    where they would not, or nothing is known of them.
+    where no number would do or none is known.
     """
 
     rule: str
@@ -130,7 +129,6 @@ class RuleStanding:
     outcome: Outcome
     settled: bool
     more_scenarios: int | None
-    trials: int | None
     reason: str
 
 
@@ -147,8 +145,8 @@ class Budget:
 class Repeats:
     """What repeated trials showed of the pass rate, and what other numbers of them would buy.
 
-    `equal` are suites that say as much as this one; `narrowest` is by what share endless trials of the same scenarios
-    would narrow the interval.
+    `equal` are suites that would bound it from below as closely as this one; `narrowest` is by what share endless
+    trials of the same scenarios would bring that bound nearer.
     """
 
     trials: Fraction

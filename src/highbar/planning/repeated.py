@@ -26,6 +26,21 @@ def spread(trials: float, correlation: float) -> float:
     return (1 + (trials - 1) * correlation) / trials
 
 
+def lower_bound(scenarios: int, share: Fraction, varies: float, alpha: float) -> float:
+    """The lower bound of this share of passes over so many scenarios whose means vary so much."""
+    squares = scenarios * (share * share + share * (1 - share) * Fraction(varies))
+    bounds = share_bounds(Sums(scenarios, scenarios, scenarios * share, squares, scenarios * share, scenarios), alpha)
+    return bounds.low if bounds else 0.0
+
+
+def scenarios_to_bound(low: float, share: Fraction, varies: float, alpha: float) -> int:
+    """The fewest scenarios of such means that bound this share from below as closely as by `low`, which is below it."""
+    most = 1
+    while most < LARGEST and lower_bound(most, share, varies, alpha) < low:
+        most *= 2
+    return first(1, most, lambda scenarios: lower_bound(scenarios, share, varies, alpha) >= low)
+
+
 def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> float:
     """How likely so many scenarios pass `≥ bar` if this is the true rate.
 
@@ -57,14 +72,10 @@ def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> flo
 
 def _share_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
     """The smallest share of passes whose lower bound reaches the bar, if it varies as assumed."""
-    varies = Fraction(spread(assumptions.trials, float(assumptions.correlation)))
+    varies = spread(assumptions.trials, float(assumptions.correlation))
 
     def reaches(share: float) -> bool:
-        exact = Fraction(share)
-        squares = scenarios * (exact * exact + exact * (1 - exact) * varies)
-        sums = Sums(scenarios, scenarios, scenarios * exact, squares, scenarios * exact, scenarios)
-        bounds = share_bounds(sums, assumptions.alpha)
-        return bounds is not None and bounds.low >= bar
+        return lower_bound(scenarios, Fraction(share), varies, assumptions.alpha) >= bar
 
     return _smallest(reaches) if reaches(1.0) else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,13 +14,12 @@ from highbar.model import (
     Number,
     Policy,
     ProgressiveRule,
-    Repetition,
     RuleResult,
     ThresholdRule,
     Verdict,
 )
 from highbar.planning.plans import Assumptions, Budget, Plan, Repeats, RuleNeed, RuleStanding
-from highbar.planning.repeated import spread
+from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
 from highbar.planning.suites import fewest_to_pass, reach, suppose
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
@@ -106,19 +104,17 @@ def plan_verdict(verdict: Verdict) -> Plan:
 
     The numbers are those of the verdict, for a chance of 80 %.
     """
-    counts = verdict.counts
-    repeats = _repeats(verdict.repetition, counts.scenarios, counts.trials)
     return Plan(
         Assumptions(verdict.confidence),
-        standings=tuple(_standing(rule, repeats) for rule in verdict.rules if rule.threshold is not None),
+        standings=tuple(_standing(rule) for rule in verdict.rules if rule.threshold is not None),
         policy=verdict.policy.file if verdict.policy else None,
-        scenarios=counts.scenarios,
-        trials=counts.trials,
-        repeats=repeats,
+        scenarios=verdict.counts.scenarios,
+        trials=verdict.counts.trials,
+        repeats=_repeats(verdict),
     )
 
 
-def _standing(rule: RuleResult, repeats: Repeats | None) -> RuleStanding:
+def _standing(rule: RuleResult) -> RuleStanding:
     settled = rule.outcome in ("pass", "fail") and not rule.fragile
     return RuleStanding(
         rule=rule.rule,
@@ -130,38 +126,32 @@ def _standing(rule: RuleResult, repeats: Repeats | None) -> RuleStanding:
         outcome=rule.outcome,
         settled=settled,
         more_scenarios=0 if settled else rule.more_scenarios,
-        trials=None if settled or repeats is None else _enough_trials(rule, repeats),
         reason=rule.reason,
     )
 
 
-def _enough_trials(rule: RuleResult, repeats: Repeats) -> int | None:
-    """How many trials of each scenario would narrow the interval as `more_scenarios` would; None where none would."""
-    value = rule.value
-    if rule.metric != SPLIT or rule.slice or value is None or not value.scenarios or not rule.more_scenarios:
+def _repeats(verdict: Verdict) -> Repeats | None:
+    """None where no scenario was repeated, or nothing varied."""
+    found, rate = verdict.repetition, verdict.metrics.get(SPLIT)
+    if found is None or found.correlation is None or rate is None or not rate.value or rate.value == 1:
         return None
-    if value.value in (0, 1):  # nothing varied: only other scenarios can show more
-        return None
-    growth = (value.scenarios + rule.more_scenarios) / value.scenarios
-    left = spread(float(repeats.trials), repeats.correlation) / growth - repeats.correlation
-    return math.ceil((1 - repeats.correlation) / left) if left > 0 else None
-
-
-def _repeats(repetition: Repetition | None, scenarios: int, trials: int) -> Repeats | None:
-    if repetition is None or repetition.correlation is None:
-        return None
-    correlation, each = repetition.correlation, Fraction(trials, scenarios)
-    now = spread(float(each), correlation)
+    scenarios, alpha = verdict.counts.scenarios, float(1 - verdict.confidence)
+    each = Fraction(verdict.counts.trials, scenarios)
+    low = lower_bound(scenarios, rate.value, spread(float(each), found.correlation), alpha)
     equal = []
     for number in SOME_TRIALS:
-        needed = math.ceil(round(scenarios * spread(number, correlation) / now, 9))
+        needed = scenarios_to_bound(low, rate.value, spread(number, found.correlation), alpha)
         equal.append(Budget(number, needed, needed * number))
+    gap, nearest = (
+        float(rate.value) - low,
+        float(rate.value) - lower_bound(scenarios, rate.value, found.correlation, alpha),
+    )
     return Repeats(
         trials=each,
-        between=repetition.between,
-        within=repetition.within,
-        correlation=correlation,
-        flaky=repetition.flaky,
+        between=found.between,
+        within=found.within,
+        correlation=found.correlation,
+        flaky=found.flaky,
         equal=tuple(equal),
-        narrowest=1 - math.sqrt(correlation / now),
+        narrowest=1 - nearest / gap,
     )

@@ -110,7 +110,6 @@ def _standing(row: RuleStanding) -> dict[str, Any]:
         "outcome": row.outcome,
         "settled": row.settled,
         "more_scenarios": row.more_scenarios,
-        "trials_instead": row.trials,
         "reason": row.reason,
     }
 

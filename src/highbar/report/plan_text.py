@@ -161,12 +161,10 @@ def _standings(plan: Plan, display: Display) -> list[str]:
     needing = [row for row in rows if not row.settled and row.more_scenarios is not None]
     stuck = [row for row in rows if not row.settled and row.more_scenarios is None]
     lines = ["", _summary(plan)]
-    several = any(row.trials is not None for row in needing)
-    header = ("", "value", "wanted", "scenarios", "needs", *(["or trials each"] if several else []))
     lines += _section(
         "Rules that more scenarios would settle",
-        header,
-        [(*_stood(row), f"+{row.more_scenarios}", *([_count(row.trials)] if several else [])) for row in needing],
+        ("", "value", "wanted", "scenarios", "needs"),
+        [(*_stood(row), f"+{row.more_scenarios}") for row in needing],
         display,
         "needs: about how many more scenarios, if the value stays",
     )
@@ -218,7 +216,7 @@ def _repeats(plan: Plan, display: Display) -> list[str]:
     told = (
         f"The variance of pass_rate is {found.between:.3g} between scenarios and {found.within:.3g} within one: trials "
         f"correlate by {found.correlation:.2f}, and {found.flaky} scenarios passed only sometimes. Endless trials of "
-        f"the same scenarios would narrow its interval by {found.narrowest:.0%}. These suites say as much as this one:"
+        f"the same scenarios would bring its lower bound {found.narrowest:.0%} nearer. As close are:"
     )
     rows = [("", str(one.trials), str(one.scenarios), str(one.runs)) for one in found.equal]
     return _section("What trials buy", ("", "trials each", "scenarios", "runs"), rows, display, told)

@@ -6,6 +6,7 @@ import pytest
 
 import highbar
 from highbar.planning import Assumptions, plan_policy, plan_verdict
+from highbar.planning.repeated import lower_bound, spread
 from highbar.policy import read_dict, resolve_version
 
 USUAL = Assumptions()
@@ -179,36 +180,32 @@ def test_one_trial_per_scenario_says_nothing_about_trials():
     assert plan_verdict(highbar.check(rows(5, 9), {"thresholds": {"blocking": {"pass_rate": 50}}})).repeats is None
 
 
-def test_the_suites_that_say_as_much_follow_from_the_correlation():
-    repeats = plan_verdict(highbar.check(FLAKY, {"thresholds": {"blocking": {"pass_rate": 80}}})).repeats
-    assert repeats.trials == 4
-    assert repeats.flaky == 20
-    correlation = repeats.correlation
-    now = (1 + 3 * correlation) / 4
+def test_other_suites_bound_the_pass_rate_as_closely_as_this_one():
+    verdict = highbar.check(FLAKY, {"thresholds": {"blocking": {"pass_rate": 80}}})
+    repeats, rate = plan_verdict(verdict).repeats, verdict.metrics["pass_rate"]
+    assert (repeats.trials, repeats.flaky) == (4, 20)
+    low = lower_bound(40, rate.value, spread(4, repeats.correlation), 0.05)
+    assert low == pytest.approx(rate.low, abs=0.01)
     for budget in repeats.equal:
-        exact = 40 * (1 + (budget.trials - 1) * correlation) / budget.trials / now
-        assert exact <= budget.scenarios + 1e-6 < exact + 1 + 2e-6
+        varies = spread(budget.trials, repeats.correlation)
+        assert lower_bound(budget.scenarios, rate.value, varies, 0.05) >= low
+        assert lower_bound(budget.scenarios - 1, rate.value, varies, 0.05) < low
         assert budget.runs == budget.scenarios * budget.trials
     assert [budget.trials for budget in repeats.equal] == [1, 2, 3, 5, 10]
-    assert repeats.narrowest == pytest.approx(1 - (correlation / now) ** 0.5)
+    fewer = [budget.scenarios for budget in repeats.equal]
+    assert fewer == sorted(fewer, reverse=True)
+    endless = lower_bound(40, rate.value, spread(10**9, repeats.correlation), 0.05)
+    assert repeats.narrowest == pytest.approx(1 - (float(rate.value) - endless) / (float(rate.value) - low), abs=1e-6)
 
 
-def test_trials_stand_in_for_scenarios_only_as_far_as_they_can():
-    """Of scenarios that are all alike (correlation 0) more trials do what more scenarios do."""
-    alike = [{"id": f"s{at}", "trial": trial, "passed": trial != at % 2} for at in range(20) for trial in range(4)]
-    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "≥ 72%"}}}
-    found = standings(alike, policy)["thresholds.blocking.pass_rate"]
-    assert found.more_scenarios is not None
-    assert found.trials == pytest.approx(4 * (20 + found.more_scenarios) / 20, abs=1)
-    same = [{**row, "passed": int(row["id"][1:]) < 15} for row in alike]
-    stubborn = standings(same, policy)["thresholds.blocking.pass_rate"]
-    assert stubborn.more_scenarios is not None
-    assert stubborn.trials is None
+@pytest.mark.parametrize("passed", [True, False])
+def test_where_nothing_varies_trials_buy_nothing_that_is_known(passed):
+    results = [{**row, "passed": passed} for row in FLAKY]
+    assert plan_verdict(highbar.check(results, {"thresholds": {"blocking": {"pass_rate": 80}}})).repeats is None
 
 
-def test_trials_are_no_answer_where_nothing_varied_or_another_metric_is_asked():
-    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "≥ 95%", "safety_rate": "≥ 72%"}}}
-    perfect = [{**row, "category": "adversarial", "passed": True} for row in FLAKY]
-    assert standings(perfect, policy)["thresholds.blocking.pass_rate"].trials is None
-    other = [{**row, "category": "adversarial"} for row in FLAKY]
-    assert standings(other, policy)["thresholds.blocking.safety_rate"].trials is None
+def test_trials_that_always_agree_are_worth_one():
+    same = [{**row, "passed": int(row["id"][1:]) % 5 > 0} for row in FLAKY]
+    repeats = plan_verdict(highbar.check(same, {"thresholds": {"blocking": {"pass_rate": 80}}})).repeats
+    assert (repeats.correlation, repeats.narrowest, repeats.flaky) == (1, 0, 0)
+    assert {budget.scenarios for budget in repeats.equal} == {40}
