@@ -7,6 +7,7 @@ number of scenarios: it fails at the first failure, and passes when failures abo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -141,9 +142,11 @@ def _more(value: Value, bar: Threshold, demand: Demand, alpha: float, sums: Sums
         return max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if value.value == bar.value else None
     if sums is not None and value.unit == "ratio":
         rate, aim = (value.value, bar.value) if value.better == "higher" else (1 - value.value, 1 - bar.value)
-        return more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
+        more = more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
+        # A unit of the sums may be several scenarios (a cluster), or one of several that have the metric at all.
+        return None if more is None else math.ceil(more * value.scenarios / sums.clusters)
     low, high = (float(end) for end in ends(value))
-    return more_by_width(bar.value, value.value, low, high, value.scenarios)
+    return more_by_width(bar.value, value.value, low, high, value.scenarios, alpha)
 
 
 def _reason(value: Value, threshold: Threshold, bar: Threshold) -> str:

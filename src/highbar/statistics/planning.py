@@ -14,6 +14,9 @@ from highbar.statistics.normal import normal_quantile
 from highbar.statistics.search import first
 from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
+_DENT = 24
+"""How many candidates back a smaller suite with enough power may still hide; seen at most 11, near a threshold of 50 %."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chances:
@@ -64,8 +67,19 @@ def more_scenarios(
     return None if needed is None else max(1, math.ceil(needed * design) - scenarios)
 
 
-def more_by_width(threshold: Real, value: Real, low: float, high: float, scenarios: int) -> int | None:
-    """How many more scenarios would bring an interval clear of the threshold if the value stayed: widths fall as 1/√n.
+def more_by_width(
+    threshold: Real,
+    value: Real,
+    low: float,
+    high: float,
+    scenarios: int,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> int | None:
+    """About how many more scenarios would bring an interval clear of the threshold with this probability.
+
+    If the value is the truth, the width of an interval falls as 1/√n, and half of all runs come out below the value:
+    to be clear in more of them takes more.
 
     None where the value is the threshold or the end that must clear it is unbounded.
     """
@@ -73,8 +87,9 @@ def more_by_width(threshold: Real, value: Real, low: float, high: float, scenari
     end = low if value > threshold else high
     if value == threshold or math.isinf(end):
         return None
-    needed = scenarios * ((_exact(end) - value) / (value - threshold)) ** 2
-    return max(1, math.ceil(needed) - scenarios)
+    surer = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
+    needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * surer
+    return max(1, math.ceil(needed - 1e-9) - scenarios)
 
 
 def observed_design(sums: Sums) -> float:
@@ -177,7 +192,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while not enough(most):
         most *= 2
     events = first(0, most, enough)
-    while events > 0 and any(enough(earlier) for earlier in range(max(0, events - 3), events)):
-        events = next(earlier for earlier in range(max(0, events - 3), events) if enough(earlier))
+    while (earlier := next((e for e in range(max(0, events - _DENT), events) if enough(e)), None)) is not None:
+        events = earlier
     size = clusters_to_exclude(null, alpha, events)
     return size if size < LARGEST else None
