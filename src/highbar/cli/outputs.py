@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ def write(file: str, text: str) -> None:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+    beside = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}")
     try:
         with beside.open("xb") as stream:
             stream.write(data)
