@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 def name(requirement: str) -> str:
     """`PyYAML>=6` is about pyyaml."""
-    return re.split(r"[^A-Za-z0-9_.-]", requirement)[0].lower().replace("_", "-")
+    return re.sub(r"[_.]", "-", re.split(r"[^A-Za-z0-9_.-]", requirement)[0].lower())
 
 
 def test_the_lock_file_pins_every_version_with_hashes_and_names_no_address() -> None:
