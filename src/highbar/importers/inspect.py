@@ -8,15 +8,14 @@ never ran: the log's own metrics leave these out. A log that lacks whole samples
 
 from __future__ import annotations
 
-import json as json_text
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from highbar.importers import Row
+from highbar.importers.aside import Aside
 from highbar.importers.inspect_scores import Part, Scorer, declared_metrics, plain
 from highbar.importers.naming import score_column, tags
 from highbar.importers.reading import json
@@ -34,13 +33,12 @@ _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _CHUNKED_SAMPLE = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
 _FROM_METADATA = ("category", "capability", "cluster")
 _LONGEST_TAG = 200
-_IN_MEMORY = 32 * 1024 * 1024
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one log. They are kept aside until the last sample was seen: only then is it known who judges."""
-    with SpooledTemporaryFile(max_size=_IN_MEMORY) as spool, Path(path).open("rb") as stream:
-        log = _Log(report, spool)
+    with Aside() as aside, Path(path).open("rb") as stream:
+        log = _Log(report, aside)
         if stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             stream.seek(0)
             _read_document(stream, log)
@@ -146,7 +144,7 @@ class _Log:
     """The samples of one log, on their way from the file to the rows."""
 
     report: Report
-    spool: IO[bytes]
+    aside: Aside
     header: dict[str, Any] = field(default_factory=dict)
     scorers: dict[str, Scorer] = field(default_factory=dict)
     seen: set[tuple[str, int]] = field(default_factory=set)
@@ -165,8 +163,7 @@ class _Log:
         scores = {name: self._scorer(name, value).take(plain(value)) for name, value in sample.scores()}
         row = sample.row()
         self.fixed[sample.key[0]] = {name: row.get(name) for name in (*_FROM_METADATA, "tags")}
-        aside = json_text.dumps([row, scores])
-        self.spool.write(aside.encode("utf-8", "surrogatepass") + b"\n")
+        self.aside.put([row, scores])
 
     def _scorer(self, name: str, value: object) -> Scorer:
         return self.scorers.setdefault(name, Scorer(scalar=not isinstance(value, Part)))
@@ -175,9 +172,7 @@ class _Log:
         """The rows, now that it is known which scorers judge."""
         judging = self._judging(header)
         shares = [name for name, one in self.scorers.items() if one.scalar and one.numeric and not one.outside]
-        self.spool.seek(0)
-        for line in self.spool:
-            row, scores = json_text.loads(line)
+        for row, scores in self.aside:
             row["id"] = identifier(f"{header.task}/{row['id']}")
             row["tags"] = {**({"model": header.model} if header.model else {}), **row["tags"]}
             row |= {score_column(name): value for name, value in scores.items() if value is not None}

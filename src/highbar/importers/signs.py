@@ -9,7 +9,10 @@ INSPECT = rb'^\s*\{\s*("version"\s*:\s*\d+\s*,\s*)?"status"\s*:\s*"\w+"\s*,\s*"e
 
 PROMPTFOO = (
     rb'^\s*\{\s*("evalId"\s*:.{0,200}?"results"\s*:\s*\{'
-    rb'|"results"\s*:\s*\{\s*("version"|"timestamp"|"results"|"stats")\s*:)'
+    rb'|"results"\s*:\s*\{\s*("version"|"timestamp"|"results"|"stats")\s*:'
+    rb'|("version"\s*:\s*1\s*,\s*)?"results"\s*:\s*\[\s*\{\s*"prompt"\s*:'  # version 1, and the one before
+    rb'|("data"\s*:\s*\{\s*)?"version"\s*:\s*\d\s*,\s*"createdAt"\s*:'  # as kept and shared by promptfoo itself
+    rb'|"_resultsLoaded"\s*:)'
 )
 PROMPTFOO_LINE = rb'^\s*\{(?=[^\n]*"promptIdx"\s*:)(?=[^\n]*"testIdx"\s*:)(?=[^\n]*"gradingResult"\s*:)'
 

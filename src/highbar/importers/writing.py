@@ -65,11 +65,17 @@ def _line(row: Row, report: Report) -> bytes:
             report.cut += 1
     report.columns.update(list(kept))
     report.errors += bool(kept.get("error"))
-    text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", _encode(kept)) + "\n"
+    text = _encode(kept)
+    if text.isascii() and "\x7f" not in text:  # nothing below has anything to do, and looking costs more than all else
+        return text.encode() + b"\n"
     try:
-        return text.encode()
+        return _seen(text).encode() + b"\n"
     except UnicodeEncodeError:
-        return (_encode(_without_halves(kept)) + "\n").encode()
+        return _seen(_encode(_without_halves(kept))).encode() + b"\n"
+
+
+def _seen(text: str) -> str:
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _without_halves(value: Any) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ Bytes = bytes | memoryview
 LARGEST_VALUE = 256 * 1024 * 1024
 """The most bytes of one value, and of one line: several of them fit into the memory that an import may take."""
 
+_CONTAINERS = (b"{", b"[", b"")
 LFS_POINTER = b"version https://git-lfs"
 
 _WINDOW = 1024 * 1024
@@ -35,6 +37,10 @@ _CUT_OFF = "the file is cut off: it ends in the middle of a value"
 
 def decode(data: Bytes) -> Any:
     """The value that the text stands for. NaN and infinities, which some tools write, become floats."""
+    if data[:1] not in _CONTAINERS:
+        fast, broken = _fast_values()
+        with suppress(*broken):
+            return fast(data)
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
     except UnicodeDecodeError:
@@ -63,6 +69,23 @@ def members(data: Bytes) -> dict[str, Bytes]:
         names = [key.text for key in found]
         refuse(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}")
     return named
+
+
+def elements(data: Bytes) -> list[Bytes]:
+    """The elements of an array, not decoded."""
+    fast, broken = _fast_elements()
+    try:
+        return [memoryview(element) for element in fast(data)]
+    except RecursionError:
+        refuse(_TOO_DEEP)
+    except broken:
+        value = decode(data)  # as above
+        return [json.dumps(item).encode() for item in value] if isinstance(value, list) else refuse("wanted an array")
+
+
+def is_null(data: Bytes | None) -> bool:
+    """Whether this is `null`, or nothing at all."""
+    return data is None or data == b"null"
 
 
 def lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -267,6 +290,20 @@ def _fast_members() -> tuple[Callable[[Bytes], dict[_Key, Bytes]], type[Exceptio
 
     decoder = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _, text: _Key(text))
     return decoder.decode, (msgspec.DecodeError, UnicodeDecodeError)  # type: ignore[return-value] # Raw is a buffer
+
+
+@cache
+def _fast_elements() -> tuple[Callable[[Bytes], list[Bytes]], tuple[type[Exception], ...]]:
+    import msgspec  # likewise
+
+    return msgspec.json.Decoder(list[msgspec.Raw]).decode, (msgspec.DecodeError, UnicodeDecodeError)  # type: ignore[return-value] # likewise
+
+
+@cache
+def _fast_values() -> tuple[Callable[[Bytes], Any], tuple[type[Exception], ...]]:
+    import msgspec  # likewise
+
+    return msgspec.json.decode, (msgspec.DecodeError, UnicodeDecodeError)
 
 
 @cache

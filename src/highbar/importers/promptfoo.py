@@ -1,0 +1,302 @@
+"""promptfoo results (`-o results.json`, export versions 1 to 4, and `-o results.jsonl`) → rows: one per result.
+
+`failureReason` tells an error from a failed assertion. Assertions become behaviors; negative ones (`not-…`) and those
+of red-team plugins become must-nots, so that one which failed fails the trial even where a threshold let the test pass.
+A result that no assertion looked at is not judged, whatever `success` says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json as json_text
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from highbar.importers import Row
+from highbar.importers.aside import Aside
+from highbar.importers.naming import Trials, means_correct, score_column, shown, tags
+from highbar.importers.reading import json
+from highbar.importers.reading.json import Bytes
+from highbar.importers.record import Record, refuse
+from highbar.importers.report import Report
+from highbar.importers.writing import identifier
+
+NEWEST = 4
+"""The newest version of the export that is known."""
+
+_ARRAYS = frozenset({"results", "results.results", "data.results", "data.results.results"})
+_NONE, _ASSERTION, _ERROR = 0, 1, 2
+_RED_TEAM = "promptfoo:redteam:"
+_FROM_METADATA = ("category", "capability", "cluster")
+_LONGEST_TAG = 200
+_LONGEST_NAME = 60
+_SCALARS = ("success", "score", "failureReason", "error", "latencyMs", "cost")
+
+
+def read(path: str, report: Report) -> Iterator[Row]:
+    """The rows of one export. They wait for the last: only then is it known which tests share a name."""
+    with Aside() as aside, Path(path).open("rb") as stream:
+        names = _Names()
+        keep = _read_lines if _is_lines(stream) else _read_document
+        suite = keep(stream, aside, names, report)
+        trials = Trials()
+        for test, column, row in aside:
+            row["id"] = names.of(test, column)
+            row["trial"] = trials.number(row["id"])
+            row["suite"] = suite
+            yield row
+
+
+def _is_lines(stream: IO[bytes]) -> bool:
+    """Whether this is JSONL: its first line is a result by itself."""
+    line = stream.readline(json.LARGEST_VALUE)
+    stream.seek(0)
+    return b'"results"' not in line[:4096] and line.rstrip().endswith(b"}") and len(line.strip()) > 1
+
+
+def _read_lines(stream: IO[bytes], aside: Aside, names: _Names, report: Report) -> str | None:
+    """The results of a JSONL file, kept aside; it does not name its suite."""
+    for number, line in json.lines(stream):
+        report.records += 1
+        result = _Result(json.members(line), f"line {number}", report, trusted=False)
+        aside.put([names.note(result.test()), names.note_column(result.column()), result.row()])
+    return None
+
+
+def _read_document(stream: IO[bytes], aside: Aside, names: _Names, report: Report) -> str | None:
+    """The results of a JSON document, kept aside, and what its suite is called."""
+    around: dict[str, Any] = {}
+    for place, text in json.parts(stream, _ARRAYS):
+        key = place.removeprefix("data.")
+        if key in ("results[]", "results.results[]"):
+            report.records += 1
+            trusted = key == "results[]"  # version 1 does not record its assertions
+            result = _Result(json.members(text), f"result {report.records}", report, trusted=trusted)
+            aside.put([names.note(result.test()), names.note_column(result.column()), result.row()])
+        elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
+            around[key] = json.decode(text)
+        elif key == "config":
+            around[key] = {} if json.is_null(text) else _decoded(json.members(text), ("description",))
+    document = Record(around, "the file")
+    _refuse_incomplete(document, report)
+    config = document.record("config")
+    return config.text("description") if config else None
+
+
+def _refuse_incomplete(document: Record, report: Report) -> None:
+    versions = [document.whole(key) or 0 for key in ("version", "results.version")]
+    if max(versions) > NEWEST:
+        report.warn(f"export version {max(versions)} is newer than {NEWEST}; what it shares with that is read")
+    if document.flag("_resultsLoaded") is False and not report.records:
+        refuse("the results were not loaded when this file was written", hint="write it with `promptfoo eval -o FILE`")
+    stats = document.record("results.stats") or document.record("stats")
+    counted = sum(stats.whole(key) or 0 for key in ("successes", "failures", "errors")) if stats else 0
+    if counted > report.records:
+        refuse(f"the file holds {report.records} results, and its own statistics speak of {counted}")
+
+
+class _Names:
+    """Which test a result is of, in words, and which of several prompts and providers ran it."""
+
+    def __init__(self) -> None:
+        self._tests: defaultdict[str, set[str]] = defaultdict(set)
+        self._providers: set[str] = set()
+        self._prompts: set[str] = set()
+
+    def note(self, test: tuple[str, str]) -> tuple[str, str]:
+        """Take the name of a test and the digest of what it asks and demands."""
+        self._tests[test[0]].add(test[1])
+        return test
+
+    def note_column(self, column: tuple[str, str]) -> tuple[str, str]:
+        """Take the provider and the prompt of a result."""
+        self._providers.add(column[0])
+        self._prompts.add(column[1])
+        return column
+
+    def of(self, test: list[str], column: list[str]) -> str:
+        """The id: the test; its digest where another has the same name; provider and prompt where there are several."""
+        name, digest = test
+        provider, prompt = column
+        parts = [provider] if len(self._providers) > 1 else []
+        parts += [_cut(prompt)] if len(self._prompts) > 1 else []
+        unique = name if len(self._tests[name]) == 1 and len(name) <= _LONGEST_NAME else f"{_cut(name)}#{digest}"
+        return identifier(f"{unique} [{' | '.join(parts)}]" if parts else unique)
+
+
+class _Result:
+    """One result of an export, of which only what was asked for is decoded."""
+
+    def __init__(self, parts: dict[str, Bytes], place: str, report: Report, *, trusted: bool) -> None:
+        self._parts = parts
+        self._place = place
+        self._report = report
+        self._trusted = trusted
+        self._top = Record(_decoded(parts, _SCALARS), place)
+        self._test = _within(parts, "testCase")
+        self._response = _within(parts, "response")
+        self._assertions = list(self._each_assertion())
+
+    def test(self) -> tuple[str, str]:
+        """The name of the test, and a digest that only repetitions of it share."""
+        variables = self._value(self._test if "vars" in self._test else self._parts, "vars")
+        described = self._value(self._test, "description")
+        identity = json_text.dumps([described, variables, self._value(self._test, "assert")], sort_keys=True)
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
+        first = (
+            next(iter(variables.values()), None) if isinstance(variables, dict) and len(variables) == 1 else variables
+        )
+        return (described if isinstance(described, str) and described else shown(first) or "test", digest)
+
+    def column(self) -> tuple[str, str]:
+        """The provider and the prompt, as promptfoo labels them."""
+        prompt = _decoded(_within(self._parts, "prompt"), ("label", "display"))
+        return self._provider(), shown(prompt.get("label") or prompt.get("display")) or ""
+
+    def _provider(self) -> str:
+        provider = self._value(self._parts, "provider")
+        named = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
+        return named if isinstance(named, str) else ""
+
+    def row(self) -> Row:
+        """The columns; who the test is comes later."""
+        metadata = self._metadata()
+        behaviors, must_not = self._verdicts()
+        passed = self._passed(judged=bool(behaviors))
+        right = [seen for name, seen in behaviors.items() if means_correct(name)]
+        score = self._top.number("score")
+        attacked = any(kind.startswith(_RED_TEAM) for kind, *_ in self._assertions)
+        return {
+            "category": "adversarial" if attacked else None,
+            **{name: metadata[name] for name in _FROM_METADATA if isinstance(metadata.get(name), str)},
+            "expected_behaviors": list(behaviors) or None,
+            "behaviors": [name for name, seen in behaviors.items() if seen] if behaviors else None,
+            "must_not": must_not or None,
+            "passed": passed,
+            "correct": all(right) if right else None,
+            "error": self._error(),
+            "output": shown(self._value(self._response, "output")),
+            "input": shown(self._value(_within(self._parts, "prompt"), "raw")),
+            **self._measures(),
+            "quality_score": score if score is not None and 0 <= score <= 1 and self._assertions else None,
+            **self._named_scores(),
+            "tags": self._tags(metadata),
+        }
+
+    def _value(self, parts: dict[str, Bytes], key: str) -> Any:
+        return json.decode(parts[key]) if key in parts else None
+
+    def _metadata(self) -> dict[str, Any]:
+        """What the test says about itself, then what came up in the run."""
+        found = {**_flat(_within(self._test, "metadata")), **_flat(_within(self._parts, "metadata"))}
+        return {key: value for key, value in found.items() if not key.startswith("_")}
+
+    def _tags(self, metadata: dict[str, Any]) -> dict[str, str] | None:
+        provider, prompt = self.column()
+        known = {"provider": provider, "prompt": prompt if len(prompt) <= _LONGEST_TAG else ""}
+        variables = _flat(_within(self._parts, "vars"))
+        found = {**{key: value for key, value in known.items() if value}, **variables, **metadata}
+        return tags(found, _FROM_METADATA)
+
+    def _each_assertion(self) -> Iterator[tuple[str, str, bool]]:
+        """Each assertion that was checked: its type, its name, and whether it held. Sets are there by their parts."""
+        text = _within(self._parts, "gradingResult").get("componentResults")
+        for component in () if json.is_null(text) else json.elements(text or b"[]"):
+            if json.is_null(component):
+                continue
+            parts = json.members(component)
+            assertion = _decoded(_within(parts, "assertion"), ("type", "metric", "value"))
+            kind = assertion.get("type")
+            if "componentResults" in parts and not kind:
+                continue
+            held = Record(_decoded(parts, ("pass",)), self._place).flag("pass")
+            yield (shown(kind) or "assertion", _name_of(assertion), held is True)
+
+    def _verdicts(self) -> tuple[dict[str, bool], dict[str, bool]]:
+        """Behaviors and whether they were seen; must-nots and whether they happened. The same name twice: the worse."""
+        behaviors: dict[str, bool] = {}
+        must_not: dict[str, bool] = {}
+        for kind, name, held in self._assertions:
+            if kind.startswith(("not-", _RED_TEAM)):
+                must_not[name] = must_not.get(name, False) or not held
+            else:
+                behaviors[name] = behaviors.get(name, True) and held
+        return behaviors, must_not
+
+    def _passed(self, *, judged: bool) -> bool | None:
+        """False where promptfoo says so; its true counts where something demanded was seen.
+
+        Where only must-nots were checked it is left to whether there is an output at all.
+        """
+        success = self._top.flag("success")
+        graded = self._value(_within(self._parts, "gradingResult"), "pass")
+        if success is False or graded is False or self._error():
+            return False
+        if success is True and (judged or self._trusted):
+            return True
+        self._report.unscored += not self._assertions
+        return None
+
+    def _error(self) -> str | None:
+        """What stopped the trial; a failed assertion stops nothing."""
+        reason = self._top.value("failureReason")
+        if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
+            return None
+        told = shown(self._top.value("error")) or shown(self._value(self._response, "error"))
+        if reason is None:  # before version 3: what was graded is no error
+            return told if told and not _within(self._parts, "gradingResult") else None
+        if reason != _ERROR:
+            self._report.warn(f"failureReason {shown(reason)} is not known; it is read as an error")
+        return told or "an error without a message"
+
+    def _measures(self) -> Row:
+        """Latency, tokens and cost. From promptfoo's cache an answer takes no time, which says nothing of the agent."""
+        usage = Record(self._usage(), f"{self._place}: tokenUsage")
+        cached = self._value(self._response, "cached") is True
+        if cached:
+            self._report.warn("some answers came from promptfoo's cache; they have no latency (run with --no-cache)")
+        return {
+            "latency_ms": None if cached else self._top.number("latencyMs"),
+            "tokens_used": usage.whole("total") or usage.whole("cached") or None,
+            "cost_usd": self._top.number("cost") or None,
+        }
+
+    def _usage(self) -> dict[str, Any]:
+        text = self._response.get("tokenUsage", self._parts.get("tokenUsage"))
+        return {} if text is None or json.is_null(text) else _decoded(json.members(text), ("total", "cached"))
+
+    def _named_scores(self) -> Row:
+        scores = Record(_flat(_within(self._parts, "namedScores")), f"{self._place}: namedScores")
+        return {score_column(name): scores.number(name) for name in scores}
+
+
+def _within(parts: dict[str, Bytes], key: str) -> dict[str, Bytes]:
+    """The members of an object that is a member; none where it is absent or no object."""
+    text = parts.get(key)
+    return json.members(text) if text is not None and text[:1] == b"{" else {}
+
+
+def _decoded(parts: dict[str, Bytes], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: json.decode(parts[key]) for key in keys if key in parts}
+
+
+def _flat(parts: dict[str, Bytes]) -> dict[str, Any]:
+    """The short members that are no lists and no objects."""
+    return {
+        key: json.decode(text)
+        for key, text in parts.items()
+        if len(text) <= _LONGEST_TAG and text[:1] not in (b"{", b"[")
+    }
+
+
+def _name_of(assertion: dict[str, Any]) -> str:
+    """The metric that the assertion names, else its type and what it looks for."""
+    metric, kind, value = (shown(assertion.get(key)) for key in ("metric", "type", "value"))
+    plain = (kind or "assertion").removeprefix(_RED_TEAM)
+    return metric or (f"{plain}: {_cut(value)}" if value else plain)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
