@@ -26,12 +26,13 @@ from highbar.model import (
     Verdict,
     Where,
 )
+from highbar.model.mapping import RowMap
 from highbar.spelling import near_miss
 
 Progress = Callable[[float], None]
 
 
-def check(
+def check(  # noqa: PLR0913 - what the command line can say
     results: Sequence[str],
     *,
     policy: str | Mapping[str, Any] | None = None,
@@ -42,15 +43,17 @@ def check(
     stdin: BinaryIO | None = None,
     names: Mapping[str, str] | None = None,
     told: Callable[[str], None] | None = None,
+    map_file: str | None = None,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
     `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
-    what was made of each file of another tool.
+    what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
     """
     read = read_policy(policy)
+    mapping = policies.read_map_file(map_file) if map_file is not None else read.mapping if read else None
     with ExitStack() as stack:
-        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin)
+        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, mapping=mapping)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
         for file in found:
             if told is not None and file.imported:
@@ -79,6 +82,14 @@ def read_policy(policy: str | Mapping[str, Any] | None) -> Policy | None:
         return policies.read(Path(policy))
     found = policies.find()
     return None if found is None else policies.read(Path(os.path.relpath(found)))
+
+
+def read_map(map_file: str | None) -> RowMap | None:
+    """The mapping in a file, or that of the policy which holds here."""
+    if map_file is not None:
+        return policies.read_map_file(map_file)
+    policy = read_policy(None)
+    return policy.mapping if policy else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.input_format import HELP as input_format_help
-from highbar.cli.input_format import INPUT_FORMAT
+from highbar.cli.input_format import INPUT_FORMAT, MAP_HELP
 from highbar.cli.outputs import Output, read_outputs, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, ReportError
@@ -37,6 +37,7 @@ Examples:
 @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=input_format_help)
+@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @click.option(
     "--format",
     "report_format",
@@ -61,6 +62,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     agent_version: str | None,
     slices: tuple[str, ...],
     input_format: str | None,
+    map_file: str | None,
     report_format: str,
     outputs: tuple[str, ...],
     strict: bool,
@@ -71,7 +73,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     RESULTS are files (JSONL, a JSON array, CSV, Parquet; .gz and .zst too; logs of other tools), globs or folders of
     them, or - for standard input. Without a policy the guide's typical thresholds apply.
     """
-    wanted = read_outputs(outputs, (*results, *([policy] if policy else [])))
+    wanted = read_outputs(outputs, (*results, *(file for file in (policy, map_file) if file)))
     # The engine is loaded only here: help, completion and usage errors do without it.
     from highbar import pipeline
 
@@ -83,6 +85,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 agent_version=agent_version,
                 slices=slices,
                 input_format=input_format,
+                map_file=map_file,
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,

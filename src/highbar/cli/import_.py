@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from highbar.cli import streams
-from highbar.cli.input_format import TOOL, TOOLS
+from highbar.cli.input_format import MAP_HELP, TOOL, TOOLS
 from highbar.errors import InputError, Problem, ReportError
 
 _EXAMPLES = """\b
@@ -19,6 +19,7 @@ Examples:
   highbar import inspect logs/*.eval -o results.jsonl
   highbar import promptfoo output.json -o results.parquet
   highbar import junit report.xml
+  highbar import map home-grown.json --map map.yaml -o results.jsonl
 
 `highbar check` reads the same files as they are; this command shows what it makes of them.
 """
@@ -28,20 +29,25 @@ _CHUNK = 1024 * 1024
 @click.command("import", short_help="Turn another tool's results into rows.", epilog=_EXAMPLES)
 @click.argument("tool", type=TOOL, metavar="FORMAT")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
+@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=f"For FORMAT map. {MAP_HELP}")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write .jsonl or .parquet; else print JSONL.")
-def command(*, tool: str, files: tuple[str, ...], output: str | None) -> int:
+def command(*, tool: str, files: tuple[str, ...], map_file: str | None, output: str | None) -> int:
     """Turn the FILEs of another tool into rows with the columns that Highbar judges by.
 
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
     """
-    _refuse_output(output, files)
+    _refuse_output(output, (*files, *([map_file] if map_file else [])))
     # Loaded only here: help, completion and usage errors do without it.
     from highbar.engine.parquet import to_parquet
     from highbar.load.rewriting import import_files
+    from highbar.pipeline import read_map
 
+    mapping = read_map(map_file) if tool == "map" else None
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         rows = Path(folder) / "rows.jsonl"
-        for line in import_files(files, tool, str(rows), stdin=sys.stdin.buffer if sys.stdin else None):
+        for line in import_files(
+            files, tool, str(rows), stdin=sys.stdin.buffer if sys.stdin else None, mapping=mapping
+        ):
             streams.say(line)
         if output is None:
             _print(rows)

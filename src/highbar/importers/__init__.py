@@ -80,6 +80,7 @@ IMPORTERS: tuple[Importer, ...] = (
         f"{__name__}.otel",
         ((".json", signs.OTEL), (".jsonl", signs.OTEL), (".ndjson", signs.OTEL)),
     ),
+    Importer("map", "results by a mapping", f"{__name__}.mapping"),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )
 """Every tool that is known, in the order in which a file is tried."""

@@ -53,6 +53,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
     for run in survey.evaluations:
         if run not in written:
             yield _row(run, None, survey, trials, report)
+    if survey.evaluations and not survey.spans:
+        report.warn("there are no spans in this file: runs that crashed before they were judged are missing")
     if not survey.evaluations and not written:
         refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
 
@@ -63,6 +65,7 @@ class _Survey:
     def __init__(self, path: str, report: Report) -> None:
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.resources: dict[str, Attributes] = {}
+        self.spans = 0
         self._said: dict[str, Attributes] = {}  # what tells a scenario, on an event or a span
         self._parents: dict[str, str] = {}
         self._agents: set[str] = set()
@@ -88,6 +91,7 @@ class _Survey:
         key, parent = _key(item.record, "spanId"), _key(item.record, "parentSpanId")
         if key is None:
             refuse(f"{item.record.place}: found no traceId and spanId, wanted both")
+        self.spans += 1
         if item.record.text("name") == EVENT:
             self._add(parent or key, item.attributes, item.resource, report)
             return

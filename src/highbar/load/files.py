@@ -16,6 +16,7 @@ from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.load import foreign
 from highbar.model import Format, ResultsFile
+from highbar.model.mapping import RowMap
 
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
 SUFFIXES: dict[str, Format] = {
@@ -38,9 +39,19 @@ def sha256(file: ResultsFile) -> str:
 
 
 def find(
-    arguments: Sequence[str], *, stack: ExitStack, input_format: str | None = None, stdin: BinaryIO | None = None
+    arguments: Sequence[str],
+    *,
+    stack: ExitStack,
+    input_format: str | None = None,
+    stdin: BinaryIO | None = None,
+    mapping: RowMap | None = None,
 ) -> tuple[ResultsFile, ...]:
-    """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once."""
+    """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once.
+
+    Where there is a `mapping`, every file is read by it unless `input_format` says otherwise.
+    """
+    if mapping is not None and input_format is None:
+        input_format = foreign.MAPPED
     if input_format is not None and input_format not in FORMATS and input_format not in importers.names():
         wanted = ", ".join((*FORMATS, *importers.names()))
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
@@ -49,9 +60,9 @@ def find(
     for argument in arguments:
         try:
             if argument == "-":
-                found.append(_from_stdin(stdin, input_format, stack))
+                found.append(_from_stdin(stdin, input_format, stack, mapping))
             else:
-                found.extend(_as_file(path, input_format, stack) for path in _expand(argument))
+                found.extend(_as_file(path, input_format, stack, mapping) for path in _expand(argument))
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_named_twice(found))
@@ -61,16 +72,21 @@ def find(
 
 
 def find_foreign(
-    arguments: Sequence[str], tool: str, *, stack: ExitStack, stdin: BinaryIO | None = None
+    arguments: Sequence[str],
+    tool: str,
+    *,
+    stack: ExitStack,
+    stdin: BinaryIO | None = None,
+    mapping: RowMap | None = None,
 ) -> Iterator[foreign.Import]:
     """The files that the arguments name, each read as the tool's when its turn comes."""
     for argument in arguments:
         if argument == "-":
             path = _copy_of_stdin(stdin, stack)
-            yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"))
+            yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping)
             continue
         for path in _expand(argument):
-            yield foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"))
+            yield foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping)
 
 
 def _expand(argument: str) -> Iterable[str]:
@@ -105,12 +121,12 @@ def _suffixes(name: str) -> tuple[Format | None, str | None]:
     return SUFFIXES.get(suffix), compression
 
 
-def _as_file(path: str, input_format: str | None, stack: ExitStack) -> ResultsFile:
+def _as_file(path: str, input_format: str | None, stack: ExitStack, mapping: RowMap | None) -> ResultsFile:
     if not os.path.isfile(path):
         raise InputError(Problem("not a regular file", file=path))
     tool = _tool(path, path, input_format)
     if tool:
-        return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl")).file
+        return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping).file
     by_name, compression = _suffixes(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
@@ -143,11 +159,13 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
     return "jsonl" if start.startswith(b"{") else "json"
 
 
-def _from_stdin(stdin: BinaryIO | None, input_format: str | None, stack: ExitStack) -> ResultsFile:
+def _from_stdin(
+    stdin: BinaryIO | None, input_format: str | None, stack: ExitStack, mapping: RowMap | None
+) -> ResultsFile:
     copy = _copy_of_stdin(stdin, stack)
     tool = None if input_format is None else _tool(copy, "<stdin>", input_format)
     if tool:
-        return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl")).file
+        return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping).file
     with open(copy, "rb") as stream:
         start = stream.read(4096)
     compression = "gzip" if start[:2] == b"\x1f\x8b" else "zstd" if start[:4] == b"\x28\xb5\x2f\xfd" else None

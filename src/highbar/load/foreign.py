@@ -11,6 +11,10 @@ from highbar.importers import summary
 from highbar.importers.report import Report
 from highbar.importers.writing import convert
 from highbar.model import ResultsFile
+from highbar.model.mapping import RowMap
+
+MAPPED = "map"
+"""The format of files that are read by a mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,19 @@ def format_of(path: str, name: str) -> str | None:
     return importers.recognize(name, head)
 
 
-def import_file(path: str, name: str, format_name: str, target: str) -> Import:
+def import_file(path: str, name: str, format_name: str, target: str, mapping: RowMap | None = None) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     with open(target, "wb") as stream:
-        report = convert(importers.named(format_name), path, name, stream)
+        report = convert(_reader(format_name, mapping), path, name, stream)
     told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
     file = ResultsFile(target, name, "jsonl", original=os.path.realpath(path), imported=told, notes=notes)
     return Import(file, report, importers.title(format_name))
+
+
+def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
+    if mapping is None or format_name != MAPPED:
+        return importers.named(format_name)
+    from highbar.importers.mapping import reader  # most checks have no mapping
+
+    return reader(mapping)

@@ -10,12 +10,20 @@ from typing import BinaryIO
 
 from highbar.importers import summary
 from highbar.load import files
+from highbar.model.mapping import RowMap
 
 
-def import_files(arguments: Sequence[str], tool: str, target: str, *, stdin: BinaryIO | None = None) -> Iterator[str]:
+def import_files(
+    arguments: Sequence[str],
+    tool: str,
+    target: str,
+    *,
+    stdin: BinaryIO | None = None,
+    mapping: RowMap | None = None,
+) -> Iterator[str]:
     """Write the rows of all files to `target`, and say of each what became of its records."""
     with ExitStack() as stack, open(target, "wb") as rows:
-        for found in files.find_foreign(arguments, tool, stack=stack, stdin=stdin):
+        for found in files.find_foreign(arguments, tool, stack=stack, stdin=stdin, mapping=mapping):
             with open(found.file.path, "rb") as stream:
                 shutil.copyfileobj(stream, rows)
             os.unlink(found.file.path)

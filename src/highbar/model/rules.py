@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from highbar.model.formulas import Condition, Expression
+from highbar.model.mapping import RowMap
 from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
 
 
@@ -195,3 +196,4 @@ class Policy:
     allow_categories: frozenset[str] = frozenset()
     description: str | None = None
     notes: tuple[str, ...] = ()
+    mapping: RowMap | None = None

@@ -15,6 +15,7 @@ from highbar.model import Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRul
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
+from highbar.policy.mapping import read_mapping
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on
 from highbar.policy.rules import RuleReader, scenario_rules
@@ -48,6 +49,7 @@ KEYS = (
     "population",
     "allow_columns",
     "allow_categories",
+    "map",
 )
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
 _HINTS = {
@@ -141,6 +143,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         allow_columns=settings.allow_columns,
         allow_categories=settings.allow_categories,
         description=settings.description,
+        mapping=read_mapping(top.get("map"), settings.allow_columns),
     )
     return policy if cursor.problems else notes_on(policy)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
+from highbar.policy.schema_mapping import mapping_definitions, mapping_schema
 
 _TEXT = {"type": "string", "minLength": 1}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
@@ -36,8 +37,8 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar policy",
         "description": "What a version of an agent must reach.",
-        **_closed({**_rule_blocks(), **_settings()}),
-        "$defs": _definitions(),
+        **_closed({**_rule_blocks(), **_settings(), "map": mapping_schema()}),
+        "$defs": {**_definitions(), **mapping_definitions()},
     }
 
 

@@ -1,0 +1,281 @@
+"""Any JSON, JSONL or CSV with a mapping → rows: the paths, constants and conditions of a `RowMap`, record by record.
+
+What the mapping does not say is not guessed: a value of another type than its column takes is refused with its place,
+and so is a value that a table of values does not list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import NoReturn
+
+from highbar.importers import Read, Row
+from highbar.importers.naming import Trials, scalar, tags
+from highbar.importers.record import is_number, refuse, shown
+from highbar.importers.report import Report
+from highbar.importers.scopes import Scope, look, scopes
+from highbar.importers.writing import identifier
+from highbar.model.mapping import Check, Feed, RowMap, Scalar, When
+
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+_LONGEST_NUMBER = 400
+_FLAGS = frozenset({"passed", "correct"})
+_NUMBERS = frozenset({"latency_ms", "quality_score", "cost_usd", "weight"})
+_WHOLES = frozenset({"trial", "tokens_used"})
+_LISTS = frozenset({"expected_behaviors", "behaviors", "must_not", "violations"})
+_LABELS = frozenset({"expected", "predicted"})
+_JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
+_TEXTS = frozenset(
+    {
+        "id",
+        "category",
+        "capability",
+        "cluster",
+        "outcome",
+        "error",
+        "input",
+        "output",
+        "agent_version",
+        "suite",
+        "judge",
+    }
+)
+
+
+def read(path: str, report: Report) -> Iterator[Row]:
+    """Nothing can be read without a mapping; `reader` makes the function that has one."""
+    del path, report
+    refuse("these results need a mapping", hint="name its file with --map, or write it into the policy as map")
+
+
+def reader(mapping: RowMap) -> Read:
+    """The importer that reads a file by this mapping."""
+
+    def read_mapped(path: str, report: Report) -> Iterator[Row]:
+        trials = Trials()
+        for scope in scopes(mapping.rows, path, _needed(mapping)):
+            report.records += 1
+            if mapping.where is not None and not _holds(mapping.where, scope):
+                report.leave_out("the mapping's `where` does not let it through")
+                continue
+            row = _row(mapping, scope, trials)
+            report.unread.update(_unread(mapping, scope))
+            report.unscored += not _JUDGING & row.keys()
+            yield row
+
+    return read_mapped
+
+
+def _row(mapping: RowMap, scope: Scope, trials: Trials) -> Row:
+    row: Row = {}
+    labels: dict[str, object] = {}
+    for column, feeds in mapping.columns:
+        if any(feed.path and feed.path.base == "repeat" for feed in feeds):
+            continue
+        value = _first(feeds, scope)
+        if value is None:
+            continue
+        if column.startswith("tags."):
+            labels[column.removeprefix("tags.")] = value
+        else:
+            row[column] = _fitted(column, value, scope)
+    if "id" not in row:
+        refuse(f"{scope.place}: found no id", hint=f"the mapping takes it from {_words(mapping, 'id')}")
+    for column, feeds in mapping.columns:
+        if any(feed.path and feed.path.base == "repeat" for feed in feeds):
+            row[column] = trials.number(str(row["id"]))
+    found = tags(labels)
+    if len(found or {}) != len(labels):
+        refuse(f"{scope.place}: a tag is text, a number, true or false, and no list or object")
+    given = row.get("tags")
+    return {**row, "tags": {**(given if isinstance(given, dict) else {}), **(found or {})} or None}
+
+
+def _needed(mapping: RowMap) -> set[str]:
+    """The members of the document that some path asks for."""
+    paths = [feed.path for _, feeds in mapping.columns for feed in feeds if feed.path]
+    whens = [when for _, feeds in mapping.columns for feed in feeds for when in (feed.when, feed.where) if when]
+    paths += [path for when in (*whens, *([mapping.where] if mapping.where else [])) for path, _ in when.checks]
+    return {str(path.steps[0]) for path in paths if path.base in ("document", "outer") and path.steps}
+
+
+def _words(mapping: RowMap, column: str) -> str:
+    feeds = dict(mapping.columns)[column]
+    return " or ".join(feed.path.text if feed.path else "a constant" for feed in feeds)
+
+
+def _unread(mapping: RowMap, scope: Scope) -> set[str]:
+    """The fields of a record that no path leads into."""
+    used = {
+        feed.path.steps[0]
+        for _, feeds in mapping.columns
+        for feed in feeds
+        if feed.path and feed.path.base == "record" and feed.path.steps
+    }
+    return {key for key in scope.record if key not in used} if isinstance(scope.record, Mapping) else set()
+
+
+def _first(feeds: tuple[Feed, ...], scope: Scope) -> object:
+    return next((value for feed in feeds if (value := _value(feed, scope)) is not None), None)
+
+
+def _value(feed: Feed, scope: Scope) -> object:
+    """What one feed gives for a record; None is nothing."""
+    if feed.when is not None and not _holds(feed.when, scope):
+        return None
+    if feed.path is None:
+        return _plain(feed.value)
+    value = look(feed.path, scope)
+    if feed.each is not None:
+        return _of_each(feed, value, scope)
+    if feed.check is not None and feed.check.operator == "exists":
+        return _passes(feed.check, value, scope)
+    if value is None:
+        return _plain(feed.default)
+    if feed.check is not None:
+        return _passes(feed.check, value, scope)
+    if feed.values is not None:
+        text = scalar(value)
+        if text is None or text not in feed.values:
+            _refuse(feed, scope, value, f"one of {', '.join(feed.values)}")
+        return _plain(feed.values[text])
+    if feed.as_type is not None:
+        value = _as_type(feed, value, scope)
+    return _times(feed, value, scope) if feed.times is not None else value
+
+
+def _of_each(feed: Feed, value: object, scope: Scope) -> object:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        _refuse(feed, scope, value, "a list")
+    found: list[object] = []
+    for number, element in enumerate(value):
+        inner = scope.inside(element, number)
+        if feed.where is not None and not _holds(feed.where, inner):
+            continue
+        if isinstance(feed.each, Feed):
+            found.append(_value(feed.each, inner))
+        elif feed.each is not None:
+            found.append({name: _value(part, inner) for name, part in feed.each})
+    return found
+
+
+def _holds(when: When, scope: Scope) -> bool:
+    return all(_passes(check, look(path, scope), scope) for path, check in when.checks)
+
+
+def _passes(check: Check, value: object, scope: Scope) -> bool:
+    if check.operator == "exists":
+        return (value is not None) == check.values[0]
+    if check.operator in ("is", "is_not"):
+        given = value if isinstance(value, list) else [value]
+        among = any(_same(item, wanted, cells=scope.cells) for item in given for wanted in check.values)
+        return among == (check.operator == "is")
+    bound = check.values[0]
+    number = _number(value, cells=scope.cells)
+    if number is None or not isinstance(bound, Fraction):
+        return False
+    return number >= bound if check.operator == "at_least" else number <= bound
+
+
+def _same(value: object, wanted: Scalar, *, cells: bool) -> bool:
+    """Whether a value is the wanted one: true is not 1, and 1 is not "1". The cells of a CSV are all text."""
+    if cells and isinstance(value, str) and isinstance(wanted, bool):
+        return value.lower() == ("true" if wanted else "false")
+    if isinstance(wanted, bool) or isinstance(value, bool):
+        return value is wanted
+    if isinstance(wanted, Fraction):
+        return _number(value, cells=cells) == wanted
+    return value == wanted
+
+
+def _number(value: object, *, cells: bool) -> Fraction | None:
+    """A finite number, exact; of text only in a cell."""
+    if is_number(value):
+        return Fraction(str(value))
+    sound = cells and isinstance(value, str) and len(value) <= _LONGEST_NUMBER and _NUMBER.fullmatch(value)
+    return Fraction(value) if sound and isinstance(value, str) else None
+
+
+def _plain(value: Scalar | None) -> object:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return value
+
+
+def _as_type(feed: Feed, value: object, scope: Scope) -> object:
+    if feed.as_type == "text":
+        return scalar(value) or _refuse(feed, scope, value, "text, a number, true or false")
+    if feed.as_type == "boolean":
+        found = {"true": True, "false": False}.get((scalar(value) or "").lower())
+        return _refuse(feed, scope, value, "true or false") if found is None else found
+    number = _number(value, cells=True)
+    return _refuse(feed, scope, value, "a number") if number is None else _plain(number)
+
+
+def _times(feed: Feed, value: object, scope: Scope) -> object:
+    number = _number(value, cells=scope.cells)
+    if number is None or feed.times is None:
+        _refuse(feed, scope, value, "a number")
+    return _plain(number * feed.times)
+
+
+def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
+    refuse(f"{scope.place}: {feed.path.text if feed.path else 'value'}: found {shown(value)}, wanted {wanted}")
+
+
+def _fitted(column: str, value: object, scope: Scope) -> object:
+    """The value as its column takes it: cells are turned into what they say, numbers that name something into text."""
+    fitted = _from_cell(column, value) if scope.cells and isinstance(value, str) else value
+    wanted = None
+    if column in _TEXTS:
+        fitted = scalar(fitted)
+        wanted = None if fitted is not None else "text"
+        if column == "id" and fitted is not None:
+            return identifier(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
+    elif column in _FLAGS:
+        wanted = None if isinstance(fitted, bool) else "true or false"
+    elif column in _WHOLES or column in _NUMBERS:
+        wanted = None if is_number(fitted) else "a number"
+        if column in _WHOLES and isinstance(fitted, float) and fitted.is_integer():
+            fitted = int(fitted)
+    elif column in _LABELS:
+        fitted = fitted if isinstance(fitted, bool) else scalar(fitted)
+        wanted = None if fitted is not None else "text, true or false"
+    elif column == "tags":
+        fitted = tags(fitted) if isinstance(fitted, Mapping) else None
+        wanted = None if fitted is not None else "an object of text, numbers, true or false"
+    elif not _is_json(fitted):
+        wanted = "text, finite numbers, true or false, in lists and objects"
+    if wanted:
+        refuse(f"{scope.place}: {column}: found {shown(value)}, wanted {wanted}", hint=_hint(column))
+    return fitted
+
+
+def _is_json(value: object) -> bool:
+    """Whether our own files can hold it: NaN and infinities they cannot."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _hint(column: str) -> str | None:
+    if column in _FLAGS:
+        return f"say which values are true: {column}: {{ path: …, is: … }}"
+    return "text that says a number is read with { path: …, as: number }" if column in _WHOLES | _NUMBERS else None
+
+
+def _from_cell(column: str, cell: str) -> object:
+    """A cell of a CSV, which is text: true, false and numbers where the column takes them, lists separated by `;`."""
+    if column in _FLAGS | _LABELS and cell.lower() in ("true", "false"):
+        return cell.lower() == "true"
+    if column in _WHOLES | _NUMBERS:
+        number = _number(cell, cells=True)
+        return cell if number is None else _plain(number)
+    return [part.strip() for part in cell.split(";")] if column in _LISTS else cell

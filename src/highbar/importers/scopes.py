@@ -1,0 +1,190 @@
+"""A file and the way to its records in, the records out, each with what stands around it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Literal
+
+from highbar.importers.reading import json
+from highbar.importers.record import refuse, shown
+from highbar.importers.tables import lines, records
+from highbar.model.mapping import Path, Walk
+
+Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
+
+_KINDS = {"[]": "a list", "{}": "an object"}
+_ROWS = "the mapping's `rows` says where the records are"
+_LONGEST_CELL = 16 * 1024 * 1024
+_ONE_PER_LINE = re.compile(rb"[^\n]*\}[ \t\r]*(\n|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A record, the ones around it (the nearest first), the document, and where it stands."""
+
+    record: object
+    place: str
+    outer: tuple[object, ...] = ()
+    document: object = None
+    key: str | None = None
+    number: int = 0
+    cells: bool = False  # whether every value is the text of a cell
+
+    def inside(self, element: object, number: int) -> Scope:
+        """The scope of an element of a list in this record."""
+        around_it = (self.record, *self.outer)
+        return Scope(element, f"{self.place}[{number}]", around_it, self.document, None, number, self.cells)
+
+
+def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scope]:
+    """The records of a file: a CSV, a table, lines, or wherever in a document `rows` leads.
+
+    `needed` are the members of the document that paths with `$` or `^` ask for.
+    """
+    if path.lower().endswith((".csv", ".tsv")) or not _is_json(path):
+        yield from _cells(path)
+    elif not rows:
+        for number, record in enumerate(records(path)):
+            yield Scope(record.values, record.place, number=number)
+    elif _has_lines(path):
+        for line in lines(path):
+            yield from _descend(rows, Scope(line.values, line.place, document=line.values))
+    else:
+        yield from _document(rows, path, needed)
+
+
+def look(path: Path, scope: Scope) -> object:
+    """The value that a path leads to; None where it leads to nothing."""
+    if path.base == "key":
+        return scope.key
+    if path.base == "number":
+        return scope.number
+    if path.base == "outer":
+        return _walk(path.steps, scope.outer[0]) if scope.outer else None
+    return _walk(path.steps, scope.document if path.base == "document" else scope.record)
+
+
+def _walk(steps: tuple[str | int | Walk, ...], value: object) -> object:
+    for position, step in enumerate(steps):
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        elif isinstance(step, int):
+            value = value[step] if isinstance(value, list) and -len(value) <= step < len(value) else None
+        elif step is Walk.KEYS:
+            value = list(value) if isinstance(value, Mapping) else None
+        else:
+            rest = steps[position + 1 :]
+            return [_walk(rest, item) for item in value] if isinstance(value, list) else None
+        if value is None:
+            return None
+    return value
+
+
+def _is_json(path: str) -> bool:
+    with FilePath(path).open("rb") as stream:
+        return stream.read(64 * 1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
+
+
+def _has_lines(path: str) -> bool:
+    """Whether this is a file of documents, one on each line, rather than one document."""
+    if path.lower().endswith((".jsonl", ".ndjson")):
+        return True
+    with FilePath(path).open("rb") as stream:
+        head = stream.read(64 * 1024)
+    return bool(_ONE_PER_LINE.match(head)) and head.strip().count(b"\n") > 0
+
+
+def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]:
+    """One document: its outermost list or object is read element by element, what `$` needs of the rest is at hand."""
+    (keys, kind), inner = rows[0], rows[1:]
+    outermost = ".".join(keys)
+    prefix = f"{outermost}[]" if kind == "[]" else f"{outermost}." if outermost else ""
+    document = _rest(keys, kind, path, needed)
+    number = 0
+    for place, text in _parts(path, outermost, kind):
+        if place == prefix if kind == "[]" else place.startswith(prefix):
+            key = None if kind == "[]" else place.removeprefix(prefix)
+            name = f"{outermost or 'record'}[{number}]" if key is None else f"{prefix}{key}"
+            yield from _descend(inner, Scope(json.decode(text), name, (document,), document, key, number))
+            number += 1
+        elif place == outermost:
+            refuse(f"{outermost}: found {shown(json.decode(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
+    if not number:
+        refuse(f"there are no records at {outermost}{kind}", hint=_ROWS)
+
+
+def _parts(path: str, outermost: str, kind: str) -> Iterator[tuple[str, json.Bytes]]:
+    # The members of an object come one by one where the reader is told that it holds an array, of whatever name.
+    wanted = outermost if kind == "[]" else f"{outermost}.\0"
+    with FilePath(path).open("rb") as stream:
+        yield from json.parts(stream, {wanted})
+
+
+def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) -> dict[str, object]:
+    """The members of the document around its records, as far as a path of the mapping asks for them."""
+    document: dict[str, object] = {}
+    if not needed:
+        return document
+    outermost = ".".join(keys)
+    for place, text in _parts(path, outermost, kind):
+        inside = place.startswith(f"{outermost}[]" if kind == "[]" else f"{outermost}." if outermost else "")
+        if inside or place.split(".", 1)[0] not in needed:
+            continue
+        depth = next(
+            n for n in range(len(keys), -1, -1) if place.startswith(".".join(keys[:n]) + "." * bool(n)) or not n
+        )
+        holder = document
+        for key in keys[:depth]:
+            found = holder.setdefault(key, {})
+            holder = found if isinstance(found, dict) else {}
+        holder[place.removeprefix(".".join(keys[:depth]) + "." * bool(depth))] = json.decode(text)
+    return document
+
+
+def _descend(rows: Rows, scope: Scope) -> Iterator[Scope]:
+    """The records in a record, as far as `rows` leads."""
+    if not rows:
+        yield scope
+        return
+    (keys, kind), inner = rows[0], rows[1:]
+    found = _walk(keys, scope.record)
+    place = ".".join((scope.place, *keys))
+    if found is None:
+        return
+    if kind == "[]" and isinstance(found, list):
+        members: list[tuple[str | None, object]] = [(None, item) for item in found]
+    elif kind == "{}" and isinstance(found, Mapping):
+        members = list(found.items())
+    else:
+        refuse(f"{place}: found {shown(found)}, wanted {_KINDS[kind]}", hint=_ROWS)
+    for number, (key, item) in enumerate(members):
+        name = f"{place}[{number}]" if key is None else f"{place}.{key}"
+        outer = (scope.record, *scope.outer)
+        yield from _descend(inner, Scope(item, name, outer, scope.document, key, number))
+
+
+def _cells(path: str) -> Iterator[Scope]:
+    """The rows of a CSV (tabs in a .tsv), strictly: every row has a cell for every column, and no name stands twice."""
+    csv.field_size_limit(_LONGEST_CELL)
+    delimiter = "\t" if path.lower().endswith(".tsv") else ","
+    with FilePath(path).open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream, delimiter=delimiter, strict=True)
+        try:
+            header = next(rows, None)
+            if not header or header[0].startswith(json.LFS_POINTER.decode()):
+                refuse("the file is empty" if not header else "this is a Git LFS pointer, not the file")
+            if len(set(header)) != len(header):
+                refuse(f"the column {next(c for c in header if header.count(c) > 1)!r} stands twice", line=1)
+            for number, cells in enumerate(row for row in rows if row):
+                if len(cells) != len(header):
+                    refuse(f"found {len(cells)} cells, wanted {len(header)}", line=rows.line_num)
+                filled = {name: cell or None for name, cell in zip(header, cells, strict=True)}
+                yield Scope(filled, f"line {rows.line_num}", number=number, cells=True)
+        except csv.Error as error:
+            refuse(f"this is not sound CSV: {error}", line=rows.line_num)
+        except UnicodeDecodeError:
+            refuse("this is not UTF-8 text", hint="save the file as UTF-8")

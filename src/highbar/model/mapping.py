@@ -1,0 +1,73 @@
+"""A mapping: which place of a foreign record feeds which column; read by the policy, used by an importer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Literal
+
+Scalar = str | bool | Fraction
+"""What a mapping compares with and fills in; numbers are exact."""
+
+
+class Walk(Enum):
+    """A step of a path that is no key and no index."""
+
+    EACH = "[]"  # every element of a list
+    KEYS = "@keys"  # the keys of an object
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A way into a record: from the record itself, from the one around it (`^`), or from the whole document (`$`).
+
+    `key`, `number` and `repeat` lead to what no record says: the key or the position it stands at, and which
+    repetition of its id it is.
+    """
+
+    text: str
+    steps: tuple[str | int | Walk, ...]
+    base: Literal["record", "outer", "document", "key", "number", "repeat"] = "record"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition on a value: one of `values`, none of them, at least or at most the first, or merely there."""
+
+    operator: Literal["is", "is_not", "at_least", "at_most", "exists"]
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """All of these hold: the value at each path passes its check."""
+
+    checks: tuple[tuple[Path, Check], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One way to fill a column: a constant or the value at a path, turned into what the column takes."""
+
+    path: Path | None = None
+    value: Scalar | None = None
+    check: Check | None = None
+    values: Mapping[str, Scalar] | None = None  # what each value stands for, by its text
+    as_type: Literal["text", "number", "boolean"] | None = None
+    times: Fraction | None = None
+    default: Scalar | None = None
+    when: When | None = None
+    each: tuple[tuple[str, Feed], ...] | Feed | None = None  # of every element: an object of these, or one value
+    where: When | None = None  # which elements
+
+
+@dataclass(frozen=True, slots=True)
+class RowMap:
+    """The whole mapping. `rows` leads from the document to the records: keys, then `[]` or `{}`, as often as needed."""
+
+    rows: tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
+    columns: tuple[tuple[str, tuple[Feed, ...]], ...]  # of several feeds the first that gives a value
+    where: When | None = None
+    file: str | None = None

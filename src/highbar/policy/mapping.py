@@ -1,0 +1,213 @@
+"""The block `map`, or a file of its own, in; a checked mapping out, with every problem noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from fractions import Fraction
+from pathlib import Path as FilePath
+from typing import Literal, TypeVar, cast
+
+from highbar.catalogue import COLUMN_NAMES
+from highbar.errors import InputError, Problem
+from highbar.exact import read_decimal
+from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
+from highbar.policy.cursor import Cursor
+from highbar.policy.files import read_document
+from highbar.policy.paths import PathError, read_path, read_rows
+from highbar.spelling import near_miss
+from highbar.threshold import read_positive
+
+T = TypeVar("T")
+
+MAP_KEYS = ("rows", "where", "columns", "description")
+CHECKS = ("is", "is_not", "at_least", "at_most", "exists")
+FEED_KEYS = ("path", "value", *CHECKS, "values", "as", "times", "default", "when", "each", "where")
+TYPES = ("text", "number", "boolean")
+_DEEPEST = 4
+
+
+def read_map_file(path: FilePath | str) -> RowMap:
+    """The mapping in a file: the keys of the block, or a policy's block `map`. Raises InputError with every problem."""
+    path = FilePath(path)
+    document = read_document(path)
+    problems = list(document.problems)
+    cursor = Cursor(document.root, "", str(path), problems)
+    inner = cursor.child("map") if cursor.is_kind("mapping") else None
+    found = read_mapping(Cursor((inner or cursor).node, "map" if inner else "", str(path), problems), frozenset())
+    if problems or found is None:
+        raise InputError(*(problems or [Problem("there is no mapping in this file", str(path))]))
+    return found
+
+
+def read_mapping(cursor: Cursor | None, allow_columns: Collection[str]) -> RowMap | None:
+    """The block `map`; None where there is none, or after noting what is wrong with it."""
+    if cursor is None:
+        return None
+    known = len(cursor.problems)
+    fields = cursor.fields(MAP_KEYS)
+    if "description" in fields:
+        fields["description"].text()
+    rows = _parsed(fields["rows"], read_rows) if "rows" in fields else ()
+    where = _when(fields["where"]) if "where" in fields else None
+    columns = _columns(fields["columns"], allow_columns) if "columns" in fields else ()
+    if "columns" not in fields and cursor.is_kind("mapping"):
+        cursor.refuse("found no columns, wanted which path feeds which column", "columns: { id: name, passed: ok }")
+    if len(cursor.problems) > known:
+        return None
+    return RowMap(rows or (), columns, where, cursor.file)
+
+
+def _columns(cursor: Cursor, allow_columns: Collection[str]) -> tuple[tuple[str, tuple[Feed, ...]], ...]:
+    entries = cursor.entries(keep_description=True)
+    for name, entry in entries.items():
+        missed = None if name in allow_columns or name.startswith("tags.") else near_miss(name, COLUMN_NAMES)
+        if missed:
+            entry.refuse(f"unknown column '{name}'", f"did you mean '{missed}'? If not, name it in allow_columns")
+    if cursor.is_kind("mapping") and "id" not in entries:
+        cursor.refuse("found no id, wanted the path that names the scenario", 'id: name, or id: "@key"')
+    return tuple((name, _feeds(entry)) for name, entry in entries.items())
+
+
+def _feeds(cursor: Cursor) -> tuple[Feed, ...]:
+    """One feed, or a list of them, of which the first that gives a value counts."""
+    items = cursor.items() if cursor.is_kind("list") else [cursor]
+    if not items:
+        cursor.refuse("found an empty list, wanted a path")
+    return tuple(feed for item in items if (feed := _feed(item)) is not None)
+
+
+def _feed(cursor: Cursor, depth: int = 0) -> Feed | None:
+    if cursor.is_kind("text"):
+        path = _parsed(cursor, read_path)
+        return None if path is None else Feed(path)
+    if not cursor.is_kind("mapping"):
+        cursor.refuse_kind("a path, or a mapping with path or value", "a constant is written { value: … }")
+        return None
+    fields = cursor.fields(FEED_KEYS)
+    _refuse_contradictions(cursor, fields)
+    if depth > _DEEPEST:
+        cursor.refuse("nested deeper than is read")
+        return None
+    return Feed(
+        path=_parsed(fields["path"], read_path) if "path" in fields else None,
+        value=_scalar(fields["value"]) if "value" in fields else None,
+        check=_check(fields),
+        values=_table(fields["values"]) if "values" in fields else None,
+        as_type=cast("Literal['text', 'number', 'boolean'] | None", fields["as"].choice(*TYPES))
+        if "as" in fields
+        else None,
+        times=fields["times"].number(read_positive, "a number") if "times" in fields else None,
+        default=_scalar(fields["default"]) if "default" in fields else None,
+        when=_when(fields["when"]) if "when" in fields else None,
+        each=_each(fields["each"], depth) if "each" in fields else None,
+        where=_when(fields["where"]) if "where" in fields else None,
+    )
+
+
+def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
+    """What cannot stand together in one feed."""
+    if ("path" in fields) == ("value" in fields):
+        cursor.refuse(
+            "wanted either path or value", "{ path: status } takes what is there, { value: nightly } is a constant"
+        )
+    if "value" in fields and set(fields) - {"value", "when"}:
+        cursor.refuse("a constant takes no other key than when")
+    turned = [key for key in ("values", *CHECKS, "each") if key in fields]
+    if len(turned) > 1:
+        cursor.refuse(f"found {' and '.join(turned)}, wanted one of them")
+    if turned and ("times" in fields or "as" in fields):
+        cursor.refuse(f"times and as do not go with {turned[0]}")
+    if "where" in fields and "each" not in fields:
+        cursor.refuse("where chooses elements, so it needs each")
+    if {"exists", "each"} & set(fields) and "default" in fields:
+        cursor.refuse("default does not go with exists or each, which always give something")
+
+
+def _check(fields: dict[str, Cursor]) -> Check | None:
+    """The condition of a feed or of one path of a `when`, if it has one."""
+    for operator in CHECKS:
+        if operator not in fields:
+            continue
+        cursor = fields[operator]
+        if operator == "exists":
+            flag = _scalar(cursor)
+            if not isinstance(flag, bool):
+                cursor.refuse_kind("true or false")
+                return None
+            return Check("exists", (flag,))
+        items = cursor.items() if cursor.is_kind("list") else [cursor]
+        values = tuple(value for item in items if (value := _scalar(item)) is not None)
+        if not values:
+            return None
+        if operator in ("at_least", "at_most") and (len(values) > 1 or not isinstance(values[0], Fraction)):
+            cursor.refuse_kind("a number")
+            return None
+        return Check(cast("Literal['is', 'is_not', 'at_least', 'at_most']", operator), values)
+    return None
+
+
+def _when(cursor: Cursor) -> When | None:
+    """`{status: done, score: {at_least: 3}}`: all must hold."""
+    checks: list[tuple[Path, Check]] = []
+    entries = cursor.entries(keep_description=True)
+    if cursor.is_kind("mapping") and not entries:
+        cursor.refuse("found nothing, wanted a path and what is to be there")
+    for text, entry in entries.items():
+        try:
+            path = read_path(text)
+        except PathError as error:
+            entry.refuse(str(error))
+            continue
+        fields = entry.fields(CHECKS) if entry.is_kind("mapping") else {"is": entry}
+        if len(fields) > 1:
+            entry.refuse("wanted one condition")
+        check = _check(fields)
+        if check is not None:
+            checks.append((path, check))
+        elif not fields:
+            entry.refuse("found no condition", f"known: {', '.join(CHECKS)}")
+    return When(tuple(checks)) if checks else None
+
+
+def _each(cursor: Cursor, depth: int) -> tuple[tuple[str, Feed], ...] | Feed | None:
+    """What to take of every element: a path, or an object with a feed for each of its keys."""
+    if not cursor.is_kind("mapping"):
+        return _feed(cursor, depth + 1)
+    read = ((name, _feed(entry, depth + 1)) for name, entry in cursor.entries(keep_description=True).items())
+    return tuple((name, feed) for name, feed in read if feed is not None)
+
+
+def _table(cursor: Cursor) -> dict[str, Scalar]:
+    read = ((text, _scalar(entry)) for text, entry in cursor.entries(keep_description=True).items())
+    found = {text: value for text, value in read if value is not None}
+    if cursor.is_kind("mapping") and not found:
+        cursor.refuse("found nothing, wanted what each value stands for", "values: { ok: true, broken: false }")
+    return found
+
+
+def _scalar(cursor: Cursor) -> Scalar | None:
+    """Text, a number, true or false."""
+    if cursor.is_kind("text"):
+        return cursor.node.text
+    if cursor.is_kind("boolean"):
+        return cursor.node.text.lower() == "true"
+    if cursor.is_kind("number"):
+        text = cursor.node.text
+        number = read_decimal(text.removeprefix("-"))
+        if number is None:
+            cursor.refuse(f"'{text[:60]}' is not a number that can be read", "write 0.5, say")
+            return None
+        return -number if text.startswith("-") else number
+    cursor.refuse_kind("text, a number, true or false")
+    return None
+
+
+def _parsed(cursor: Cursor, read: Callable[[str], T]) -> T | None:
+    text = cursor.text()
+    if text is None:
+        return None
+    try:
+        return read(text)
+    except PathError as error:
+        cursor.refuse(str(error))
+        return None
