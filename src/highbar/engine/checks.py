@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 Rows = Callable[[str], list[Any]]
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
 
-PLAIN = f"CASE WHEN regexp_full_match(id, '[!-~]*') THEN lower(id) ELSE lower(regexp_replace(id, '{INVISIBLE}', '', 'g')) END"
+PLAIN = (
+    "CASE WHEN strlen(id) = length(id) AND NOT contains(id, ' ') THEN lower(id)"
+    f" ELSE lower(regexp_replace(id, '{INVISIBLE}', '', 'g')) END"
+)
 """An id without case, spaces and invisible characters."""
 
 

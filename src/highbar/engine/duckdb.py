@@ -13,6 +13,7 @@ from highbar.engine.protocol import Group, Matched, Rank, Reduction, RepetitionS
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import any_match, is_pattern, literal, literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
+from highbar.errors import InputError, Problem
 from highbar.model import FailedScenario, FlakyScenario, Percentile, ResultsFile
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def connect(paths: Sequence[str]) -> DuckDBPyConnection:
         },
     )
     connection.execute(f"SET allowed_paths = {literals(list(paths))}")
+    connection.execute("SET enable_progress_bar = true")  # without it the progress of a query is not counted
+    connection.execute("SET enable_progress_bar_print = false")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
@@ -58,6 +61,10 @@ class DuckDBEngine:
         else:
             self._connection.register("results", table)
             self._parts = (table_part(self._connection, "results"),)
+        if not self.columns():
+            raise InputError(
+                Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
+            )
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""

@@ -74,7 +74,9 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     if any(twice for _, twice, _ in rows):
         raise InputError(Problem("duplicate key in a result", file=files[0].name))
     if any(odd for _, _, odd in rows):
-        raise InputError(Problem("NaN or an infinity in a result; wanted a finite number or null", file=files[0].name))
+        raise InputError(
+            Problem("NaN, an infinity or a trailing comma in a result: this is not JSON", file=files[0].name)
+        )
     names = sorted({str(name) for name, _, _ in rows})
     return [Part({name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}, files)]
 
@@ -94,7 +96,7 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     }
     structure = {name: ["JSON"] if name in _TEXT_LISTS else "JSON" for name in names}
     transform = f"json_transform_strict(json, {literal(json.dumps(structure, ensure_ascii=False))})"
-    table = f"(SELECT {transform} AS row FROM {_json_source('read_json_objects', files)})"
+    table = f"(SELECT {transform} AS row, json FROM {_json_source('read_json_objects', files)})"
     return Part(columns, files, table=table, strict_keys=True)
 
 

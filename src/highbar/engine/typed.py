@@ -19,10 +19,10 @@ SEEN = literal(r"[^\s\p{Z}\p{C}]")
 """A character that a reader sees: neither a space of any kind nor an invisible one."""
 LARGEST = "1e300"
 NOT_JSON = (
-    r"(CASE WHEN regexp_matches({0}, '(^|[:,\[])\s*-?(N|n[aA]|[Ii])') THEN regexp_matches("
-    r"""regexp_replace({0}, '"([^"\\]|\\.)*"', '', 'g'), '(^|[:,\[])\s*-?(N|n[aA]|[Ii])') ELSE false END)"""
+    r"(CASE WHEN regexp_matches({0}, '(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]') THEN regexp_matches("
+    r"""regexp_replace({0}, '"([^"\\]|\\.)*"', '""', 'g'), '(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]') ELSE false END)"""
 )
-"""NaN and infinities, which DuckDB's parser lets through: looked for outside of strings where they may be at all."""
+"""NaN, infinities and trailing commas, which DuckDB's parser lets through: looked for outside of strings."""
 INTEGERS = {
     "TINYINT",
     "SMALLINT",

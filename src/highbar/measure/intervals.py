@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from highbar.measure.parts import Formula, Node, Part, is_share, jaccard
+from highbar.measure.parts import Formula, Node, Part, is_share
 from highbar.model import Percentile, Ratio
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.composite import CrossSums, Term, combine, correlation
@@ -105,10 +105,6 @@ class Bounds:
             return Interval(
                 -math.inf if rank.low is None else float(rank.low), math.inf if rank.high is None else float(rank.high)
             )
-        found = jaccard(part)
-        if found is not None and found[0] in self.group.ratios:
-            inner, factor = self._share(found[0]), float(found[1])
-            return Interval(*(factor * end / (1 + (factor - 1) * end) for end in inner))
         return self._share(part) if is_share(part) else self._unbounded(part)
 
     def _share(self, ratio: Ratio) -> Interval:

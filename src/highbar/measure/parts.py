@@ -63,7 +63,7 @@ def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     ratio = _ratio(policy, expression, where)
     if ratio is not None:
-        return ratio
+        return _through_jaccard(ratio)
     match expression:
         case Number(number):
             return number
@@ -159,12 +159,12 @@ def is_share(ratio: Ratio) -> bool:
     return counted and above.of == "sum" and (above.column in SHARES or repeated)
 
 
-def jaccard(ratio: Ratio) -> tuple[Ratio, Fraction] | None:
-    """F-measures: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J) with J = tp / (tp + rest). J and a, where it is one."""
+def _through_jaccard(ratio: Ratio) -> Node:
+    """F-measures through a share that is counted: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J) with J = tp / (tp + rest)."""
     below = dict(ratio.d)
-    if len(ratio.z) != 1 or len(below) < 2:
-        return None
     term, factor = ratio.z[0]
-    if factor <= 1 or below.get(term) != factor or any(n != 1 for t, n in below.items() if t != term):
-        return None
-    return Ratio(((term, Fraction(1)),), tuple((t, Fraction(1)) for t in below)), factor
+    rest = [number for other, number in below.items() if other != term]
+    if len(ratio.z) != 1 or not rest or factor <= 1 or below.get(term) != factor or any(n != 1 for n in rest):
+        return ratio
+    share = Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below))
+    return "/", (("*", (factor, share)), ("+", (Fraction(1), ("*", (factor - 1, share)))))

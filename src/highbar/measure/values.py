@@ -11,7 +11,7 @@ from typing import Protocol
 from highbar import catalogue, formula
 from highbar.formula import Undefined
 from highbar.measure import intervals
-from highbar.measure.parts import is_share, jaccard, of_metric
+from highbar.measure.parts import is_share, of_metric
 from highbar.model import Binary, Call, Expression, Metric, Name, Percentile, Policy, Ratio, Term, Value, Where
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
@@ -98,7 +98,6 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
             found[Term("scenario", where=_where(wanted))] = None
         parts = [p for p in of_metric(policy, policy.metrics[name], where).parts() if isinstance(p, Ratio)]
         ratios.update(dict.fromkeys(parts))
-        ratios.update(dict.fromkeys(found[0] for found in map(jaccard, parts) if found))
         crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
