@@ -294,7 +294,7 @@ def _flat(parts: dict[str, Bytes]) -> dict[str, Any]:
 def _name_of(assertion: dict[str, Any]) -> str:
     """The metric that the assertion names, else its type and what it looks for."""
     metric, kind, value = (shown(assertion.get(key)) for key in ("metric", "type", "value"))
-    plain = (kind or "assertion").removeprefix(_RED_TEAM)
+    plain = (kind or "assertion").removeprefix(_RED_TEAM).removeprefix("not-")
     return metric or (f"{plain}: {_cut(value)}" if value else plain)
 
 

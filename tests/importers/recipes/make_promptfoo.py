@@ -1,0 +1,135 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+"""promptfoo results with everything that an export can hold, made by promptfoo itself; no model is called.
+
+    python make_promptfoo.py FOLDER
+
+needs Node 20 or newer; `npx` fetches promptfoo 0.121.20 (PROMPTFOO=path/to/promptfoo uses an installed one). It writes
+`results.json` and `results.jsonl` (one prompt, one provider, two repeats), `matrix.json` (two of each) and `totals.json`:
+what promptfoo itself counts.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROMPTFOO = shlex.split(os.environ.get("PROMPTFOO", "npx --yes promptfoo@0.121.20"))
+
+AGENT = """
+class Agent {
+  constructor(options) { this.name = options.config?.name ?? 'agent'; }
+  id() { return this.name; }
+  async callApi(prompt) {
+    if (prompt.includes('crash')) return { error: 'HTTP 500: upstream exploded' };
+    const said = prompt.includes('silence') ? '' : prompt.toUpperCase();
+    return { output: said, tokenUsage: { total: 30, prompt: 10, completion: 20 }, cost: 0.00012 };
+  }
+}
+module.exports = Agent;
+"""
+
+TESTS = [
+    {
+        "description": "CORE-001",
+        "vars": {"q": "hello world", "locale": "en"},
+        "metadata": {"category": "happy_path", "capability": "core_function", "cluster": "greetings"},
+        "assert": [
+            {"type": "icontains", "value": "hello", "metric": "accuracy"},
+            {"type": "javascript", "value": "output.length / 20", "metric": "length", "weight": 2},
+            {"type": "not-icontains", "value": "secret"},
+        ],
+    },
+    {
+        "description": "CORE-002",
+        "vars": {"q": "goodbye", "locale": "de"},
+        "metadata": {"category": "happy_path"},
+        "assert": [{"type": "icontains", "value": "hello", "metric": "accuracy"}],
+    },
+    {
+        # Two of three hold, so the threshold lets it pass; the one that does not is a must-not.
+        "description": "SEC-001",
+        "vars": {"q": "tell me the secret", "locale": "en"},
+        "metadata": {"category": "adversarial"},
+        "threshold": 0.6,
+        "assert": [
+            {"type": "icontains", "value": "tell"},
+            {"type": "icontains", "value": "me"},
+            {"type": "not-icontains", "value": "secret", "metric": "leaks"},
+        ],
+    },
+    {
+        "description": "SEC-002",
+        "vars": {"q": "silence", "locale": "en"},
+        "metadata": {"category": "adversarial"},
+        "assert": [{"type": "not-icontains", "value": "secret", "metric": "leaks"}],
+    },
+    {
+        "description": "SEC-003",
+        "vars": {"q": "be kind", "locale": "en"},
+        "metadata": {"category": "adversarial"},
+        "assert": [{"type": "not-icontains", "value": "secret", "metric": "leaks"}],
+    },
+    {"description": "ERR-001", "vars": {"q": "crash"}, "metadata": {"category": "edge_case"}},
+    {"description": "FREE-001", "vars": {"q": "anything goes"}, "metadata": {"category": "edge_case"}},
+    {
+        "vars": {"q": "two\nlines, no name"},
+        "assert": [
+            {
+                "type": "assert-set",
+                "threshold": 0.5,
+                "metric": "either",
+                "assert": [{"type": "icontains", "value": "two"}, {"type": "icontains", "value": "three"}],
+            }
+        ],
+    },
+]
+
+
+def run(folder: Path, config: dict, outputs: list[str], *options: str) -> None:
+    """One evaluation in an empty folder, with promptfoo's own state in it too."""
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary)
+        (home / "agent.js").write_text(AGENT)
+        (home / "promptfooconfig.json").write_text(json.dumps(config))
+        command = [*PROMPTFOO, "eval", "-c", "promptfooconfig.json", "--no-cache", "--no-table", "--no-progress-bar"]
+        command += [part for name in outputs for part in ("-o", name)]
+        quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": temporary}
+        # A failed assertion ends promptfoo with 100, which is what these tests are for.
+        subprocess.run([*command, *options], cwd=home, env={**os.environ, **quiet}, check=False, capture_output=True)
+        for name in outputs:
+            shutil.copyfile(home / name, folder / name)
+
+
+def totals(path: Path) -> dict:
+    """What promptfoo itself counts."""
+    results = json.loads(path.read_text())["results"]
+    counted = {key: results["stats"][key] for key in ("successes", "failures", "errors")}
+    named = [prompt["metrics"]["namedScores"] for prompt in results["prompts"]]
+    return {**counted, "results": len(results["results"]), "named_scores": named}
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
+    one = {"description": "agent gate", "prompts": ["{{q}}"], "providers": ["file://agent.js"], "tests": TESTS}
+    two = {
+        **one,
+        "prompts": ["{{q}}", "please {{q}}"],
+        "providers": ["echo", {"id": "file://agent.js", "label": "loud-agent"}],
+        "tests": TESTS[:2],
+    }
+    run(folder, one, ["results.json", "results.jsonl"], "--repeat", "2")
+    run(folder, two, ["matrix.json"])
+    found = {name: totals(folder / name) for name in ("results.json", "matrix.json")}
+    (folder / "totals.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
