@@ -177,7 +177,8 @@ def _marked(json: str, key: str) -> tuple[str, str, str]:
     sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
     bad = (
         f"CASE WHEN {keyed} THEN len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null'))) > 0"
-        f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item})) > 0 ELSE true END"
+        f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item})) > 0"
+        f" OR list_unique({every}) < len({items}) ELSE true END"
     )
     return every, marked, bad
 

@@ -158,7 +158,7 @@ def _json_message(error: json.JSONDecodeError, line: bytes) -> str:
     if error.msg == "Extra data":
         return "text after the object; wanted one result per line"
     cut = not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]"))
-    return "this line is cut off" if cut else f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
+    return "this line is cut off" if cut else f"this is not JSON: {_lowered(error.msg)}"
 
 
 def _json_hint(line: bytes) -> str | None:
@@ -176,31 +176,65 @@ def _encoding_hint(line: bytes) -> str | None:
 def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
     try:
         with _open(file) as stream:
-            text = stream.read()
-        rows = _parse(text)
+            content = stream.read()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(text))
+        yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(content))
         return
-    except json.JSONDecodeError as error:
-        yield Problem(
-            f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}",
-            file=file.name,
-            line=error.lineno,
-            column=error.colno,
-        )
-        return
-    except RecursionError:
-        yield Problem(f"nested deeper than {DEEPEST}", file=file.name)
-        return
-    except (ValueError, OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         yield Problem(f"cannot be read: {error}", file=file.name)
         return
-    if not isinstance(rows, list):
+    if not text.lstrip().startswith("["):
         yield Problem("wanted a JSON array of results", file=file.name, line=1)
         return
-    for number, row in enumerate(rows, 1):
+    yield from _array_problems(file.name, text, scalars, numbers)
+
+
+def _array_problems(name: str, text: str, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+    """The problems of the results in an array, read one by one so that each has its line."""
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int
+    )
+    place, line, seen = _skip(text, text.index("[") + 1), 1, 0
+    while place < len(text) and text[place] != "]":
+        line, seen = line + text.count("\n", seen, place), place
+        try:
+            row, end = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            yield Problem(f"this is not JSON: {_lowered(error.msg)}", file=name, line=error.lineno, column=error.colno)
+            return
+        except RecursionError:
+            yield Problem(f"nested deeper than {DEEPEST}", file=name, line=line)
+            return
+        except ValueError as error:
+            yield Problem(str(error), file=name, line=line)
+            return
         for message, hint in faults(row, scalars, numbers):
-            yield Problem(f"result {number}: {message}", file=file.name, hint=hint)
+            yield Problem(message, file=name, line=line, hint=hint)
+        place = _skip(text, end)
+        if text[place : place + 1] == ",":
+            place = _skip(text, place + 1)
+            if text[place : place + 1] == "]":
+                yield Problem("a comma before the end of the array", file=name, line=line)
+                return
+        elif text[place : place + 1] != "]":
+            break
+    else:
+        if place < len(text) and not text[place + 1 :].strip():
+            return
+    line += text.count("\n", seen, place)
+    yield Problem("the array is cut off, or something stands in or after it that is no result", file=name, line=line)
+
+
+def _skip(text: str, place: int) -> int:
+    """The place of the next character that is not a space."""
+    while place < len(text) and text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _lowered(message: str) -> str:
+    return message[:1].lower() + message[1:]
 
 
 def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
@@ -210,6 +244,9 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) 
             text = stream.read().decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
+        if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
+            yield Problem("the header is one field", file=file.name, line=1, hint="wanted a comma between fields")
+            return
         for cells in reader:
             if len(cells) != len(header):
                 yield Problem(f"found {len(cells)} fields, wanted {len(header)}", file=file.name, line=reader.line_num)

@@ -95,6 +95,8 @@ def _marked(key: str) -> Callable[[object], str | None]:
         sound = all(
             isinstance(i, Mapping) and isinstance(i.get("name"), str) and isinstance(i.get(key), bool) for i in value
         )
+        if sound and len({i["name"] for i in value}) < len(value):
+            return "wanted each name once"
         return None if sound else wanted
 
     return check
