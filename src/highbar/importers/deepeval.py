@@ -13,7 +13,7 @@ from datetime import datetime
 
 from highbar.importers import Row
 from highbar.importers.documents import around, elements
-from highbar.importers.naming import Trials, shown, tags
+from highbar.importers.naming import Trials, as_text, tags
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
@@ -163,7 +163,7 @@ def _error(case: Record) -> str | None:
 
 def _output(case: Record) -> str | None:
     if "turns" not in case:
-        return shown(case.value("actualOutput"))
+        return as_text(case.value("actualOutput"))
     said = [turn.text("content") for turn in case.records("turns") if turn.text("role") == "assistant"]
     return said[-1] if said else None
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from highbar.importers import Row
-from highbar.importers.naming import Trials, shown, tags
-from highbar.importers.record import Record, is_number, refuse
+from highbar.importers.naming import Trials, as_text, tags
+from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.tables import records
 from highbar.importers.verdicts import Verdicts
@@ -69,8 +69,8 @@ def _traced(record: Record, report: Report) -> Row:
         **{name: labels.text(name) for name in _TAGS[1:]},
         **verdicts.columns(),
         "error": _error(record),
-        "input": shown(record.value("request")),
-        "output": shown(record.value("response")),
+        "input": as_text(record.value("request")),
+        "output": as_text(record.value("response")),
         "latency_ms": record.number("execution_duration"),
         "tokens_used": _total(spent, "mlflow.trace.tokenUsage").whole("total_tokens"),
         "cost_usd": _total(spent, "mlflow.trace.cost").number("total_cost"),
@@ -135,7 +135,7 @@ def _identity(given: str | None, request: object, record: Record) -> str:
         return identifier(given)
     if isinstance(request, dict) and len(request) == 1:
         (request,) = request.values()
-    text = shown(request)
+    text = as_text(request)
     if not text:
         refuse(f"{record.place}: found nothing that names the scenario", hint="give each row of the data a tag `id`")
     if len(text) <= _LONGEST_ID:
@@ -163,6 +163,6 @@ def _scored(record: Record, report: Report) -> Row:
     return {
         "id": _identity(None, record.value("inputs"), record),
         **verdicts.columns(),
-        "input": shown(record.value("inputs")),
-        "output": shown(record.value("outputs") if "outputs" in record else record.value("predictions")),
+        "input": as_text(record.value("inputs")),
+        "output": as_text(record.value("outputs") if "outputs" in record else record.value("predictions")),
     }

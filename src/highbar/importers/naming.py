@@ -61,10 +61,10 @@ def scalar(value: object) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def shown(value: object) -> str | None:
+def as_text(value: object) -> str | None:
     """Whatever was asked or answered, as text: text as it is, anything else as JSON.
 
-    >>> shown("hello"), shown({"city": "Köln"}), shown(None)
+    >>> as_text("hello"), as_text({"city": "Köln"}), as_text(None)
     ('hello', '{"city": "Köln"}', None)
     """
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

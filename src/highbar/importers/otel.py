@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from highbar.importers import Row
-from highbar.importers.naming import Trials, shown, tags
+from highbar.importers.naming import Trials, as_text, tags
 from highbar.importers.reading.otlp import Attributes, Item, attributes, items, number
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
@@ -306,7 +306,7 @@ def _messages(found: Attributes, key: str) -> list[Mapping[str, object]]:
 def _said(message: Mapping[str, object]) -> str | None:
     parts = message.get("parts")
     if not isinstance(parts, list):
-        return shown(message.get("content")) or None
+        return as_text(message.get("content")) or None
     texts = [part.get("content") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str)) or None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from highbar.importers import Row
 from highbar.importers.documents import around, elements
-from highbar.importers.naming import shown, tags
+from highbar.importers.naming import as_text, tags
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
@@ -99,8 +99,8 @@ def _row(case: Record, runs: _Runs, report: Report) -> Row:
         **_spent(case),
         **verdicts.columns(),
         "error": error,
-        "input": shown(case.value("inputs")),
-        "output": shown(case.value("output")),
+        "input": as_text(case.value("inputs")),
+        "output": as_text(case.value("output")),
     }
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from highbar.importers import Row
 from highbar.importers.documents import around, elements
-from highbar.importers.naming import shown
-from highbar.importers.record import Record, refuse
+from highbar.importers.naming import as_text
+from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
@@ -67,7 +67,7 @@ def _scenario(run: Record, key: str) -> str:
 
 def _instruction(task: Record) -> str | None:
     scenario = task.record("user_scenario")
-    return shown(scenario.value("instructions")) if scenario else None
+    return as_text(scenario.value("instructions")) if scenario else None
 
 
 def _row(run: Record, report: Report) -> Row:
@@ -99,7 +99,7 @@ def _row(run: Record, report: Report) -> Row:
 def _error(run: Record, info: Record) -> str | None:
     """Why the run broke off, if it did. An exception without a message is one all the same."""
     if "error" in info:
-        return shown(info.value("error")) or "the run ended with an exception"
+        return as_text(info.value("error")) or "the run ended with an exception"
     reason = run.text("termination_reason")
     return None if reason is None or reason in _ENDED else reason
 
@@ -130,7 +130,7 @@ def _holds(value: object, place: Record) -> bool:
 
 def _last_words(run: Record) -> str | None:
     messages = run.records("traj" if "traj" in run else "messages")
-    said = (shown(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant")
+    said = (as_text(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant")
     return next(filter(None, said), None)
 
 
