@@ -161,10 +161,8 @@ def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Pr
 
     try:
         engine = DuckDBEngine(loaded.files, loaded.table)
-        _refuse_columns(loaded, policy, slices, engine.columns())
-        request = _request(policy, slices, engine.columns())
         with engine.watched(progress):
-            return engine.reduce(request)
+            return _reduced(engine, loaded, policy, slices)
     except (duckdb.Error, InputError) as error:
         if (
             isinstance(error, InputError)
@@ -173,6 +171,16 @@ def _reduce(loaded: _Loaded, policy: Policy, slices: Sequence[str], progress: Pr
         ):
             raise _placed(error, loaded) from None
         raise _explained(error, loaded, policy, slices) from error
+
+
+def _reduced(engine: DuckDBEngine, loaded: _Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
+    """The sums that the policy needs of the columns that there are; which those are may show only while reading."""
+    while True:
+        columns = engine.columns()
+        _refuse_columns(loaded, policy, slices, columns)
+        reduction = engine.reduce(_request(policy, slices, columns))
+        if engine.columns() == columns:
+            return reduction
 
 
 def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:

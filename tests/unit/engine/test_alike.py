@@ -1,0 +1,119 @@
+"""Large JSON files are first supposed to have rows that are all alike. One that is not is found, wherever it stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import highbar
+from highbar.engine.duckdb import LARGE
+
+POLICY = {"thresholds": {"blocking": {"pass_rate": 50, "behavior_coverage": 50}}, "slices": ["category"]}
+NAMES = ("greets", "cites_policy", "closes", 'says "bye"', "naïve")
+
+
+def row(number):
+    return {
+        "id": f"S-{number:05d}",
+        "category": ("happy_path", "edge_case")[number % 2],
+        "expected_behaviors": list(NAMES[:3]),
+        "behaviors": list(NAMES[: 1 + number % 5]),
+        "must_not": ["leaks"],
+        "violations": [],
+        "passed": number % 7 != 0,
+        "correct": number % 5 != 0,
+        "latency_ms": 100.5 + number,
+        "tokens_used": 100 + number % 50,
+        "quality_score": 0.5,
+        "error": None,
+        "note": "x" * 200,
+    }
+
+
+COUNT = LARGE // 430
+LAST = COUNT - 1
+
+
+@pytest.fixture(scope="module")
+def lines():
+    written = [json.dumps(row(number)) for number in range(COUNT)]
+    assert sum(map(len, written)) > LARGE
+    return written
+
+
+def checked(folder, lines):
+    path = folder / "results.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return highbar.check(path, POLICY)
+
+
+def refused(folder, lines):
+    with pytest.raises(highbar.InputError) as caught:
+        checked(folder, lines)
+    return caught.value.problems[0]
+
+
+def with_last(lines, **changes):
+    return [*lines[:-1], json.dumps({**row(LAST), **changes})]
+
+
+def test_rows_that_are_alike_give_what_rows_that_are_not_give(tmp_path, lines):
+    alike = checked(tmp_path, lines)
+    other = checked(tmp_path, with_last(lines, one_more="key"))
+    assert replace(alike, results=()) == replace(other, results=())
+    assert alike.counts.scenarios == COUNT
+    assert alike.scenarios_failed == other.scenarios_failed != ()
+
+
+def test_names_are_shown_as_they_are_in_the_results(tmp_path, lines):
+    verdict = checked(tmp_path, with_last(lines, violations=['says "bye"']))
+    assert verdict.scenarios_failed[0].reason.startswith('violated: says "bye"')
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"passed": 1}, "passed: found 1, wanted true or false"),
+        ({"passed": "true"}, "passed: found 'true', wanted true or false"),
+        ({"latency_ms": "12"}, "latency_ms: found '12', wanted a finite number"),
+        ({"tokens_used": 1.5}, "tokens_used: found 1.5, wanted a whole number"),
+        ({"quality_score": 95}, "quality_score: found 95, wanted a number from 0 to 1"),
+        ({"id": 12}, "id: found 12, wanted text"),
+        ({"behaviors": ["greets", 1]}, "behaviors: found a list of 2, wanted a list of text"),
+        ({"violations": [None]}, "violations: found a list of 1, wanted a list of text"),
+        ({"category": 3}, "category: found 3, wanted text"),
+        ({"note": float("nan")}, "NaN is not a JSON number"),
+    ],
+)
+def test_a_last_row_of_another_type_is_refused_with_its_line(tmp_path, lines, changes, found):
+    problem = refused(tmp_path, with_last(lines, **changes))
+    assert problem.message.startswith(found)
+    assert problem.line == COUNT
+
+
+def test_a_misspelled_key_in_the_last_row_is_refused(tmp_path, lines):
+    last = row(LAST)
+    last["pased"] = last.pop("passed")
+    problem = refused(tmp_path, [*lines[:-1], json.dumps(last)])
+    assert (problem.message, problem.line) == ("unknown column 'pased'", COUNT)
+
+
+def test_a_trailing_comma_in_the_last_row_is_refused(tmp_path, lines):
+    problem = refused(tmp_path, [*lines[:-1], lines[-1].removesuffix("}") + ",}"])
+    assert problem.line == COUNT
+
+
+def test_text_that_looks_like_a_trailing_comma_is_text(tmp_path, lines):
+    assert checked(tmp_path, with_last(lines, note="a, ] and b, }")).counts.scenarios == COUNT
+
+
+def test_other_forms_of_behaviors_in_the_last_row_are_read(tmp_path, lines):
+    verdict = checked(tmp_path, with_last(lines, behaviors={name: True for name in NAMES[:3]}, passed=True))
+    assert f"S-{LAST:05d}" not in {scenario.id for scenario in verdict.scenarios_failed}
+
+
+def test_a_line_that_is_cut_off_is_refused(tmp_path, lines):
+    problem = refused(tmp_path, [*lines[:-1], lines[-1][:100]])
+    assert problem.line == COUNT
