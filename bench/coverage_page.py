@@ -74,7 +74,7 @@ def _opening(limited: Sequence[Figure]) -> list[str]:
         "bound above the truth, a false fail an upper bound below it: each should happen at most 5 % of the time",
         "(confidence 0.95). The grid and its seed were fixed before the first run, and no point was taken out.",
         "",
-        f"- {len(limited)} points, seed {SEED}, {REPLICATES:,} replicates each ({COMPOSITE_REPLICATES:,} of composites):",
+        f"- {len(limited)} points, seed {SEED}, {REPLICATES:,} replicates each (composites {COMPOSITE_REPLICATES:,}):",
         "  a figure of 5 % is good to about ±0.3 points.",
         f"- {BOOTSTRAP_REPLICATES:,} replicates with {RESAMPLES} resamples for the bootstrap.",
         f"- {held} {LIMIT:.1%}. Every point is in [coverage-points.csv](coverage-points.csv).",
