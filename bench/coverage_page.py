@@ -75,21 +75,27 @@ def _opening(limited: Sequence[Figure]) -> list[str]:
         "(confidence 0.95). The grid and its seed were fixed before the first run, and no point was taken out.",
         "",
         f"- {len(limited)} points, seed {SEED}, {REPLICATES:,} replicates each (composites {COMPOSITE_REPLICATES:,}):",
-        "  a figure of 5 % is good to about ±0.3 points.",
+        "  a figure of 5 % is good to about ±0.3 points (±0.6).",
         f"- {BOOTSTRAP_REPLICATES:,} replicates with {RESAMPLES} resamples for the bootstrap.",
-        f"- {held} {LIMIT:.1%}. Every point is in [coverage-points.csv](coverage-points.csv).",
+        f"- {held} {_percent(LIMIT)}. Every point is in [coverage-points.csv](coverage-points.csv).",
     ]
 
 
 def _summary(groups: Iterable[tuple[str, Sequence[Figure]]]) -> list[str]:
-    columns = ("", "points", "false pass: mean / 95th / max", "false fail: mean / 95th / max", f"above {LIMIT:.1%}")
+    columns = (
+        "",
+        "points",
+        "false pass: mean / 95th / max",
+        "false fail: mean / 95th / max",
+        f"above {_percent(LIMIT)}",
+    )
     lines = ["| " + " | ".join([*columns, "mean width"]) + " |", "|---|---|---|---|---|---|"]
     for name, figures in groups:
         above = sum(figure.worst > LIMIT for figure in figures) / len(figures)
         width = float(np.mean([figure.width for figure in figures]))
         passes = _spread([figure.false_pass for figure in figures])
         fails = _spread([figure.false_fail for figure in figures])
-        lines.append(f"| {name} | {len(figures)} | {passes} | {fails} | {above:.0%} of points | {width:.3f} |")
+        lines.append(f"| {name} | {len(figures)} | {passes} | {fails} | {_percent(above, 0)} of points | {width:.3f} |")
     return lines
 
 
@@ -99,7 +105,12 @@ def _by_scenarios(figures: Sequence[Figure], methods: Sequence[str]) -> list[str
         cells = []
         for method in methods:
             mine = [one for one in figures if one.method == method and one.scenarios == scenarios]
-            cells.append(f"{max(one.false_pass for one in mine):.1%} / {max(one.false_fail for one in mine):.1%}")
+            cells.append(
+                " / ".join(
+                    _percent(max(errors))
+                    for errors in zip(*((one.false_pass, one.false_fail) for one in mine), strict=True)
+                )
+            )
         lines.append(f"| {scenarios} | " + " | ".join(cells) + " |")
     return lines
 
@@ -108,13 +119,17 @@ def _list(figures: Sequence[Figure], *, method: bool = False) -> list[str]:
     lines = ["| what | point | scenarios | false pass | false fail | mean width |", "|---|---|---|---|---|---|"]
     for one in figures:
         what = f"{one.family}, {one.method}" if method and one.method != "Highbar" else one.family
-        errors = f"{one.false_pass:.1%} | {one.false_fail:.1%}"
+        errors = f"{_percent(one.false_pass)} | {_percent(one.false_fail)}"
         lines.append(f"| {what} | {one.point} | {one.scenarios} | {errors} | {one.width:.3g} |")
     return lines
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{np.mean(values):.1%} / {np.quantile(values, 0.95):.1%} / {max(values):.1%}"
+    return " / ".join(map(_percent, (float(np.mean(values)), float(np.quantile(values, 0.95)), max(values))))
+
+
+def _percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def _of(figures: Iterable[Figure], family: str | None = None, method: str | None = None) -> list[Figure]:
