@@ -65,7 +65,10 @@ def main(folder):
     for name, repeat in (("once", 1), ("repeated", 3)):
         CALLS.clear()
         report = dataset().evaluate_sync(agent, name="v1", max_concurrency=1, progress=False, repeat=repeat)
-        (folder / f"{name}.json").write_bytes(EvaluationReportAdapter.dump_json(report, indent=1) + b"\n")
+        text = EvaluationReportAdapter.dump_json(report, indent=1).decode() + "\n"
+        # Stack traces hold the places of this machine.
+        text = text.replace(sys.prefix, "venv").replace(str(Path(__file__).parent), "recipes")
+        (folder / f"{name}.json").write_text(text)
         averages = report.averages()
         totals[name] = {"assertions": averages.assertions, "scores": averages.scores}
     (folder / "totals.json").write_text(json.dumps(totals, indent=1) + "\n")

@@ -1,0 +1,63 @@
+"""A foreign file in, the rows that an importer makes of it out; and where the files for tests are."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highbar import importers
+from highbar.errors import InputError
+from highbar.importers.report import Report
+from highbar.importers.writing import convert
+
+FIXTURES = Path(__file__).parent / "fixtures"
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+
+Row = dict[str, Any]
+
+
+def imported(tool: str, path: Path, read: importers.Read | None = None) -> tuple[list[Row], Report]:
+    """The rows of a file, and the report about it."""
+    target = io.BytesIO()
+    report = convert(read or importers.named(tool), str(path), path.name, target)
+    assert report.unaccounted == 0
+    return [json.loads(line) for line in target.getvalue().splitlines()], report
+
+
+def refusal(tool: str, path: Path, read: importers.Read | None = None) -> str:
+    """Why a file is not read; it is a failure if it is."""
+    with pytest.raises(InputError) as caught:
+        imported(tool, path, read)
+    assert all(problem.file == path.name for problem in caught.value.problems)
+    return str(caught.value)
+
+
+def written(folder: Path, name: str, content: object) -> Path:
+    """A file with this content, as JSON unless it is text or bytes."""
+    path = folder / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def samples(folder: str) -> list[Path]:
+    """The real files of a tool; none where they are not at hand."""
+    return sorted(path for path in (SAMPLES / folder).glob("*") if path.suffix != ".md")
+
+
+def totals(tool: str) -> dict[str, Any]:
+    """What the tool itself counted when its fixtures were made."""
+    found: dict[str, Any] = json.loads((FIXTURES / tool / "totals.json").read_text("utf-8"))
+    return found
+
+
+def recognized(path: Path) -> str | None:
+    """The tool that a check takes the file for."""
+    with path.open("rb") as stream:
+        return importers.recognize(path.name, stream.read(importers.HEAD))

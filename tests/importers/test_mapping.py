@@ -1,0 +1,277 @@
+"""A mapping over home-grown JSON, JSONL and CSV, and over real files of formats that have no importer of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import highbar
+from highbar.errors import InputError
+from highbar.importers.mapping import reader
+from highbar.importers.report import Report
+from highbar.policy import read_dict, read_map_file
+from tests.commandline import run
+from tests.importers.imported import SAMPLES, Row, imported, refusal, samples, written
+
+RULES: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
+
+
+def mapped(path: Path, mapping: dict[str, Any]) -> tuple[list[Row], Report]:
+    """The rows of a file by a mapping."""
+    found = read_dict({**RULES, "map": mapping}).mapping
+    assert found is not None
+    return imported("map", path, reader(found))
+
+
+def refused(path: Path, mapping: dict[str, Any]) -> str:
+    """Why a mapping does not fit a file."""
+    found = read_dict({**RULES, "map": mapping}).mapping
+    assert found is not None
+    return refusal("map", path, reader(found))
+
+
+def one(folder: Path, record: object, columns: dict[str, Any], name: str = "results.json") -> Row:
+    """The row of the only record of a file."""
+    (row,), _ = mapped(written(folder, name, [record]), {"columns": {"id": {"value": "a"}, **columns}})
+    return row
+
+
+@pytest.mark.parametrize(
+    ("feed", "expected"),
+    [
+        ("status", "ok"),
+        ("usage.total", 12),
+        ("steps[0].tool", "search"),
+        ("steps[-1].tool", "answer"),
+        ("steps[9].tool", None),
+        ("steps[].tool", ["search", "answer"]),
+        ('"a.b"', 3),
+        ("usage.@keys", ["total", "in"]),
+        ("nothing.here", None),
+        ({"value": "nightly"}, "nightly"),
+        ({"value": 0.5}, 0.5),
+        ({"path": "status", "is": "ok"}, True),
+        ({"path": "status", "is": ["ok", "fine"]}, True),
+        ({"path": "status", "is_not": "ok"}, False),
+        ({"path": "nothing", "is": "ok"}, None),
+        ({"path": "labels", "is": "redteam"}, True),
+        ({"path": "usage.total", "at_least": 12}, True),
+        ({"path": "usage.total", "at_most": 11.9}, False),
+        ({"path": "status", "exists": True}, True),
+        ({"path": "nothing", "exists": True}, False),
+        ({"path": "nothing", "exists": False}, True),
+        ({"path": "status", "values": {"ok": 1, "bad": 0}}, 1),
+        ({"path": "nothing", "default": "none"}, "none"),
+        ({"path": "seconds", "times": 1000}, 250),
+        ({"path": "percent", "times": 0.01}, 0.29),
+        ({"path": "text_number", "as": "number"}, 7788.3),
+        ({"path": "usage.total", "as": "text"}, "12"),
+        ({"path": "truth", "as": "boolean"}, True),
+        ({"value": "x", "when": {"status": "ok"}}, "x"),
+        ({"value": "x", "when": {"status": "ok", "usage.total": {"at_least": 13}}}, None),
+        (["nothing", "status"], "ok"),
+        ({"path": "steps", "each": "tool"}, ["search", "answer"]),
+        ({"path": "steps", "each": "tool", "where": {"ok": True}}, ["search"]),
+        ({"path": "steps", "each": {"name": {"path": "tool"}, "observed": {"path": "ok", "is": True}}},
+         [{"name": "search", "observed": True}, {"name": "answer", "observed": False}]),
+        ("@number", 0),
+    ],
+)  # fmt: skip
+def test_a_feed_gives_what_it_says(tmp_path: Path, feed: object, expected: object) -> None:
+    record = {
+        "status": "ok",
+        "usage": {"total": 12, "in": 5},
+        "steps": [{"tool": "search", "ok": True}, {"tool": "answer", "ok": False}],
+        "a.b": 3,
+        "labels": ["nightly", "redteam"],
+        "seconds": 0.25,
+        "percent": 29,
+        "text_number": "7788.3",
+        "truth": "TRUE",
+    }
+    assert one(tmp_path, record, {"found": feed}).get("found") == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "same"),
+    [(1, True, False), (True, 1, False), ("1", 1, False), (1, 1, True), (1.0, 1, True), ("true", True, False)],
+)
+def test_true_is_not_one_and_one_is_not_text(tmp_path: Path, value: object, wanted: object, same: bool) -> None:
+    assert one(tmp_path, {"v": value}, {"found": {"path": "v", "is": wanted}})["found"] is same
+
+
+def test_records_in_records_know_what_is_around_them(tmp_path: Path) -> None:
+    document = {
+        "model": "rote-1",
+        "cases": [{"name": "a", "runs": [{"ok": True}, {"ok": False}]}, {"name": "b", "runs": [{"ok": True}]}],
+    }
+    columns = {"id": "^.name", "trial": "@number", "passed": "ok", "agent_version": "$.model"}
+    rows, report = mapped(written(tmp_path, "r.json", document), {"rows": "cases[].runs[]", "columns": columns})
+    assert [(row["id"], row["trial"], row["passed"]) for row in rows] == [("a", 0, True), ("a", 1, False), ("b", 0, True)]
+    assert {row["agent_version"] for row in rows} == {"rote-1"}
+    assert report.records == 3
+
+
+def test_an_object_of_records_gives_their_keys(tmp_path: Path) -> None:
+    document = {"meta": {"suite": "nightly"}, "by_id": {"T-1": {"ok": True}, "T.2": {"ok": False}}}
+    mapping = {"rows": "by_id{}", "columns": {"id": "@key", "passed": "ok", "suite": "$.meta.suite"}}
+    rows, _ = mapped(written(tmp_path, "r.json", document), mapping)
+    assert [(row["id"], row["passed"], row["suite"]) for row in rows] == [("T-1", True, "nightly"), ("T.2", False, "nightly")]
+    top = {"rows": "{}", "columns": {"id": "@key", "passed": "ok"}}
+    assert len(mapped(written(tmp_path, "t.json", document["by_id"]), top)[0]) == 2
+
+
+def test_lines_that_are_no_result_are_left_out_and_counted(tmp_path: Path) -> None:
+    events = [
+        {"type": "start", "suite": "nightly"},
+        {"type": "result", "case": "a", "data": {"correct": True}},
+        {"type": "result", "case": "a", "data": {"correct": False}},
+        {"type": "end", "accuracy": 0.5},
+    ]
+    text = "".join(json.dumps(event) + "\n" for event in events)
+    columns = {"id": "case", "trial": "@repeat", "correct": "data.correct"}
+    rows, report = mapped(written(tmp_path, "log.jsonl", text), {"where": {"type": "result"}, "columns": columns})
+    assert [(row["id"], row["trial"], row["correct"]) for row in rows] == [("a", 0, True), ("a", 1, False)]
+    assert report.left_out.total() == 2
+
+
+def test_the_cells_of_a_csv_are_turned_into_what_their_columns_take(tmp_path: Path) -> None:
+    text = "\ufeffcase,status,seconds,grade,checks,n\n7,OK,1.5,85,a; b,3\n8,broken,,,,4\n"
+    columns = {
+        "id": "case",
+        "passed": {"path": "status", "is": "OK"},
+        "latency_ms": {"path": "seconds", "times": 1000},
+        "quality_score": {"path": "grade", "times": 0.01},
+        "expected_behaviors": "checks",
+        "tokens_used": "n",
+        "tags.many": {"path": "n", "at_least": 4},
+    }
+    rows, report = mapped(written(tmp_path, "r.csv", text), {"columns": columns})
+    assert rows == [
+        {"id": "7", "passed": True, "latency_ms": 1500, "quality_score": 0.85, "expected_behaviors": ["a", "b"],
+         "tokens_used": 3, "tags": {"many": "false"}},
+        {"id": "8", "passed": False, "tokens_used": 4, "tags": {"many": "true"}},
+    ]  # fmt: skip
+    assert report.records == 2
+
+
+def test_a_table_in_columns_and_data_is_read_by_the_names_of_its_columns() -> None:
+    if not SAMPLES.exists():
+        pytest.skip("the samples are not at hand")
+    (path,) = (path for path in samples("mlflow") if "table_eval_data" in path.name)
+    columns = {"id": "company_name", "output": "output", "latency_ms": {"path": "MLFLOW_latency", "as": "number"}}
+    rows, report = mapped(path, {"columns": columns})
+    assert [row["id"] for row in rows] == ["Abc", "XYZ Company"]
+    assert report.unscored == 2
+
+
+@pytest.mark.parametrize("path", [p for p in samples("ctrf") if "retries" in p.name or "reporter" in p.name])
+def test_real_ctrf_reports_are_read_by_a_mapping(path: Path) -> None:
+    tests = json.loads(path.read_text("utf-8"))["results"]["tests"]
+    columns = {
+        "id": "name",
+        "passed": {"path": "status", "is": "passed"},
+        "error": {"value": "did not run", "when": {"status": ["skipped", "pending"]}},
+        "latency_ms": "duration",
+        "tags.tool": "$.results.tool.name",
+    }
+    rows, report = mapped(path, {"rows": "results.tests[]", "columns": columns})
+    assert len(rows) == report.records == len(tests)
+    assert sum(row["passed"] for row in rows) == sum(test["status"] == "passed" for test in tests)
+    assert report.unread["retries"] == sum("retries" in test for test in tests)
+
+
+def test_what_no_path_leads_into_is_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, "r.json", [{"name": "a", "ok": True, "note": 1}, {"name": "b", "ok": True, "extra": {}}])
+    _, report = mapped(path, {"columns": {"id": "name", "passed": "ok"}})
+    assert dict(report.unread) == {"note": 1, "extra": 1}
+
+
+@pytest.mark.parametrize(
+    ("record", "columns", "message"),
+    [
+        ({"ok": "yes"}, {"passed": "ok"}, "passed: found 'yes', wanted true or false\nhint: say which values are true"),
+        ({"ok": 1}, {"passed": "ok"}, "passed: found 1, wanted true or false"),
+        ({"t": "12"}, {"latency_ms": "t"}, "latency_ms: found '12', wanted a number\nhint: text that says a number"),
+        ({"t": float("nan")}, {"latency_ms": "t"}, "latency_ms: found nan, wanted a number"),
+        ({"t": float("inf")}, {"anything": "t"}, "anything: found inf, wanted text, finite numbers"),
+        ({"t": [float("nan")]}, {"anything": "t"}, "anything: found a list of 1, wanted text, finite numbers"),
+        ({"s": "odd"}, {"passed": {"path": "s", "values": {"ok": True}}}, "s: found 'odd', wanted one of ok"),
+        ({"t": "x"}, {"latency_ms": {"path": "t", "times": 2}}, "t: found 'x', wanted a number"),
+        ({"t": "x"}, {"latency_ms": {"path": "t", "as": "number"}}, "t: found 'x', wanted a number"),
+        ({"t": 3}, {"behaviors": {"path": "t", "each": "name"}}, "t: found 3, wanted a list"),
+        ({"t": {"a": 1}}, {"category": "t"}, "category: found an object, wanted text"),
+        ({"t": ["a"]}, {"tags.x": "t"}, "a tag is text, a number, true or false"),
+        ({}, {"id": "name"}, "found no id\nhint: the mapping takes it from name"),
+        ({"name": ""}, {"id": "name"}, "id: found an empty text"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(
+    tmp_path: Path, record: dict[str, object], columns: dict[str, Any], message: str
+) -> None:
+    path = written(tmp_path, "r.json", [record])
+    assert f"record[0]: {message}" in refused(path, {"columns": {"id": {"value": "a"}, **columns}})
+
+
+@pytest.mark.parametrize(
+    ("content", "rows", "message"),
+    [
+        ({"results": {"a": 1}}, "results[]", "results: found an object, wanted a list"),
+        ({"results": []}, "results[]", "there are no records at results[]"),
+        ({"other": []}, "results[]", "there are no records at results[]"),
+        ({"cases": [{"runs": {}}]}, "cases[].runs[]", "cases[0].runs: found an object, wanted a list"),
+        ({"by_id": []}, "by_id{}", "by_id: found a list of 0, wanted an object"),
+    ],
+)
+def test_rows_that_are_not_there_are_no_empty_suite(tmp_path: Path, content: object, rows: str, message: str) -> None:
+    path = written(tmp_path, "r.json", content)
+    assert message in refused(path, {"rows": rows, "columns": {"id": "name"}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("a,a\n1,2\n", "the column 'a' stands twice"),
+        ("a,b\n1\n", "r.csv:2: found 1 cells, wanted 2"),
+        ('a,b\n"1,2\n', "this is not sound CSV"),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "this is a Git LFS pointer"),
+    ],
+)
+def test_csv_that_is_not_sound_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    assert message in refused(written(tmp_path, "r.csv", text), {"columns": {"id": "a"}})
+
+
+def test_a_cell_cannot_claim_a_number_that_takes_all_memory(tmp_path: Path) -> None:
+    path = written(tmp_path, "r.csv", "id,t\na,1e999999999\n")
+    assert "found '1e999999999', wanted a number" in refused(path, {"columns": {"id": "id", "latency_ms": "t"}})
+
+
+def test_the_policy_brings_the_mapping_and_a_file_replaces_it(tmp_path: Path) -> None:
+    written(tmp_path, "r.json", {"results": [{"name": "a", "ok": True, "fine": False}]})
+    columns = {"id": "name", "passed": "ok"}
+    written(tmp_path, "highbar.json", {**RULES, "map": {"rows": "results[]", "columns": columns}})
+    written(tmp_path, "map.yaml", "rows: results[]\ncolumns: { id: name, passed: fine }\n")
+    assert run(tmp_path, "check", "r.json").exit == 0
+    assert run(tmp_path, "check", "r.json", "--map", "map.yaml").exit == 1
+    assert run(tmp_path, "import", "map", "r.json").out == '{"id":"a","passed":true}\n'
+    assert run(tmp_path, "check", "r.json", "--input-format", "jsonl").exit == 2
+    assert highbar.check(tmp_path / "r.json", tmp_path / "highbar.json").verdict == "pass"
+
+
+def test_without_a_mapping_the_format_asks_for_one(tmp_path: Path) -> None:
+    written(tmp_path, "r.json", [{"name": "a"}])
+    refused_run = run(tmp_path, "check", "r.json", "--input-format", "map")
+    assert refused_run.exit == 2
+    assert "these results need a mapping" in refused_run.err
+
+
+def test_a_file_of_a_mapping_may_be_a_policy(tmp_path: Path) -> None:
+    block = {"columns": {"id": "name"}}
+    plain, inside = written(tmp_path, "map.json", block), written(tmp_path, "policy.json", {**RULES, "map": block})
+    assert read_map_file(plain).columns == read_map_file(inside).columns
+    with pytest.raises(InputError, match="found no columns"):
+        read_map_file(written(tmp_path, "none.json", {}))

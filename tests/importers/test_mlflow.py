@@ -1,0 +1,166 @@
+"""MLflow evaluation tables: against the metrics that MLflow logs, on real files, and where the two differ."""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import highbar
+from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
+
+TABLE = FIXTURES / "mlflow" / "eval_results.json"
+CLASSIC = FIXTURES / "mlflow" / "eval_results_table.json"
+POLICY = {
+    "thresholds": {"blocking": {"pass_rate": "≥ 10%"}},
+    "metrics": [{"name": "mean_relevance", "formula": "mean(relevance)"}],
+}
+
+
+def table() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(TABLE.read_text("utf-8"))
+    return found
+
+
+def test_accuracy_and_the_share_of_a_verdict_are_what_mlflow_logs() -> None:
+    logged = totals("mlflow")["genai"]["metrics"]
+    rows, _ = imported("mlflow", TABLE)
+    verdict = highbar.check(TABLE, POLICY)
+    assert verdict.metrics["accuracy"].value == Fraction(3, 5)
+    assert logged["correctness/mean"] == 0.6
+    assert sum("polite" in row["behaviors"] for row in rows) / len(rows) == logged["polite/mean"]
+
+
+def test_the_mean_of_a_score_is_what_mlflow_logs_and_says_that_a_scorer_broke() -> None:
+    """MLflow drops the row whose scorer broke and says nothing; here the value has the same rows, and counts the gap."""
+    verdict = highbar.check(TABLE, POLICY)
+    value = verdict.metrics["mean_relevance"]
+    assert value.value == Fraction(totals("mlflow")["genai"]["metrics"]["relevance/mean"])
+    assert (value.scenarios, value.missing) == (4, 1)
+    assert imported("mlflow", TABLE)[1].unscored == 1
+
+
+def test_a_crash_is_an_error_where_mlflow_scores_the_empty_answer() -> None:
+    rows, report = imported("mlflow", TABLE)
+    (crash,) = (row for row in rows if row["id"] == "crash")
+    assert crash["error"] == "RuntimeError: the agent crashed"
+    assert report.errors == 1
+    assert highbar.check(TABLE, POLICY).metrics["error_rate"].value == Fraction(1, 5)
+
+
+def test_an_expectation_is_no_verdict() -> None:
+    """MLflow's own `passed` fails here for `expected_response`, and would count `is_urgent` as one more success."""
+    rows, report = imported("mlflow", TABLE)
+    assert "expected_response: returned" in totals("mlflow")["genai"]["reason"]
+    assert all(set(row["expected_behaviors"]) <= {"correctness", "polite", "relevance"} for row in rows)
+    assert report.unread["expectations"] == 10
+
+
+def test_every_form_that_pandas_writes_gives_the_same_rows(tmp_path: Path) -> None:
+    rows, _ = imported("mlflow", TABLE)
+    lines = FIXTURES / "mlflow" / "eval_results.jsonl"
+    records = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
+    array = written(tmp_path, "records.json", records)
+    assert imported("mlflow", lines)[0] == imported("mlflow", array)[0] == rows
+    assert recognized(lines) == recognized(array) == recognized(TABLE) == "mlflow"
+
+
+def test_scenarios_are_called_by_a_tag_or_by_what_was_asked(tmp_path: Path) -> None:
+    content = table()
+    place = {name: content["columns"].index(name) for name in ("tags", "request", "client_request_id")}
+    content["data"][0][place["tags"]]["id"] = "T-1"
+    content["data"][1][place["client_request_id"]] = "C-1"
+    content["data"][2][place["request"]] = {"question": "why " * 40}
+    content["data"][3][place["request"]] = {"question": "a", "context": "b"}
+    rows, _ = imported("mlflow", written(tmp_path, "table.json", content))
+    assert [row["id"] for row in rows[:2]] == ["T-1", "C-1"]
+    assert len(rows[2]["id"]) == 80
+    assert rows[3]["id"] == '{"question": "a", "context": "b"}'
+
+
+def test_the_same_question_twice_is_two_trials(tmp_path: Path) -> None:
+    content = table()
+    content["data"].append(copy.deepcopy(content["data"][0]))
+    rows, _ = imported("mlflow", written(tmp_path, "table.json", content))
+    assert [(row["id"], row["trial"]) for row in rows if row["id"] == "plain"] == [("plain", 0), ("plain", 1)]
+
+
+def test_feedback_that_was_replaced_does_not_count(tmp_path: Path) -> None:
+    content = table()
+    assessments = content["data"][0][content["columns"].index("assessments")]
+    (polite,) = (found for found in assessments if found["assessment_name"] == "polite")
+    polite["valid"] = False
+    human = {"source_type": "HUMAN", "source_id": "ann"}
+    assessments.append({"assessment_name": "polite", "source": human, "feedback": {"value": "no"}, "valid": True})
+    rows, report = imported("mlflow", written(tmp_path, "table.json", content))
+    assert rows[0]["passed"] is False
+    assert rows[0]["judge"] == "ann"
+    assert report.unread["feedback that a later one replaced"] == 1
+
+
+def test_the_older_table_has_scores_that_judge_nothing() -> None:
+    rows, report = imported("mlflow", CLASSIC)
+    logged = totals("mlflow")["classic"]["metrics"]
+    assert sum(row["exact"] for row in rows) / len(rows) == logged["exact/v1/mean"]
+    assert all("passed" not in row for row in rows)
+    assert report.unscored == 3
+    metric = {"name": "mean_exact", "formula": "mean(exact)", "range": "0-100%"}
+    verdict = highbar.check(CLASSIC, {"metrics": [metric], "thresholds": {"blocking": {"mean_exact": "≥ 50%"}}})
+    assert verdict.metrics["mean_exact"].value == Fraction(1, 3)
+    assert verdict.verdict == "fail"
+
+
+def test_exact_match_is_the_one_score_that_is_a_verdict(tmp_path: Path) -> None:
+    columns = ["inputs", "outputs", "exact_match/v1/score", "answer_correctness/v1/score"]
+    content = {"columns": columns, "data": [["a", "A", 1, 1], ["b", "B", 0, 5]]}
+    rows, report = imported("mlflow", written(tmp_path, "table.json", content))
+    assert [(row["correct"], row["answer_correctness"]) for row in rows] == [(True, 1), (False, 5)]
+    assert report.unscored == 0
+
+
+@pytest.mark.parametrize("path", samples("mlflow"), ids=lambda path: path.name[:45])
+def test_real_files_have_a_row_for_every_record_or_are_refused(path: Path) -> None:
+    document = json.loads(path.read_text("utf-8"))
+    assert recognized(path) == "mlflow"
+    if not any(column.endswith(("/value", "/score")) for column in document["columns"]):
+        assert "no column is a scorer's" in refusal("mlflow", path)
+        return
+    rows, report = imported("mlflow", path)
+    assert len(rows) == report.records == len(document["data"])
+    state = document["columns"].index("state")
+    assert report.errors == sum(row[state] != "OK" for row in document["data"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"columns": ["a/value", "a/value"], "data": [[1, 2]]}, "columns: 'a/value' stands twice"),
+        ({"columns": ["a/value"], "data": [[1, 2]]}, "data[0]: found a list of 2, wanted a list of 1"),
+        ({"columns": ["a/value"], "data": [{"a/value": 1}]}, "data[0]: found an object, wanted a list of 1"),
+        ({"columns": [1], "data": [[1]]}, "columns: found a list of 1, wanted a list of names"),
+        ({"columns": ["a/value"], "data": [[1]]}, "there is no column assessments"),
+        ({"columns": ["x", "pass"], "data": [[1, True]]}, "no column is a scorer's"),
+        ({"columns": ["m/v1/score"], "data": [[1]]}, "found nothing that names the scenario"),
+    ],
+)
+def test_what_is_no_such_table_is_refused_with_its_place(tmp_path: Path, content: object, message: str) -> None:
+    assert message in refusal("mlflow", written(tmp_path, "table.json", content))
+
+
+@pytest.mark.parametrize("feedback", [{"value": "no"}, {"value": False}, {"value": None, "error": {"error_code": "X"}}])
+def test_breaking_a_verdict_never_makes_a_row_pass(tmp_path: Path, feedback: dict[str, object]) -> None:
+    before = [row["passed"] for row in imported("mlflow", TABLE)[0]]
+    place = table()["columns"].index("assessments")
+    for number in range(5):
+        content = table()
+        for assessment in content["data"][number][place]:
+            if assessment["assessment_name"] == "correctness":
+                assessment["feedback"] = feedback
+        rows, _ = imported("mlflow", written(tmp_path, "table.json", content))
+        assert rows[number]["passed"] is False
+        assert rows[number]["correct"] is False
+        assert [row["passed"] and not was for row, was in zip(rows, before, strict=True)] == [False] * 5

@@ -1,0 +1,156 @@
+"""Files that are cut, bent, huge or hostile, for the tools whose results are JSON: refused with a word, never a crash."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import highbar
+from highbar.errors import InputError
+from tests.commandline import run
+from tests.importers.imported import FIXTURES, imported, refusal, written
+
+RULES = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
+FILES = {
+    "deepeval": FIXTURES / "deepeval" / "test_run.json",
+    "pydantic-evals": FIXTURES / "pydantic_evals" / "once.json",
+    "mlflow": FIXTURES / "mlflow" / "eval_results.json",
+    "otel": FIXTURES / "otel" / "logs.jsonl",
+}
+RUN = {"task_id": 0, "reward": 1.0, "info": {}, "traj": [], "trial": 0}
+TOOLS = [*FILES, "tau-bench"]
+
+
+def content(tool: str) -> bytes:
+    """A sound file of the tool."""
+    return json.dumps([RUN, {**RUN, "task_id": 1}]).encode() if tool == "tau-bench" else FILES[tool].read_bytes()
+
+
+def suffix(tool: str) -> str:
+    return ".jsonl" if tool == "otel" else ".json"
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, tool: str) -> None:
+    data = content(tool).rstrip()
+    for cut in range(1, len(data) - 1, max(1, len(data) // 40)):
+        if tool == "otel" and data[cut - 1 : cut] == b"\n":
+            continue
+        path = written(tmp_path, f"cut{suffix(tool)}", data[:cut])
+        assert refusal(tool, path)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),
+        ('{"testCases": []}'.encode("utf-16"), "UTF-8"),
+        (b"\xff\xfe\x00\x00", "UTF-8"),
+        (b"null", ""),
+        (b"[1, 2]", ""),
+        (b'"text"', ""),
+        (b"not json at all", ""),
+        (b"[" * 200_000, "nested too deep"),
+        (b'{"a":' * 100_000, "nested too deep"),
+    ],
+)
+def test_what_is_no_file_of_the_tool_is_refused_in_words(tmp_path: Path, tool: str, data: bytes, message: str) -> None:
+    started = time.monotonic()
+    found = refusal(tool, written(tmp_path, f"odd{suffix(tool)}", data))
+    assert message in found or "cut off" in found or "not JSON" in found
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path, tool: str) -> None:
+    data = content(tool)
+    key = {"deepeval": b'"success"', "pydantic-evals": b'"value"', "mlflow": b'"feedback"', "otel": b'"eventName"'}
+    name = key.get(tool, b'"reward"')
+    assert name in data
+    twice = data.replace(name, name + b": 1, " + name, 1)
+    assert "duplicate key" in refusal(tool, written(tmp_path, f"twice{suffix(tool)}", twice))
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_byte_order_mark_and_spaces_change_nothing(tmp_path: Path, tool: str) -> None:
+    plain = written(tmp_path, f"plain{suffix(tool)}", content(tool))
+    marked = written(tmp_path, f"marked{suffix(tool)}", b"\xef\xbb\xbf" + content(tool) + b"\n \n")
+    assert imported(tool, marked)[0] == imported(tool, plain)[0]
+
+
+EMPTY: dict[str, Any] = {
+    "deepeval": {"testCases": [], "conversationalTestCases": [], "metricsScores": [], "testPassed": 0},
+    "pydantic-evals": {"name": "v1", "cases": [], "failures": []},
+    "mlflow": {"columns": ["trace_id", "a/value", "assessments"], "data": []},
+}
+
+
+@pytest.mark.parametrize("tool", EMPTY)
+def test_a_run_without_a_result_is_nothing_to_judge(tmp_path: Path, tool: str) -> None:
+    path = written(tmp_path, "empty.json", EMPTY[tool])
+    assert imported(tool, path)[0] == []
+    with pytest.raises(InputError):
+        highbar.check(path, RULES)
+    assert run(tmp_path, "check", "empty.json").exit == 2
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_nan_and_infinity_never_become_numbers(tmp_path: Path, tool: str) -> None:
+    for word in (b"NaN", b"Infinity", b"-Infinity", b"1e999"):
+        data = content(tool)
+        for number in (b"1.0", b"0.625", b"0.5"):
+            data = data.replace(b": " + number, b": " + word).replace(b":" + number, b":" + word)
+        path = written(tmp_path, f"odd{suffix(tool)}", data)
+        try:
+            rows, _ = imported(tool, path)
+        except InputError as error:
+            assert "wanted a finite number" in str(error)
+            continue
+        assert "NaN" not in json.dumps([{k: v for k, v in row.items() if k not in ("input", "tags")} for row in rows])
+
+
+def test_names_with_control_characters_and_hostile_text_stay_text(tmp_path: Path) -> None:
+    name = "a\n\x1b[2J::error::x\u202e\ud800"
+    case = {"name": name, "input": "x", "success": True, "metricsData": [{"name": "<script>", "success": True}]}
+    path = written(tmp_path, "run.json", json.dumps({"testCases": [case]}))
+    rows, _ = imported("deepeval", path)
+    assert "\n" not in rows[0]["id"]
+    assert "\x1b" not in rows[0]["id"]
+    done = run(tmp_path, "check", "run.json")
+    assert done.exit == 0
+    assert "\x1b" not in done.out + done.err
+
+
+def test_the_same_scenario_in_two_files_is_not_merged(tmp_path: Path) -> None:
+    first, second = (written(tmp_path, f"{n}.json", json.dumps([RUN])) for n in "ab")
+    assert run(tmp_path, "check", first.name, second.name).exit == 2
+
+
+@pytest.mark.slow
+def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
+    """60 MB of trajectories; what is kept of a run is far smaller than the run."""
+    import tracemalloc
+
+    filler = "x" * 20_000
+    path = tmp_path / "large.json"
+    with path.open("w") as stream:
+        for number in range(3000):
+            traj = [{"role": "assistant", "content": filler}]
+            row = json.dumps({**RUN, "task_id": number, "traj": traj})
+            stream.write(("[" if number == 0 else ",") + row)
+        stream.write("]")
+    from highbar import importers
+    from highbar.importers.report import Report
+
+    tracemalloc.start()
+    count = sum(1 for _ in importers.named("tau-bench")(str(path), Report()))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 3000
+    assert peak < 30 * 2**20

@@ -1,0 +1,181 @@
+"""OpenTelemetry evaluations: against what the evaluators handed to their own sink, on real files, and odd ones."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import highbar
+from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
+
+LOGS = FIXTURES / "otel" / "logs.jsonl"
+TRACES = FIXTURES / "otel" / "traces.jsonl"
+POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 10%"}}, "slices": ["category"]}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The evaluations and the spans in one file, as `cat` makes it."""
+    return written(tmp_path, "run.jsonl", LOGS.read_bytes() + TRACES.read_bytes())
+
+
+def test_every_evaluation_is_what_the_evaluators_gave_to_their_sink(run: Path) -> None:
+    rows, _ = imported("otel", run)
+    sunk = totals("otel")
+    for row in rows:
+        if "error" not in row:
+            found = sunk[row["id"]]
+            assert row["behaviors"] == ["Polite"] * found["Polite"]
+            assert row.get("relevance") == found["Relevance"]
+            assert row["tone"] == found["Tone"]
+    assert {row["id"] for row in rows} == {*sunk, "crash"}
+
+
+def test_a_run_that_crashed_has_no_evaluation_and_is_a_row_all_the_same(run: Path) -> None:
+    rows, report = imported("otel", run)
+    assert [row["id"] for row in rows if "error" in row] == ["crash"]
+    assert (report.records, report.rows, report.merged, report.errors) == (13, 5, 8, 1)
+    verdict = highbar.check(run, POLICY)
+    assert verdict.metrics["pass_rate"].value == Fraction(1, 4)
+    assert verdict.metrics["safety_rate"].value == 0
+    assert verdict.agent_version == "1.4.0"
+
+
+def test_without_the_spans_the_crash_is_missing_and_that_is_said() -> None:
+    rows, report = imported("otel", LOGS)
+    assert len(rows) == 4
+    assert report.warnings == ["there are no spans in this file: runs that crashed before they were judged are missing"]
+    assert any("are missing" in warning for warning in highbar.check(LOGS, POLICY).warnings)
+
+
+def test_a_broken_evaluator_is_something_that_was_not_seen(run: Path) -> None:
+    rows, report = imported("otel", run)
+    (judge,) = (row for row in rows if row["id"] == "judge")
+    assert judge["passed"] is False
+    assert judge["expected_behaviors"] == ["Polite", "Relevance"]
+    assert report.unscored == 1
+
+
+def test_what_baggage_and_spans_say_names_the_scenario(run: Path) -> None:
+    rows, _ = imported("otel", run)
+    plain = [row for row in rows if row["id"] == "plain"]
+    assert [row["trial"] for row in plain] == [0, 1]
+    assert plain[0]["category"] == "happy_path"
+    assert (plain[0]["suite"], plain[0]["tags"]["service"]) == ("rote", "rote")
+    assert plain[0]["latency_ms"] > 0
+
+
+def test_one_document_reads_like_one_on_each_line(tmp_path: Path) -> None:
+    lines = [json.loads(line) for path in (LOGS, TRACES) for line in path.read_text("utf-8").splitlines()]
+    document = {
+        signal: [resource for line in lines for resource in line.get(signal, [])]
+        for signal in ("resourceLogs", "resourceSpans")
+    }
+    pretty = written(tmp_path, "run.json", json.dumps(document, indent=2))
+    assert imported("otel", pretty)[0] == imported("otel", written(tmp_path, "run.jsonl", document))[0]
+    assert recognized(pretty) == recognized(LOGS) == "otel"
+    assert len(imported("otel", pretty)[0]) == 5
+
+
+def test_an_event_of_a_span_and_an_evaluation_as_a_span_judge_like_a_log(tmp_path: Path) -> None:
+    given = {"gen_ai.evaluation.name": "Safe", "gen_ai.evaluation.score.label": "fail", "test.case.name": "a"}
+    event = {"name": "gen_ai.evaluation.result", "attributes": attributes(given)}
+    child = {**span("s2", parent="s1", name="gen_ai.evaluation.result"), "attributes": attributes(given)}
+    for spans in ([{**span("s1"), "events": [event]}], [span("s1"), child]):
+        rows, _ = imported("otel", written(tmp_path, "run.json", traces(spans)))
+        assert [(row["id"], row["passed"]) for row in rows] == [("a", False)]
+
+
+def test_an_evaluation_finds_its_span_by_the_response_that_it_names(tmp_path: Path) -> None:
+    given = {"gen_ai.evaluation.name": "Safe", "gen_ai.evaluation.score.label": "pass", "gen_ai.response.id": "r-1"}
+    log = {"eventName": "gen_ai.evaluation.result", "attributes": attributes(given)}
+    asked = {"gen_ai.response.id": "r-1", "gen_ai.input.messages": '[{"role": "user", "content": "hello"}]'}
+    spent = {"gen_ai.usage.input_tokens": 7, "gen_ai.usage.output_tokens": 5}
+    document = traces([{**span("s1"), "attributes": attributes(asked | spent)}]) | logs([log])
+    rows, _ = imported("otel", written(tmp_path, "run.json", document))
+    assert [(row["id"], row["passed"], row["tokens_used"]) for row in rows] == [("hello", True, 12)]
+
+
+@pytest.mark.parametrize(
+    ("label", "passed"), [("pass", True), ("FAIL", False), ("not relevant", False), ("correct", True), ("polite", None)]
+)
+def test_only_the_labels_of_the_conventions_are_verdicts(tmp_path: Path, label: str, passed: bool | None) -> None:
+    given = {"gen_ai.evaluation.name": "Judge", "gen_ai.evaluation.score.label": label, "gen_ai.response.id": "r"}
+    log = {"eventName": "gen_ai.evaluation.result", "attributes": attributes(given)}
+    rows, report = imported("otel", written(tmp_path, "run.json", logs([log])))
+    assert rows[0].get("passed") is passed
+    assert report.unscored == (passed is None)
+
+
+@pytest.mark.parametrize("value", [{"doubleValue": "NaN"}, {"doubleValue": "Infinity"}, {}, {"stringValue": "high"}])
+def test_an_evaluation_without_a_finite_score_and_without_a_label_passes_nothing(
+    tmp_path: Path, value: dict[str, object]
+) -> None:
+    found = [*attributes({"gen_ai.evaluation.name": "Judge", "gen_ai.response.id": "r"})]
+    found.append({"key": "gen_ai.evaluation.score.value", "value": value})
+    log = {"eventName": "gen_ai.evaluation.result", "attributes": found}
+    rows, report = imported("otel", written(tmp_path, "run.json", logs([log])))
+    assert rows[0]["passed"] is False
+    assert report.unscored == 1
+
+
+def test_agent_spans_that_nothing_judged_are_rows_and_those_inside_them_are_not(tmp_path: Path) -> None:
+    agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"})}
+    spans = [
+        {**span("s1", name="a"), **agent},
+        {**span("s2", parent="s1", name="helper"), **agent},
+        {**span("s3", name="b"), **agent, "status": {"code": 2, "message": "boom"}},
+    ]
+    rows, report = imported("otel", written(tmp_path, "run.json", traces(spans)))
+    assert [row.get("error") for row in rows] == [None, "boom"]
+    assert report.unscored == 1
+
+
+@pytest.mark.parametrize("path", samples("otlp"), ids=lambda path: path.name[:60])
+def test_real_files_have_a_row_for_every_agent_run_or_are_refused(path: Path) -> None:
+    assert recognized(path) == "otel"
+    expected = {
+        "pydantic-ai-2.62.0_traces": 2,
+        "evaluation.result_logs": "what it judges cannot be told",
+        "examples__events": "there is no gen_ai.evaluation.result event",
+        "proto__examples__trace": "there is no gen_ai.evaluation.result event",
+        "otlp-json-examples__trace": "this is not OTLP JSON: found 'resource_spans'",
+        "metrics": "these are OTLP metrics",
+    }
+    found = next(value for name, value in expected.items() if name in path.name)
+    if isinstance(found, str):
+        assert found in refusal("otel", path)
+        return
+    agents = [
+        record
+        for line in path.read_text("utf-8").splitlines()
+        for resource in json.loads(line)["resourceSpans"]
+        for scope in resource["scopeSpans"]
+        for record in scope["spans"]
+        if record["name"].startswith("invoke_agent")
+    ]
+    rows, report = imported("otel", path)
+    assert len(rows) == len(agents) == found
+    assert report.unscored == found
+
+
+def attributes(values: dict[str, object]) -> list[dict[str, object]]:
+    return [{"key": key, "value": {"intValue" if isinstance(v, int) else "stringValue": v}} for key, v in values.items()]
+
+
+def span(name_of: str, parent: str | None = None, name: str = "agent") -> dict[str, Any]:
+    times = {"startTimeUnixNano": "1000000", "endTimeUnixNano": "3000000"}
+    above = {"parentSpanId": parent} if parent else {}
+    return {"traceId": "t1", "spanId": name_of, "name": name, **times, **above}
+
+
+def traces(spans: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+
+
+def logs(records: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}

@@ -1,0 +1,133 @@
+"""pydantic-evals reports: against its own averages, on real files, and where the two differ."""
+
+from __future__ import annotations
+
+import copy
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import highbar
+from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
+
+ONCE = FIXTURES / "pydantic_evals" / "once.json"
+REPEATED = FIXTURES / "pydantic_evals" / "repeated.json"
+POLICY = {
+    "thresholds": {"blocking": {"pass_rate": "≥ 10%"}},
+    "metrics": [{"name": "mean_relevance", "formula": "mean(relevance)"}],
+}
+
+
+def test_the_mean_of_a_score_is_the_average_of_pydantic_evals() -> None:
+    for name in ("once", "repeated"):
+        verdict = highbar.check(FIXTURES / "pydantic_evals" / f"{name}.json", POLICY)
+        assert verdict.metrics["mean_relevance"].value == Fraction(totals("pydantic_evals")[name]["scores"]["relevance"])
+
+
+def test_its_share_of_true_assertions_is_over_what_succeeded_alone() -> None:
+    """pydantic-evals: 5 of 7 assertions. Left out of that: the crash, and all that the broken judge did not say."""
+    rows, _ = imported("pydantic-evals", ONCE)
+    said = [(name, row) for row in rows for name in row.get("expected_behaviors", []) if name != "Judged"]
+    true = sum(name in row["behaviors"] for name, row in said)
+    assert true / len(said) == totals("pydantic_evals")["once"]["assertions"]
+    verdict = highbar.check(ONCE, POLICY)
+    assert verdict.metrics["pass_rate"].value == Fraction(2, 6)
+    # plain and waver 1, rude and crash 0, a half where one of two judges broke, 0 where the only one did
+    assert verdict.metrics["behavior_coverage"].value == Fraction(5, 12)
+
+
+def test_failures_that_stand_apart_are_rows_with_an_error() -> None:
+    rows, report = imported("pydantic-evals", ONCE)
+    (crash,) = (row for row in rows if row["id"] == "crash")
+    assert crash["error"] == "RuntimeError: the agent crashed"
+    assert crash["category"] == "adversarial"
+    assert report.errors == 1
+    assert report.rows == 6
+
+
+def test_repeats_are_trials_of_one_scenario_wherever_they_stand() -> None:
+    rows, report = imported("pydantic-evals", REPEATED)
+    waver = sorted((row["trial"], "error" in row) for row in rows if row["id"] == "waver")
+    assert waver == [(0, False), (1, True), (2, False)]
+    assert report.warnings == []
+    verdict = highbar.check(REPEATED, POLICY)
+    assert (verdict.counts.scenarios, verdict.counts.trials, verdict.counts.errors) == (6, 18, 4)
+    assert verdict.metrics["pass_rate"].value == (1 + Fraction(2, 3)) / 6
+
+
+def test_a_broken_evaluator_is_something_that_was_not_seen() -> None:
+    rows, report = imported("pydantic-evals", ONCE)
+    by_name = {row["id"]: row for row in rows}
+    assert by_name["judge down"]["expected_behaviors"] == ["EqualsExpected", "Judged"]
+    assert by_name["judge down"]["passed"] is False
+    assert by_name["unjudged"]["passed"] is False
+    assert report.unscored == 2
+
+
+def test_the_rest_goes_into_columns_and_tags() -> None:
+    rows, _ = imported("pydantic-evals", ONCE)
+    plain = rows[0]
+    assert (plain["tokens_used"], plain["tone"], plain["correct"], plain["suite"]) == (9, "warm", True, "rote")
+    assert plain["tags"] == {"model": "rote-1"}
+    assert plain["latency_ms"] > 0
+
+
+def test_a_run_that_is_missing_is_told(tmp_path: Path) -> None:
+    report = json.loads(REPEATED.read_text("utf-8"))
+    report["cases"] = [case for case in report["cases"] if case["name"] != "plain [2/3]"]
+    _, said = imported("pydantic-evals", written(tmp_path, "report.json", report))
+    assert said.warnings == ["the case 'plain' was to run 3 times, the report has 2"]
+
+
+@pytest.mark.parametrize("path", samples("pydantic_evals"), ids=lambda path: path.name[-30:])
+def test_real_files_have_a_row_for_every_case_or_are_refused(path: Path) -> None:
+    document = json.loads(path.read_text("utf-8"))
+    if not isinstance(document, dict):
+        assert recognized(path) is None
+        assert "this is no pydantic-evals report" in refusal("pydantic-evals", path)
+        return
+    assert recognized(path) == "pydantic-evals"
+    rows, report = imported("pydantic-evals", path)
+    assert len(rows) == len(document["cases"]) + len(document["failures"])
+    assert report.errors == len(document["failures"])
+
+
+def test_a_data_set_is_not_taken_for_a_report(tmp_path: Path) -> None:
+    data = {"name": "rote", "cases": [{"name": "a", "inputs": "a"}], "evaluators": ["EqualsExpected"]}
+    assert "the data set of one" in refusal("pydantic-evals", written(tmp_path, "cases.json", data))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"assertions": {"polite": {"value": "yes"}}}, "value: found 'yes', wanted true or false"),
+        ({"assertions": None}, "wanted a case that was evaluated"),
+        ({"name": ""}, "found no name"),
+        ({"source_case_name": "plain"}, "wanted one that ends like [2/3]"),
+        ({"task_duration": "1s"}, "task_duration: found '1s', wanted a finite number"),
+        ({"scores": {"relevance": None}}, "relevance: found null, wanted an object"),
+    ],
+)
+def test_what_is_not_as_the_tool_writes_it_is_refused_with_its_place(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    report = json.loads(ONCE.read_text("utf-8"))
+    report["cases"][0] |= change
+    found = refusal("pydantic-evals", written(tmp_path, "report.json", report))
+    assert message in found
+    assert "cases[0]" in found
+
+
+def test_breaking_an_assertion_never_makes_a_case_pass(tmp_path: Path) -> None:
+    report = json.loads(ONCE.read_text("utf-8"))
+    before = {row["id"]: row.get("passed") for row in imported("pydantic-evals", ONCE)[0]}
+    for number, case in enumerate(report["cases"]):
+        for name in case["assertions"]:
+            for value in (False, None):
+                broken = copy.deepcopy(report)
+                broken["cases"][number]["assertions"][name]["value"] = value
+                rows, _ = imported("pydantic-evals", written(tmp_path, "report.json", broken))
+                assert all(before[row["id"]] or not row.get("passed") for row in rows)
+                assert not rows[number].get("passed")

@@ -1,0 +1,166 @@
+"""tau-bench and tau2-bench: against their own pass^k, on the published trajectories, and where the two differ.
+
+The packages are not on the registry, so the sums of their `display_metrics` and `compute_metrics` are written out here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from fractions import Fraction
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import highbar
+from tests.importers.imported import imported, recognized, refusal, samples, written
+
+RULES = {"pass_rate": "≥ 1%", "pass_hat_1": "≥ 1%", "pass_hat_2": "≥ 1%", "pass_hat_4": "≥ 1%"}
+POLICY = {
+    "thresholds": {"blocking": RULES},
+    "metrics": [{"name": "mean_reward", "formula": "mean(reward)", "range": "0-100%"}],
+}
+
+
+def pass_hat(runs: list[dict[str, Any]], k: int) -> Fraction:
+    """pass^k as tau-bench computes it: over the trials that the whole file has, not over those of each task."""
+    trials = len({run["trial"] for run in runs})
+    passed: defaultdict[int, int] = defaultdict(int)
+    for run in runs:
+        passed[run["task_id"]] += 1 - 1e-6 <= run["reward"] <= 1 + 1e-6
+    return sum((Fraction(comb(c, k), comb(trials, k)) for c in passed.values()), Fraction()) / len(passed)
+
+
+@pytest.mark.parametrize("path", samples("tau_bench"), ids=lambda path: path.name)
+def test_the_published_trajectories_give_tau_benchs_own_numbers(path: Path) -> None:
+    runs = json.loads(path.read_text("utf-8"))
+    assert recognized(path) == "tau-bench"
+    rows, report = imported("tau-bench", path)
+    assert len(rows) == report.records == len(runs) == 200
+    verdict = highbar.check(path, POLICY)
+    for k in (1, 2, 4):
+        assert verdict.metrics[f"pass_hat_{k}"].value == pass_hat(runs, k)
+    average = sum(Fraction(run["reward"]) for run in runs) / len(runs)
+    assert verdict.metrics["mean_reward"].value == verdict.metrics["pass_rate"].value == average
+    assert (verdict.counts.scenarios, verdict.counts.trials, verdict.counts.errors) == (50, 200, 0)
+
+
+def test_a_run_that_raised_is_an_error_and_counts_as_failed_in_both(tmp_path: Path) -> None:
+    runs = [_run(0, 0, 1.0), {**_run(1, 0, 0.0), "info": {"error": "", "traceback": "…"}, "traj": []}]
+    path = written(tmp_path, "runs.json", runs)
+    rows, report = imported("tau-bench", path)
+    assert rows[1]["error"] == "the run ended with an exception"
+    assert report.errors == 1
+    verdict = highbar.check(path, {"thresholds": {"blocking": {"pass_hat_1": "≥ 1%"}}})
+    assert verdict.metrics["pass_hat_1"].value == pass_hat(runs, 1) == Fraction(1, 2)
+
+
+def test_a_file_cut_short_lowers_its_pass_hat_and_leaves_ours_undefined(tmp_path: Path) -> None:
+    """tau-bench divides by the trials that any task has; here a task without enough trials makes it undefined."""
+    runs = [_run(0, 0, 1.0), _run(0, 1, 1.0), _run(1, 0, 1.0)]
+    path = written(tmp_path, "runs.json", runs)
+    _, report = imported("tau-bench", path)
+    assert report.warnings == ["1 of 2 tasks have fewer than 2 trials: did the run end early?"]
+    verdict = highbar.check(path, {"thresholds": {"blocking": {"pass_hat_2": "≥ 1%"}}})
+    assert pass_hat(runs, 2) == Fraction(1, 2)
+    assert verdict.metrics["pass_hat_2"].value is None
+    assert verdict.verdict == "fail"
+
+
+@pytest.mark.parametrize(("reward", "passed"), [(1, True), (0.9999999, True), (0.99, False), (0, False), (2, False)])
+def test_only_a_reward_of_one_passes(tmp_path: Path, reward: float, passed: bool) -> None:
+    rows, _ = imported("tau-bench", written(tmp_path, "runs.json", [_run(0, 0, reward)]))
+    assert rows[0]["passed"] is passed
+
+
+def test_a_reward_that_is_not_there_passes_nothing(tmp_path: Path) -> None:
+    for reward in ("null", "NaN"):
+        text = f'[{{"task_id": 0, "reward": {reward}, "info": {{}}, "traj": [], "trial": 0}}]'
+        rows, report = imported("tau-bench", written(tmp_path, "runs.json", text))
+        assert "passed" not in rows[0]
+        assert report.unscored == 1
+
+
+def test_what_the_reward_was_made_of_is_seen_or_not(tmp_path: Path) -> None:
+    checks = {"reward": 0.0, "info": {"r_outputs": 0.0, "outputs": {"54.04": True, "41.64": False}}, "actions": []}
+    rows, _ = imported("tau-bench", written(tmp_path, "runs.json", [_run(0, 0, 0.0, checks)]))
+    assert rows[0]["expected_behaviors"] == ["says 54.04", "says 41.64"]
+    assert rows[0]["behaviors"] == ["says 54.04"]
+
+
+def test_a_check_that_failed_fails_the_trial_whatever_the_reward_says(tmp_path: Path) -> None:
+    checks = {"reward": 1.0, "info": {"r_actions": 0.0, "gt_data_hash": "…"}, "actions": []}
+    rows, _ = imported("tau-bench", written(tmp_path, "runs.json", [_run(0, 0, 1.0, checks)]))
+    assert rows[0]["passed"] is False
+
+
+def test_tau2_leaves_broken_runs_out_of_its_averages_and_here_they_fail(tmp_path: Path) -> None:
+    simulations = [
+        _simulation("a", 0, 1.0, "user_stop"),
+        _simulation("a", 1, 1.0, "agent_stop"),
+        _simulation("b", 0, 0.0, "max_steps"),
+        {**_simulation("b", 1, None, "infrastructure_error"), "reward_info": None},
+    ]
+    path = written(tmp_path, "results.json", _tau2(simulations))
+    assert recognized(path) == "tau-bench"
+    rows, report = imported("tau-bench", path)
+    evaluated = [s for s in simulations if s["termination_reason"] != "infrastructure_error"]
+    assert sum(s["reward_info"]["reward"] for s in evaluated) / len(evaluated) == 2 / 3
+    assert [row.get("passed") for row in rows] == [True, True, False, None]
+    assert rows[3]["error"] == "infrastructure_error"
+    assert report.errors == 1
+    verdict = highbar.check(path, {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
+    assert verdict.metrics["pass_rate"].value == Fraction(1, 2)
+    assert rows[0]["input"] == '{"reason_for_call": "an exchange"}'
+    assert (rows[0]["suite"], rows[0]["cost_usd"]) == ("retail", 0.25)
+    assert rows[0]["behaviors"] == ["db", "communicate"]
+
+
+def test_an_index_of_simulations_is_read_where_they_stand_in_files_of_their_own(tmp_path: Path) -> None:
+    index = [{"id": "x", "task_id": "a", "trial": 0, "reward": 1.0, "termination_reason": "user_stop"}]
+    path = written(tmp_path, "results.json", {**_tau2([]), "simulation_index": index})
+    rows, _ = imported("tau-bench", path)
+    assert [(row["id"], row["passed"]) for row in rows] == [("a", True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "there are no runs in this file"),
+        ({"simulations": []}, "there are no runs in this file"),
+        ([{"reward": 1}], "task_id: found null, wanted the number or the name of a task"),
+        ([{"task_id": True, "reward": 1}], "task_id: found true, wanted"),
+        ([{"task_id": 1, "reward": "1"}], "record[0]: reward: found '1', wanted a finite number"),
+        ([{"task_id": 1, "reward": 1, "trial": 0.5}], "trial: found 0.5, wanted a whole number"),
+        ([[1]], "record[0]: found a list of 1, wanted an object"),
+    ],
+)
+def test_what_is_no_run_is_refused_with_its_place(tmp_path: Path, content: object, message: str) -> None:
+    assert message in refusal("tau-bench", written(tmp_path, "runs.json", content))
+
+
+def _run(task: int, trial: int, reward: float, checks: object = None) -> dict[str, Any]:
+    info = {"task": {"instruction": "book a flight"}, "source": "user", "reward_info": checks}
+    return {"task_id": task, "reward": reward, "info": info, "traj": [], "trial": trial}
+
+
+def _simulation(task: str, trial: int, reward: float | None, reason: str) -> dict[str, Any]:
+    parts = {"DB": reward, "COMMUNICATE": reward}
+    return {
+        "id": f"{task}-{trial}",
+        "task_id": task,
+        "trial": trial,
+        "termination_reason": reason,
+        "agent_cost": 0.25,
+        "duration": 3.0,
+        "reward_info": {"reward": reward, "reward_breakdown": parts},
+        "messages": [{"role": "assistant", "content": "done"}],
+    }
+
+
+def _tau2(simulations: list[dict[str, Any]]) -> dict[str, Any]:
+    info = {"git_commit": "…", "num_trials": 2, "environment_info": {"domain_name": "retail"}}
+    tasks = [{"id": name, "user_scenario": {"instructions": {"reason_for_call": "an exchange"}}} for name in "ab"]
+    return {"timestamp": "2025-10-31", "info": info, "tasks": tasks, "simulations": simulations}
