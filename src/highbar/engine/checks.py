@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine.layout import Layout
@@ -59,7 +60,7 @@ def refuse_duplicates(rows: Rows, key: str) -> None:
     hint = "give each repetition its own `trial`; each result counts once"
     problems = [
         Problem(
-            f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row) if len(row) > 2 else ' and no trial tells them apart'}",
+            f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}",
             hint=hint,
         )
         for row in twice
@@ -69,6 +70,9 @@ def refuse_duplicates(rows: Rows, key: str) -> None:
 
 
 def _for_trial(row: Sequence[Any]) -> str:
+    """Of which trial, from a row of id, trial and count, or of id and count."""
+    if len(row) == 2:
+        return " and no trial tells them apart"
     return " without a trial" if row[1] is None else f" for trial {row[1]}"
 
 
@@ -85,17 +89,15 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> None:
     columns |= {f"by_{i}": column for i, column in enumerate(layout.slices)}
     query = f"SELECT * FROM (SELECT id, {_flags(columns)} FROM trials GROUP BY id)"
     found = rows(f"{query} WHERE {' OR '.join(f'c{i}' for i in range(len(columns)))} ORDER BY id LIMIT 20")
-    if found:
-        names = list(columns.values())
-        raise InputError(
-            *(
-                Problem(
-                    f"the trials of scenario {row[0]!r} do not agree on {', '.join(n for n, differs in zip(names, row[1:], strict=True) if differs)}",
-                    hint="these belong to the scenario: give every trial of it the same",
-                )
-                for row in found
-            )
+    problems = [
+        Problem(
+            f"the trials of scenario {id_!r} do not agree on {', '.join(compress(columns.values(), differs))}",
+            hint="these belong to the scenario: give every trial of it the same",
         )
+        for id_, *differs in found
+    ]
+    if problems:
+        raise InputError(*problems)
 
 
 def _flags(columns: dict[str, str]) -> str:
@@ -156,12 +158,14 @@ def _different(connection: DuckDBPyConnection, suite: Suite) -> tuple[str, ...]:
         if not fixed:
             continue
         connection.execute(
-            "CREATE OR REPLACE TEMP TABLE fixed AS SELECT unnest(CAST(? AS VARCHAR[])) AS id, unnest(CAST(? AS VARCHAR[])) AS value",
+            "CREATE OR REPLACE TEMP TABLE fixed AS"
+            " SELECT unnest(CAST(? AS VARCHAR[])) AS id, unnest(CAST(? AS VARCHAR[])) AS value",
             [list(fixed), list(fixed.values())],
         )
         rows = connection.execute(
-            f"SELECT DISTINCT id, {column if column in held else 'NULL'} AS has, value FROM trials JOIN fixed USING (id)"
-            f" WHERE has IS DISTINCT FROM value ORDER BY id LIMIT 10"
+            f"SELECT DISTINCT id, {column if column in held else 'NULL'} AS has, value"
+            " FROM trials JOIN fixed USING (id)"
+            " WHERE has IS DISTINCT FROM value ORDER BY id LIMIT 10"
         ).fetchall()
         found += [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
     return tuple(found)

@@ -114,7 +114,10 @@ def _score() -> str:
     level = "FILTER (NOT v AND m > 0)"
     same = f"coalesce(min(s_m) {level} = max(s_m) {level}, true)"
     divides = f"bool_and({COMMON_DENOMINATOR} % s_m = 0)"
-    denominator = f"CASE WHEN {same} THEN coalesce(min(s_m) {level}, 1) WHEN {divides} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
+    denominator = (
+        f"CASE WHEN {same} THEN coalesce(min(s_m) {level}, 1)"
+        f" WHEN {divides} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
+    )
     numerator = (
         f"CASE WHEN {same} THEN sum(s_k) WHEN {divides} THEN sum(s_k * ({COMMON_DENOMINATOR} // s_m))"
         f" ELSE sum(CAST(round(s_k * {FINEST} / s_m) AS BIGINT)) END"

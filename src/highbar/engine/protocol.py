@@ -11,6 +11,8 @@ from highbar.model import FailedScenario, FlakyScenario, Percentile, Ratio, Suit
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
+NO_WEIGHTS = Weights()
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -21,7 +23,7 @@ class Request:
     slices: tuple[str, ...] = ()
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
-    weights: Weights = Weights()
+    weights: Weights = NO_WEIGHTS
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     suite: Suite | None = None

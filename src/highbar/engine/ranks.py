@@ -54,7 +54,8 @@ def find(
         filtered = f"{there} AND {column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
         scenarios = "count(DISTINCT id)" if layout.repeated else "count(*)"
         counts = rows(
-            f"SELECT {by} AS value, count(*), count_if(isinf({column})), {scenarios} FROM trials WHERE {filtered} GROUP BY value"
+            f"SELECT {by} AS value, count(*), count_if(isinf({column})), {scenarios}"
+            f" FROM trials WHERE {filtered} GROUP BY value"
         )
         sizes = {value: trials for value, trials, _, _ in counts}
         ends = _ends(rows, layout, same, alpha, (by, filtered, column), sizes)
@@ -97,7 +98,7 @@ def _wanted_ranks(
 def _values_at(
     rows: Rows, source: tuple[str, str, str], wanted: dict[str | None, list[int]], sizes: dict[str | None, int]
 ) -> dict[str | None, dict[int, float]]:
-    """The values at the wanted ranks. A rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
+    """The values at the wanted ranks. Rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
     by, filtered, column = source
     shares = sorted({(rank - 0.5) / sizes[value] for value, ranks in wanted.items() for rank in ranks})
     if not shares:

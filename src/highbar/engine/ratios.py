@@ -1,7 +1,7 @@
 """The sums of products that bounds are made from: Σz², Σzd, Σd² of a ratio, and the same across two ratios.
 
-A unit is a scenario, or with a `cluster` column all scenarios of a cluster. Where units are scenarios the sums are taken
-in the profile, in the same pass as everything else; with clusters each group is summed by cluster first.
+A unit is a scenario, or with a `cluster` column all scenarios of a cluster. Where units are scenarios the sums are
+taken in the profile, in the same pass as everything else; with clusters each group is summed by cluster first.
 Where every z and d is 0 or 1 nothing is summed: then Σz² and Σzd are Σz, and Σd² is Σd.
 """
 

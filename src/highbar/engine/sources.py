@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from highbar.engine.sql import identifier, literal, literals
@@ -67,7 +68,10 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
-    keys = f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd FROM {_json_source('read_json_objects', files)}"
+    keys = (
+        f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd"
+        f" FROM {_json_source('read_json_objects', files)}"
+    )
     rows = connection.execute(
         f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys), odd FROM ({keys})"
     ).fetchall()
@@ -125,7 +129,7 @@ def _csv_header(connection: DuckDBPyConnection, file: ResultsFile) -> tuple[str,
         ).fetchone()
         start = str(text[0]) if text else ""
     else:
-        with open(file.path, "rb") as stream:
+        with Path(file.path).open("rb") as stream:
             start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
     header = tuple(next(csv.reader(io.StringIO(start.removeprefix("\ufeff"))), []))
     twice = sorted({name for name in header if header.count(name) > 1})
@@ -136,13 +140,13 @@ def _csv_header(connection: DuckDBPyConnection, file: ResultsFile) -> tuple[str,
     return header
 
 
-def _csv_relation(part: Part, wanted: list[str]) -> str:
+def _csv_relation(part: Part, _wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
     compression = part.files[0].compression or "none"
     return (
-        f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true, auto_detect=false,"
-        f" delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, ignore_errors=false,"
-        f" max_line_size={LONGEST_LINE}, compression={literal(compression)})"
+        f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
+        " auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false,"
+        f" ignore_errors=false, max_line_size={LONGEST_LINE}, compression={literal(compression)})"
     )
 
 
@@ -188,7 +192,7 @@ def _parquet_source(files: Sequence[ResultsFile]) -> str:
     return f"read_parquet({literals([file.path for file in files])}, hive_types_autocast=false)"
 
 
-def _parquet_relation(part: Part, wanted: list[str]) -> str:
+def _parquet_relation(part: Part, _wanted: list[str]) -> str:
     return _parquet_source(part.files)
 
 

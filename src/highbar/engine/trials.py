@@ -69,7 +69,9 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
             bad.append(NOT_JSON.format(raw.sql))
     if part.strict_keys:
         # Only a suspicion, that a comma is trailing: it sends the file the slower way, which looks outside of strings.
-        bad.append(" OR ".join(f"contains(json, '{mark}')" for mark in (",}", ", }", ",]", ", ]")))
+        nested = "tags" in part.columns or any(name not in READERS for name in part.columns)
+        at = "contains" if nested else "ends_with"
+        bad.append(f"{at}(json, ',}}') OR {at}(json, ', }}') OR contains(json, ',]') OR contains(json, ', ]')")
     for i, column in enumerate(columns):
         read = _column_text(f"col_{i}", column, part)
         values[f"col_{i}"] = read.columns[0][1]

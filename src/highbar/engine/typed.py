@@ -18,9 +18,10 @@ CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
 SEEN = literal(r"[^\s\p{Z}\p{C}]")
 """A character that a reader sees: neither a space of any kind nor an invisible one."""
 LARGEST = "1e300"
+_ODD = r"'(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]'"
 NOT_JSON = (
-    r"(CASE WHEN regexp_matches({0}, '(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]') THEN regexp_matches("
-    r"""regexp_replace({0}, '"([^"\\]|\\.)*"', '""', 'g'), '(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]') ELSE false END)"""
+    f"(CASE WHEN regexp_matches({{0}}, {_ODD}) THEN regexp_matches("
+    rf"""regexp_replace({{0}}, '"([^"\\]|\\.)*"', '""', 'g'), {_ODD}) ELSE false END)"""
 )
 """NaN, infinities and trailing commas, which DuckDB's parser lets through: looked for outside of strings."""
 INTEGERS = {
@@ -66,7 +67,8 @@ Reader = Callable[[str, Raw], Typed]
 
 
 def _unquoted(json: str) -> str:
-    return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE substring({json}, 2, length({json}) - 2) END"
+    bare = f"substring({json}, 2, length({json}) - 2)"
+    return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
 def text(name: str, raw: Raw) -> Typed:
@@ -115,7 +117,9 @@ def whole(least: str | None) -> Reader:
 
     def read(name: str, raw: Raw) -> Typed:
         value = f"TRY_CAST({raw.sql if raw.is_number else raw.as_json()} AS BIGINT)"
-        same = f"{value} = {raw.sql}" if raw.is_number else f"CAST({value} AS VARCHAR) = {raw.as_json()}"
+        json = raw.as_json()
+        fraction = f"contains({json}, '.') OR contains({json}, 'e') OR contains({json}, 'E')"
+        same = f"{value} = {raw.sql}" if raw.is_number else f"{value} IS NOT NULL AND NOT ({fraction})"
         sound = f"{same} AND {lower.format(value=value)}"
         return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
 
@@ -175,8 +179,9 @@ def _marked(json: str, key: str) -> tuple[str, str, str]:
         " lambda x: json_extract_string(x, '/name')) END"
     )
     sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
+    odd_mark = "x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null')"
     bad = (
-        f"CASE WHEN {keyed} THEN len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null'))) > 0"
+        f"CASE WHEN {keyed} THEN len(list_filter({pairs}, lambda x: {odd_mark})) > 0"
         f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item})) > 0"
         f" OR list_unique({every}) < len({items}) ELSE true END"
     )
@@ -243,7 +248,8 @@ def tags(name: str, raw: Raw) -> Typed:
     """{name: text}: kept as JSON text, for the slices that ask for one of them."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
-    sound = f"len(list_filter({pairs}, lambda x: x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))) = 0"
+    odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
+    sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"
     )
