@@ -17,7 +17,7 @@ PROMPTFOO = (
 PROMPTFOO_LINE = rb'^\s*\{(?=[^\n]*"promptIdx"\s*:)(?=[^\n]*"testIdx"\s*:)(?=[^\n]*"gradingResult"\s*:)'
 
 LM_EVAL_LINE = rb'^\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:'
-LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{.*"(versions|n-shot|config)"\s*:'
+LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{\s*"[^"]*"\s*:\s*\{[^{}]*"([^"]*_stderr[^"]*|alias)"\s*:'
 
 JUNIT = rb"<(testsuites?|testrun|testcase)[\s/>]"
 

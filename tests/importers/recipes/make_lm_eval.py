@@ -1,0 +1,133 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["lm-eval==0.4.13"]
+# ///
+"""lm-evaluation-harness samples with filters, repeats and a group, made by the harness itself; no model is loaded.
+
+    python make_lm_eval.py FOLDER
+
+writes samples_TASK_DATE.jsonl for each task, results_DATE.json, and `totals.json`: what the harness itself computes.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_DATASETS_DISABLE_PROGRESS_BARS="1")
+
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
+
+DOCUMENTS = [
+    {
+        "question": f"{n} + {n}",
+        "answer": str(2 * n),
+        "subject": "sums" if n % 2 else "doubles",
+        "options": [str(2 * n + 1), str(2 * n)],
+    }
+    for n in range(1, 9)
+]
+
+WORDS = """
+task: words
+dataset_path: json
+dataset_kwargs: {data_files: {test: documents.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{question}} ="
+doc_to_target: "{{answer}}"
+repeats: 3
+generation_kwargs: {until: ["\\n"], do_sample: true, temperature: 0.5}
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+filter_list:
+  - name: strict-match
+    filter: [{function: regex, regex_pattern: "#### (\\\\d+)"}, {function: take_first}]
+  - name: flexible-extract
+    filter: [{function: regex, regex_pattern: "(\\\\d+)"}, {function: take_first}]
+"""
+
+CHOICES = """
+task: choices
+dataset_path: json
+dataset_kwargs: {data_files: {test: documents.jsonl}}
+test_split: test
+output_type: multiple_choice
+doc_to_text: "{{question}} ="
+doc_to_choice: options
+doc_to_target: 1
+metric_list:
+  - {metric: acc, aggregation: mean, higher_is_better: true}
+  - {metric: acc_norm, aggregation: mean, higher_is_better: true}
+"""
+
+GROUP = """
+group: arithmetic
+task: [words, choices]
+aggregate_metric_list:
+  - {metric: acc, aggregation: mean, weight_by_size: true}
+"""
+
+
+class Clerk(LM):
+    """Adds, but forgets the marks for odd numbers, is wrong at 3 and cannot answer 7."""
+
+    def generate_until(self, requests, disable_tqdm=False):
+        return [self._said(request.args[0]) for request in requests]
+
+    def _said(self, prompt):
+        number = int(prompt.split()[0])
+        if number == 7:
+            return "I cannot say"
+        said = 2 * number + (number == 3)
+        return f"#### {said}" if number % 2 == 0 else f"It is {said}."
+
+    def loglikelihood(self, requests, disable_tqdm=False):
+        return [(-1.0 if self._likely(*request.args) else -3.0, False) for request in requests]
+
+    def _likely(self, prompt, continuation):
+        number = int(prompt.split()[0])
+        return (int(continuation) == 2 * number) != (number in (3, 7))
+
+    def loglikelihood_rolling(self, requests, disable_tqdm=False):
+        raise NotImplementedError
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        os.chdir(temporary)
+        Path("documents.jsonl").write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
+        for name, text in (("words", WORDS), ("choices", CHOICES), ("arithmetic", GROUP)):
+            Path(f"{name}.yaml").write_text(text)
+        tracker = EvaluationTracker(output_path=f"{temporary}/out.json")
+        found = simple_evaluate(
+            model=Clerk(),
+            tasks=["arithmetic"],
+            task_manager=TaskManager(include_path=temporary, include_defaults=False),
+            log_samples=True,
+            evaluation_tracker=tracker,
+            bootstrap_iters=0,
+        )
+        samples = found.pop("samples")
+        tracker.save_results_aggregated(results=found, samples=samples)
+        for task, rows in samples.items():
+            tracker.save_results_samples(task_name=task, samples=rows)
+        for path in Path(temporary).glob("samples_*.jsonl"):
+            shutil.copyfile(path, folder / path.name)
+        totals = {task: {key: value for key, value in one.items() if "," in key} for task, one in found["results"].items()}
+        totals["n-samples"] = found["n-samples"]
+        (folder / "totals.json").write_text(json.dumps(totals, indent=1, sort_keys=True, default=str) + "\n")
+        (folder / "results_2026-01-01T00-00-00.000000.json").write_text(
+            json.dumps({key: found[key] for key in ("results", "versions", "n-shot", "n-samples")}, default=str) + "\n"
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
