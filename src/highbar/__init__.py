@@ -34,7 +34,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: the command line needs little of it, and start-up is its whole cost."""
+    """Load what is asked for when it is asked for: the command line needs little of it, and pays for start-up."""
     if name not in _HOMES:
         raise AttributeError(f"module 'highbar' has no attribute {name!r}")
     import importlib

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from highbar import pipeline
@@ -45,10 +46,10 @@ def _check_rows(
 ) -> Verdict:
     """Rows go the way of a JSONL file, so that they are read by the same rules."""
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
-        path = os.path.join(folder, "results.jsonl")
-        with open(path, "w", encoding="utf-8") as stream:
-            for number, row in enumerate(rows, 1):
-                stream.write(_line(number, row))
+        file = Path(folder, "results.jsonl")
+        with file.open("w", encoding="utf-8") as stream:
+            stream.writelines(_line(number, row) for number, row in enumerate(rows, 1))
+        path = str(file)
         return pipeline.check([path], policy=policy, agent_version=agent_version, slices=slices, names={path: "<rows>"})
 
 

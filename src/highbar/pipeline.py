@@ -135,7 +135,7 @@ def _judge(
             *policy.notes,
             *(note for file in loaded.files for note in file.notes),
             *reduction.warnings,
-            *measure.weight_warnings(whole, weighted, reduction.clustered),
+            *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
         ),
         policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
         results=sums(),

@@ -1,4 +1,4 @@
-"""Rules and metrics in, a verdict out: pure, no file, no clock. It starts as an error; a pass is built from evidence."""
+"""Rules and metrics in, a verdict out: pure, no file, no clock. A pass is built from evidence, never assumed."""
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.rules import judge

@@ -1,7 +1,8 @@
 """A condition over metrics → its outcome, by the estimate or with confidence.
 
-With confidence a comparison holds when it holds at the worse end of the interval of its two sides' difference, fails when
-it fails at the better end, and is inconclusive in between. A metric held against a number is judged as a threshold is.
+With confidence a comparison holds when it holds at the worse end of the interval of its two sides' difference, fails
+when it fails at the better end, and is inconclusive in between. A metric held against a number is judged as a
+threshold is.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
 
 
 def _opposite(condition: Condition) -> Condition:
-    """What holds exactly when the condition does not. Turning its outcome instead would lose what evidence it demands."""
+    """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
     match condition:
         case Comparison(operator, left, right):
             return Comparison(OPPOSITE[operator], left, right)

@@ -36,23 +36,24 @@ def judge_value(
     metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, sums: Sums | None = None
 ) -> Judged:
     """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
-    if value.value is None:
+    number = value.value
+    if number is None:
         return Judged("undefined", f"{metric} is undefined: {value.reason}")
     bar = accepted(threshold, value, demand.margin)
-    outcome, why = _outcome(value, bar, demand)
+    outcome, why = _outcome(value, bar, demand, met=bar.met_by(number))
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
         outcome, why = "inconclusive", f", but at least {count(demand.min_scenarios or 0)} are demanded"
     fragile = _fragile(value, bar, demand)
     unsettled = fragile or outcome == "inconclusive"
-    more = _more(value, bar, demand, alpha, sums) if unsettled else None
+    more = _more(value, number, bar, demand, alpha, sums) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
     return Judged(
         outcome=outcome,
-        reason=_reason(value, threshold, bar) + why,
+        reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
         fragile=fragile,
-        second_run=_second_run(value, bar, alpha, sums) if unsettled else None,
+        second_run=_second_run(value, number, bar, alpha, sums) if unsettled else None,
         more_scenarios=more,
     )
 
@@ -65,9 +66,7 @@ def accepted(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
     return Threshold(threshold.operator, moved, threshold.unit, threshold.text)
 
 
-def _outcome(value: Value, bar: Threshold, demand: Demand) -> tuple[Outcome, str]:
-    assert value.value is not None
-    met = bar.met_by(value.value)
+def _outcome(value: Value, bar: Threshold, demand: Demand, *, met: bool) -> tuple[Outcome, str]:
     if demand.evidence == "estimate":
         return ("pass" if met else "fail"), ""
     if at_the_end(bar, value):
@@ -120,8 +119,7 @@ def _counts(sums: Sums | None) -> tuple[int, int] | None:
     return int(sums.z), int(sums.d)
 
 
-def _second_run(value: Value, bar: Threshold, alpha: float, sums: Sums | None) -> float:
-    assert value.value is not None
+def _second_run(value: Value, number: Fraction, bar: Threshold, alpha: float, sums: Sums | None) -> float:
     counts = _counts(sums)
     if counts is not None and value.unit == "ratio":
         passed, total = counts
@@ -130,29 +128,29 @@ def _second_run(value: Value, bar: Threshold, alpha: float, sums: Sums | None) -
         return second_run_differs(total - passed, total, 1 - bar.value)
     low, high = (float(end) for end in ends(value))
     if value.better == "higher":
-        return second_run_differs_by_width(value.value, low, high, bar.value, alpha)
-    return second_run_differs_by_width(-value.value, -high, -low, -bar.value, alpha)
+        return second_run_differs_by_width(number, low, high, bar.value, alpha)
+    return second_run_differs_by_width(-number, -high, -low, -bar.value, alpha)
 
 
-def _more(value: Value, bar: Threshold, demand: Demand, alpha: float, sums: Sums | None) -> int | None:
+def _more(
+    value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, sums: Sums | None
+) -> int | None:
     """About how many more scenarios would settle it if the value stayed; None where none would."""
-    assert value.value is not None
     if at_the_end(bar, value):
         clusters = sums.clusters if sums is not None else value.scenarios
-        return max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if value.value == bar.value else None
+        return max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if number == bar.value else None
     if sums is not None and value.unit == "ratio":
-        rate, aim = (value.value, bar.value) if value.better == "higher" else (1 - value.value, 1 - bar.value)
+        rate, aim = (number, bar.value) if value.better == "higher" else (1 - number, 1 - bar.value)
         more = more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
         # A unit of the sums may be several scenarios (a cluster), or one of several that have the metric at all.
         return None if more is None else math.ceil(more * value.scenarios / sums.clusters)
     low, high = (float(end) for end in ends(value))
-    return more_by_width(bar.value, value.value, low, high, value.scenarios, alpha)
+    return more_by_width(bar.value, number, low, high, value.scenarios, alpha)
 
 
-def _reason(value: Value, threshold: Threshold, bar: Threshold) -> str:
-    assert value.value is not None
+def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) -> str:
     marks = (threshold.value, bar.value)
-    word = "is" if bar.met_by(value.value) else "is not"
+    word = "is" if met else "is not"
     wanted = digits.wanted(threshold.text, value.unit) or threshold.text
     margin = (
         "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"

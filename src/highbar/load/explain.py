@@ -1,4 +1,4 @@
-"""A file that the engine refused → the exact lines, what was found and what was wanted. Slow on purpose, and thorough."""
+"""A file that the engine refused → the exact lines, what was found and what was wanted. Slow, and thorough."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _open_zstd(path: str) -> IO[bytes]:
 
     with duckdb.connect() as connection:
         lines = connection.execute(
-            "SELECT line FROM read_csv($path, columns={'line': 'VARCHAR'}, header=false, delim='\x01', quote='', escape='',"
-            " auto_detect=false, compression='zstd', max_line_size=16777216)",
+            "SELECT line FROM read_csv($path, columns={'line': 'VARCHAR'}, header=false, delim='\x01', quote='',"
+            " escape='', auto_detect=false, compression='zstd', max_line_size=16777216)",
             {"path": path},
         ).fetchall()
     return io.BytesIO("\n".join(row[0] or "" for row in lines).encode())
@@ -134,9 +134,8 @@ def _check_surrogates(row: dict[str, Any]) -> None:
     for name, value in row.items():
         for text in (name, value):
             if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
-                raise _Refused(
-                    f"{name.encode('ascii', 'backslashreplace').decode()!r} holds half of a surrogate pair: this is not text"
-                )
+                shown = name.encode("ascii", "backslashreplace").decode()
+                raise _Refused(f"{shown!r} holds half of a surrogate pair: this is not text")
 
 
 def _no_constant(name: str) -> float:

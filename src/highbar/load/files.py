@@ -148,7 +148,7 @@ def _tool(path: str, name: str, input_format: str | None) -> str | None:
 
 
 def _array_or_lines(path: str, format_: Format, compression: str | None) -> Format:
-    """A `.json` file holds an array; one that starts with an object is read line by line, and so refused if it is not."""
+    """A `.json` file holds an array; one that starts with an object is read line by line."""
     if format_ != "json" or compression:
         return format_
     try:

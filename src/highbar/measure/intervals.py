@@ -72,7 +72,7 @@ class Group(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How bounds are taken: one-sided error on each side, and whether scenarios are a sample or the whole population."""
+    """How bounds are taken: one-sided error on each side; whether scenarios are a sample or the whole population."""
 
     group: Group
     alpha: float
@@ -177,10 +177,8 @@ class Bounds:
             return self._value(node)
         operator, children = node
         numbers = [self._at(child, values) for child in children]
-        if operator == "size":
-            inner = children[0]
-            assert isinstance(inner, Ratio)
-            return numbers[0] * float(self.group.ratios[inner].sums.d)
+        if operator == "size" and isinstance(children[0], Ratio):
+            return numbers[0] * float(self.group.ratios[children[0]].sums.d)
         return _apply(operator, numbers)
 
 
@@ -232,9 +230,8 @@ def _slope(node: Node, values: Mapping[Node, float], piece: Node) -> float:
 
 
 def _number(node: Node, values: Mapping[Node, float]) -> float:
-    if node in values:
+    if node in values or isinstance(node, Ratio | Percentile):
         return values[node]
     if isinstance(node, Fraction):
         return float(node)
-    assert isinstance(node, tuple)
     return _apply(node[0], [_number(child, values) for child in node[1]])

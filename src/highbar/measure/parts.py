@@ -1,7 +1,7 @@
 """A metric's formula → the ratios and percentiles that it is made of: what can vary from one run to the next.
 
-Every part is a ratio of sums over the same scenarios, or a percentile; nearly every metric is just one ratio. A part that
-stands alone under a function (`1 - normalized_latency`) is carried through it end by end; several parts are combined.
+Every part is a ratio of sums over the same scenarios, or a percentile; nearly every metric is just one ratio. A part
+that stands alone under a function (`1 - normalized_latency`) is carried through it end by end; several are combined.
 """
 
 from __future__ import annotations
@@ -87,18 +87,24 @@ def _named(policy: Policy, name: str, where: Where) -> Node:
     if name in catalogue.SETTINGS:
         return policy.latency_limit
     # A sum by itself: the mean over the scenarios, times how many there are, which is not left to chance.
-    term = catalogue.terms(Name(name), where)
-    assert isinstance(term, tuple)
-    everything = Term("scenario", where=term[0].where)
-    return "size", (Ratio(((term[0], Fraction(1)),), ((everything, Fraction(1)),)),)
+    (term,) = _terms(Name(name), where)
+    everything = Term("scenario", where=term.where)
+    return "size", (Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),)),)
+
+
+def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
+    """The sums behind a leaf that is no percentile."""
+    wanted = catalogue.terms(leaf, where)
+    if isinstance(wanted, Percentile):
+        raise TypeError(f"{leaf} is a percentile, not a sum")
+    return wanted
 
 
 def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None:
     """The expression as one sum over another, where it is that."""
     if isinstance(expression, Call) and expression.function == "mean":
-        terms = catalogue.terms(expression, where)
-        assert isinstance(terms, tuple)
-        return Ratio(((terms[0], Fraction(1)),), ((terms[1], Fraction(1)),))
+        total, count = _terms(expression, where)
+        return Ratio(((total, Fraction(1)),), ((count, Fraction(1)),))
     if not isinstance(expression, Binary) or expression.operator != "/":
         return None
     above, below = _linear(policy, expression.left, where), _linear(policy, expression.right, where)
@@ -109,11 +115,9 @@ def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | No
     """The expression as a weighted sum of terms, where it is that and nothing else is added."""
     match expression:
         case Name(name) if name not in policy.metrics and name not in catalogue.SETTINGS:
-            terms = catalogue.terms(expression, where)
-            return ((terms[0], Fraction(1)),) if isinstance(terms, tuple) else None
+            return ((_terms(expression, where)[0], Fraction(1)),)
         case Call("sum", _):
-            terms = catalogue.terms(expression, where)
-            return ((terms[0], Fraction(1)),) if isinstance(terms, tuple) else None
+            return ((_terms(expression, where)[0], Fraction(1)),)
         case Negative(operand):
             return _scaled(_linear(policy, operand, where), Fraction(-1))
         case Binary("*", Number(factor), other) | Binary("*", other, Number(factor)):
@@ -160,7 +164,7 @@ def is_share(ratio: Ratio) -> bool:
 
 
 def _through_jaccard(ratio: Ratio) -> Node:
-    """F-measures through a share that is counted: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J) with J = tp / (tp + rest)."""
+    """F-measures through a share that is counted: a·tp / (a·tp + rest) is aJ / (1 + (a-1)J), J = tp / (tp + rest)."""
     below = dict(ratio.d)
     term, factor = ratio.z[0]
     rest = [number for other, number in below.items() if other != term]

@@ -99,7 +99,7 @@ def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | 
     )
 
 
-def weight_warnings(whole: Measured, weighted: bool, clustered: bool) -> tuple[str, ...]:
+def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:
     """Where weights or clusters leave a number resting on few scenarios."""
     name = "weighted_pass_rate" if weighted else COMPARED
     root = of_metric(whole.policy, whole.policy.metrics[name]).root
@@ -116,6 +116,7 @@ def weight_warnings(whole: Measured, weighted: bool, clustered: bool) -> tuple[s
     worth = effective_clusters(totals.sums)
     if worth < FEW:
         found.append(
-            f"the {totals.sums.clusters} {unit}s are worth about {worth:.0f} of equal weight: bounds are rough below {FEW}"
+            f"the {totals.sums.clusters} {unit}s are worth about {worth:.0f} of equal weight:"
+            f" bounds are rough below {FEW}"
         )
     return tuple(found)

@@ -2,8 +2,8 @@
 
 from highbar.model.formulas import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 from highbar.model.rules import (
-    BaselineRule,
     COMPARE,
+    BaselineRule,
     ConditionRule,
     Demand,
     Metric,
@@ -34,10 +34,10 @@ from highbar.model.verdict import (
 from highbar.model.words import Better, Decision, Evidence, Format, Level, Operator, Outcome, Unit, Where
 
 __all__ = [
+    "COMPARE",
     "BaselineRule",
     "Better",
     "Binary",
-    "COMPARE",
     "Call",
     "Comparison",
     "Condition",

@@ -142,8 +142,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ProgressiveRule:
-    """A threshold that rises with the agent's version. Once the version is known it becomes a ThresholdRule of its name;
-    one that reaches the gate as it is could not be judged."""
+    """A threshold that rises with the agent's version.
+
+    Once the version is known it becomes a ThresholdRule of its name; as it is the gate cannot judge it.
+    """
 
     name: str
     level: Level

@@ -24,7 +24,7 @@ class ResultsFile:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A sum over scenarios: of their value of `column`, or of how many have one; each times its weight if `weighted`."""
+    """A sum over scenarios: of their value of `column`, or of how many have one; with their weights if `weighted`."""
 
     column: str
     of: Literal["sum", "count"] = "sum"
@@ -47,7 +47,7 @@ Linear = tuple[tuple[Term, Fraction], ...]
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """One sum over another, both over the same scenarios: what nearly every metric is, and what a bound is made from."""
+    """One sum over another, both over the same scenarios: what nearly every metric is, and what bounds are made of."""
 
     z: Linear
     d: Linear

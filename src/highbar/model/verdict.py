@@ -9,6 +9,8 @@ from fractions import Fraction
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
 
+NOWHERE = Place()
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -53,7 +55,7 @@ class RuleResult:
     threshold: str | None = None
     value: Value | None = None
     description: str | None = None
-    place: Place = Place()
+    place: Place = NOWHERE
     fragile: bool = False  # the interval reaches across the threshold: another run may be judged differently
     second_run: float | None = None  # how likely that is for the same agent
     more_scenarios: int | None = None  # about how many more would settle it, at the observed value
@@ -126,9 +128,7 @@ class Verdict:
     metrics: Mapping[str, Value]
     slices: tuple[Slice, ...]
     rules: tuple[RuleResult, ...]
-    scenarios_failed: tuple[
-        FailedScenario, ...
-    ]  # the worst first, at most a bounded number; counts.failed has them all
+    scenarios_failed: tuple[FailedScenario, ...]  # the worst first, a bounded number; counts.failed has them all
     warnings: tuple[str, ...]
     policy: Source | None
     results: tuple[Source, ...]

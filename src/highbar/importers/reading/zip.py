@@ -161,18 +161,18 @@ class _Damaged(ValueError):
 def _unpack_zstd(packed: bytes, most: int) -> bytes:
     """All frames, one after the other: Inspect AI starts a new one every 200 MiB."""
     if sys.version_info >= (3, 14):
-        from compression import zstd  # only for archives that use it
+        from compression.zstd import ZstdDecompressor, ZstdError  # only for archives that use it
     else:
-        from backports import zstd  # likewise
+        from backports.zstd import ZstdDecompressor, ZstdError  # likewise
     unpacked: list[bytes] = []
     try:
         while packed and most > 0:
-            frame = zstd.ZstdDecompressor()
+            frame = ZstdDecompressor()
             unpacked.append(frame.decompress(packed, most))
             most -= len(unpacked[-1])
             if not frame.eof:
                 break
             packed = frame.unused_data
-    except zstd.ZstdError as error:
+    except ZstdError as error:
         raise _Damaged(error) from error
     return unpacked[0] if len(unpacked) == 1 else b"".join(unpacked)
