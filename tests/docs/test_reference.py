@@ -43,6 +43,11 @@ def test_every_key_of_the_policy_is_in_the_reference() -> None:
     assert sorted(first_cells(page("policy"), "key")) == sorted(policy_schema()["properties"])
 
 
+def test_every_key_of_the_verdict_is_in_the_reference() -> None:
+    keys = json.loads((REFERENCE / "verdict.schema.json").read_text("utf-8"))["$defs"]["verdict"]["properties"]
+    assert sorted(first_cells(page("json"), "key")) == sorted(keys)
+
+
 def test_every_measure_is_in_the_reference() -> None:
     assert sorted(first_cells(page("formulas"), "measure")) == sorted(catalogue.MEASURES)
 
