@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import checks, plan, ranks, ratios
@@ -54,7 +54,7 @@ class DuckDBEngine:
         """Open the files, or the table, and find their columns. Raises InputError where that fails."""
         self._files = tuple(files)
         self._connection = connect([file.path for file in files])
-        self._alike = sum(os.path.getsize(file.path) for file in files) > LARGE
+        self._alike = sum(Path(file.path).stat().st_size for file in files) > LARGE
         self._parts: tuple[Part, ...]
         if table is None:
             self._parts = parts(self._connection, files, alike=self._alike)
@@ -164,8 +164,10 @@ class DuckDBEngine:
                 warnings.append(f"no result has a value for the slice {column}")
             if len(profiles) > MOST_SLICES:
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
-            for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None):
-                groups.append(_group((column, value), profiles[value], ranked.get(value), products.get(value), request))
+            groups += [
+                _group((column, value), profiles[value], ranked.get(value), products.get(value), request)
+                for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None)
+            ]
         return whole, tuple(groups), warnings
 
     def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
@@ -175,7 +177,10 @@ class DuckDBEngine:
         sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
         by = "NULL" if place is None else f"by_{place}"
         there = "true" if place is None else f"{by} IS NOT NULL"
-        largest = f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
+        largest = (
+            f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
+            f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
+        )
         rows = self._rows(
             f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
             f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
@@ -219,23 +224,25 @@ class DuckDBEngine:
     def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
         """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
         worst = self._rows(
-            f"SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile) ORDER BY w LIMIT {request.failed_limit}"
+            "SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile)"
+            f" ORDER BY w LIMIT {request.failed_limit}"
         )
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
         reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
         found = {
             row[0]: row[1:]
             for row in self._rows(
-                f"SELECT id, any_value(category), count(*), count_if(p), {reasons} FROM trials WHERE id IN ({ids}) GROUP BY id"
+                f"SELECT id, any_value(category), count(*), count_if(p), {reasons}"
+                f" FROM trials WHERE id IN ({ids}) GROUP BY id"
             )
         }
-        return tuple(_failed_scenario(id_, required, *found[id_]) for id_, required in worst)
+        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
         """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
         ids = [text for text in wanted if not is_pattern(text)]
-        there = {id_: failed for id_, failed in self._rows(f"SELECT id, kp < n FROM scenarios WHERE {any_match(ids)}")}
+        there: dict[str, bool] = dict(self._rows(f"SELECT id, kp < n FROM scenarios WHERE {any_match(ids)}"))
         found = {id_: Matched(id_ in there, there.get(id_, False), (id_,) if there.get(id_) else ()) for id_ in ids}
         for pattern in wanted:
             if is_pattern(pattern):
@@ -268,7 +275,7 @@ def _group(
 
 
 def _failed_scenario(
-    id_: str, required: bool, category: str | None, trials: int, passed: int, why: str
+    id_: str, category: str | None, trials: int, passed: int, why: str, *, required: bool
 ) -> FailedScenario:
     reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
     return FailedScenario(id_, category, reason, trials, passed, required=required)

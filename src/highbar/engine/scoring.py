@@ -1,4 +1,4 @@
-"""Typed trials → scored trials: what design calls violated, behavior_score, passed, correct, tp/fp/fn, one row per trial.
+"""Typed trials → scored trials: violated, behavior_score, passed, correct, tp/fp/fn, one row per trial.
 
 Every expression gives a small integer or a boolean; nothing is divided here. The columns that it makes:
 
@@ -24,7 +24,7 @@ EXTRA = 10**9
 
 
 def _positive(label: str, positive: str | None) -> str:
-    """Whether a label is the positive one; NULL where that cannot be said. Text has a quote before it, truth has not."""
+    """Whether a label is the positive one; NULL where that cannot be said. Text has a quote before it."""
     if positive is None:
         return f"CASE WHEN {label} IN ('true', 'false') THEN {label} = 'true' END"
     quoted = literal('"' + positive)
@@ -44,8 +44,10 @@ def evidence_columns(positive: str | None) -> list[tuple[str, str]]:
         ("k_seen", f"coalesce({observed}, 0)"),
         (
             "v",
-            "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
-            " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)",
+            (
+                "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
+                " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
+            ),
         ),
         ("expected_positive", _positive("expected", positive)),
         ("predicted_positive", f"coalesce({_positive('predicted', positive)}, false)"),
@@ -63,24 +65,34 @@ def answer_columns() -> list[tuple[str, str]]:
         ("o_has", "outcome IS NOT NULL OR expected_positive IS NOT NULL"),
         (
             "tp",
-            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp' ELSE expected_positive AND predicted_positive END AND NOT e, false)",
+            (
+                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
+                " ELSE expected_positive AND predicted_positive END AND NOT e, false)"
+            ),
         ),
         (
             "fp",
-            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp' ELSE NOT expected_positive AND predicted_positive END, false)",
+            (
+                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp'"
+                " ELSE NOT expected_positive AND predicted_positive END, false)"
+            ),
         ),
         (
             "fn",
-            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND e)"
-            " ELSE expected_positive AND NOT (predicted_positive AND NOT e) END, false)",
+            (
+                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND e)"
+                " ELSE expected_positive AND NOT (predicted_positive AND NOT e) END, false)"
+            ),
         ),
         ("s_has", "m > 0 OR v"),
         ("s_m", "CASE WHEN m > 0 AND NOT v THEN m ELSE 1 END"),
         ("s_k", "CASE WHEN v OR e THEN 0 ELSE k_seen END"),
         (
             "checked",
-            "coalesce(len(must_not) > 0, false) AND (coalesce(must_not_says, false) OR violation_count IS NOT NULL"
-            " OR coalesce(has_behaviors, false)) AND NOT coalesce(output_blank, false)",
+            (
+                "coalesce(len(must_not) > 0, false) AND (coalesce(must_not_says, false) OR violation_count IS NOT NULL"
+                " OR coalesce(has_behaviors, false)) AND NOT coalesce(output_blank, false)"
+            ),
         ),
         ("bare", f"e AND NOT ({given}) AND m = 0 AND coalesce(len(must_not), 0) = 0"),
     ]
@@ -93,7 +105,10 @@ def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
         ("judged", "passed IS NOT NULL OR m > 0 OR c_has OR checked"),
         (
             "p",
-            f"NOT v AND NOT e AND CASE WHEN passed IS NOT NULL THEN passed ELSE judged AND ({reached}) AND (c OR NOT c_has) END",
+            (
+                "NOT v AND NOT e AND CASE WHEN passed IS NOT NULL THEN passed"
+                f" ELSE judged AND ({reached}) AND (c OR NOT c_has) END"
+            ),
         ),
         ("u", "NOT v AND NOT e AND NOT judged"),
     ]
