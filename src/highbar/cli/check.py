@@ -7,8 +7,7 @@ import sys
 import click
 
 from highbar.cli import streams
-from highbar.cli.input_format import HELP as input_format_help
-from highbar.cli.input_format import INPUT_FORMAT, MAP_HELP
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
 from highbar.cli.outputs import Output, read_outputs, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, ReportError
@@ -36,7 +35,7 @@ Examples:
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
-@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=input_format_help)
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @click.option(
     "--format",

@@ -40,4 +40,4 @@ class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in 
 INPUT_FORMAT = _FormatName((*OURS, *TOOLS))
 TOOL = _FormatName(TOOLS)
 MAP_HELP = "Which path of a foreign record feeds which column; the policy's map unless said."
-HELP = f"What the results are, whatever their names: {', '.join((*OURS, *TOOLS))}."
+FORMAT_HELP = f"What the results are, whatever their names: {', '.join((*OURS, *TOOLS))}."

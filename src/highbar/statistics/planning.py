@@ -15,7 +15,7 @@ from highbar.statistics.search import first
 from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 _DENT = 24
-"""How many candidates back a smaller suite with enough power may still hide; seen at most 11, near a threshold of 50 %."""
+"""How many candidates back a smaller suite with enough power may still hide; seen at most 11, near 50 %."""
 
 
 @dataclass(frozen=True, slots=True)
