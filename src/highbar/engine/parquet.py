@@ -11,7 +11,6 @@ _TYPES = {
     **dict.fromkeys(("trial", "tokens_used"), "BIGINT"),
     **dict.fromkeys(("passed", "correct"), "BOOLEAN"),
     **dict.fromkeys(("latency_ms", "quality_score", "cost_usd", "weight"), "DOUBLE"),
-    **dict.fromkeys(("expected", "predicted", "behaviors", "must_not", "violations"), "JSON"),
     "expected_behaviors": "VARCHAR[]",
     "tags": "MAP(VARCHAR, VARCHAR)",
     **dict.fromkeys(
@@ -20,7 +19,7 @@ _TYPES = {
     ),
     "judge": "VARCHAR",
 }
-"""The columns that we know, as Parquet has them; what may have several forms is kept as JSON."""
+"""The columns of ours that have one form, as Parquet has them."""
 
 
 def to_parquet(rows: str, target: str) -> None:
@@ -44,6 +43,8 @@ def to_parquet(rows: str, target: str) -> None:
 def _type(name: str, found: str) -> str:
     if name in _TYPES:
         return _TYPES[name]
-    if found in ("BIGINT", "DOUBLE", "BOOLEAN"):
+    if found in ("BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"):
         return found
+    if name in ("behaviors", "must_not") and found.startswith(("STRUCT(", "MAP(")):
+        return "MAP(VARCHAR, BOOLEAN)"
     return "VARCHAR" if found in ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID") else "JSON"
