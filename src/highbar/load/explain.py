@@ -63,6 +63,8 @@ def _open_zstd(path: str) -> IO[bytes]:
 
 def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
     def problem(message: str, hint: str | None = None, column: int | None = None) -> Problem:
+        if file.imported:  # its lines are not those of the file that the user has
+            return Problem(f"row {number}: {message}", file=file.name, hint=hint or "`highbar import` shows the rows")
         return Problem(message, file=file.name, line=number, column=column, hint=hint)
 
     blank_at: int | None = None
@@ -338,5 +340,5 @@ def locate(files: Sequence[ResultsFile], text: str) -> Problem:
         with _open(file) as stream:
             for number, line in enumerate(stream, 1):
                 if any(form in line for form in wanted):
-                    return Problem("", file=file.name, line=number)
+                    return Problem("", file=file.name, line=None if file.imported else number)
     return Problem("", file=files[0].name if files else None)
