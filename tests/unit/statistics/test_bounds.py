@@ -135,3 +135,7 @@ def test_unequal_weights_count_as_fewer_clusters():
 def test_the_rest_of_a_slice_is_what_the_slice_leaves():
     part, rest = [(1, 1), (0, 2)], [(Fraction(1, 2), 1), (3, 3), (0, 1)]
     assert Sums.of(part + rest).without(Sums.of(part)) == Sums.of(rest)
+
+
+def test_sums_that_no_scores_can_have_bound_nothing():
+    assert share_bounds(Sums(clusters=2, d=2, z=1, zz=100, zd=1, dd=2), 0.05) == (0, 1)
