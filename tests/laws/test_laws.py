@@ -29,6 +29,8 @@ from tests.laws.suite import (
 from tests.laws.table import ALWAYS, LAWS, RATIO, under
 from tests.oracle.suites import examples, rows_of, seeded
 
+pytestmark = pytest.mark.slow
+
 RANK = {"pass": 2, "inconclusive": 1, "fail": 0, "undefined": 0}
 
 
@@ -66,7 +68,7 @@ CHANGES = {"order": reordered, "weight scale": with_scaled_weights, "repeated tr
 
 
 @pytest.mark.parametrize("law", sorted(CHANGES))
-@examples(5)
+@examples(4)
 @given(random=seeded())
 def test_what_changes_no_metric(law, random):
     rows = rows_of(random, scenarios=25)
@@ -74,7 +76,7 @@ def test_what_changes_no_metric(law, random):
     assert counted(after, under(law)) == counted(before, under(law))
 
 
-@examples(5)
+@examples(4)
 @given(seeded())
 def test_a_constant_trial_column_changes_nothing(random):
     rows = list(
@@ -84,7 +86,7 @@ def test_a_constant_trial_column_changes_nothing(random):
     assert counted(after, under("trial column")) == counted(before, under("trial column"))
 
 
-@examples(5)
+@examples(4)
 @given(seeded())
 def test_a_file_cut_in_two_is_the_same_results(random):
     rows = rows_of(random, scenarios=25)
@@ -120,7 +122,7 @@ def failing_row(rows):
     }
 
 
-@examples(6)
+@examples(4)
 @given(seeded())
 def test_one_more_scenario_that_fails_never_improves_a_metric(random):
     rows = rows_of(random, scenarios=25)
@@ -129,7 +131,7 @@ def test_one_more_scenario_that_fails_never_improves_a_metric(random):
         assert not better(metric, new, old), (by, metric, old, new)
 
 
-@examples(8)
+@examples(5)
 @given(seeded())
 def test_a_ratio_stays_between_0_and_1(random):
     for (by, metric), found in measured(rows_of(random, scenarios=25)).items():
@@ -138,7 +140,7 @@ def test_a_ratio_stays_between_0_and_1(random):
             assert found.value is None or 0 <= found.value <= 1, (by, metric, found)
 
 
-@examples(5)
+@examples(4)
 @given(seeded())
 def test_a_stricter_threshold_never_passes_what_a_looser_one_fails(random):
     rows = rows_of(random, scenarios=25)
@@ -191,7 +193,7 @@ def blocks_of(random):
     return blocks
 
 
-@examples(12)
+@examples(6)
 @given(random=seeded())
 def test_breaking_a_row_never_improves_a_metric_or_a_verdict(random):
     """Each way to break a row has a block of its own; no metric of a block may get better, no rule may come to pass.

@@ -6,6 +6,7 @@ suites; a seeded one for large suites, where recording would take longer than th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -19,7 +20,8 @@ Row = dict[str, Any]
 IDS = (
     *("SEC-001", "SEC-002", "CORE-001", "EDGE-001", "PERF-001", "a", "A", "a ", " b", "ü", "u\u0308", "東京/1", "🙂"),
     *("'; DROP TABLE t; --", '"quoted"', "a,b;c", "[x]", "x*", "1", "001", "1.0", "null", "true", "NaN", "=1+1"),
-    *("x%_y", "\\", "-", "a:b", "{}", "#", "${x}", "SEC-01", "long " * 40 + "id"),
+    *("x%_y", "\\", "-", "a:b", "{}", "#", "${x}", "SEC-01", "long " * 40 + "id", "a\u200b", "\u202ecba", "x\u2028y"),
+    *("'", "''", '"', "a\u00a0b", "\ufffd", "\U0010ffff", "ß", "ẞ", "İ", "../x", "a\\nb", "{x}", "<b>", "0", "-0"),
 )
 CATEGORIES = ("happy_path", "adversarial", "edge_case", "regression", "billing", "Grüße 東京")
 CAPABILITIES = ("core_function", "convenience_feature", "refunds; fast")
@@ -208,6 +210,10 @@ def seeded() -> st.SearchStrategy[Random]:
     return st.integers(0, 2**32).map(Random)
 
 
+MANY = int(os.environ.get("EXAMPLES", "1"))
+"""`EXAMPLES=20 pytest tests/oracle tests/laws` tries twenty times as many suites, in as much more time."""
+
+
 def examples(count: int) -> settings:
     """So many seeds, without shrinking: a smaller seed is no smaller suite."""
-    return settings(max_examples=count, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+    return settings(max_examples=count * MANY, phases=(Phase.explicit, Phase.reuse, Phase.generate))

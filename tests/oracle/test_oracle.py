@@ -17,7 +17,9 @@ from tests.oracle.comparing import as_json, differences
 from tests.oracle.files import WRITERS
 from tests.oracle.judging import judge
 from tests.oracle.policies import policy_of, suite_of
-from tests.oracle.suites import examples, recorded, rows_of, seeded
+from tests.oracle.suites import MANY, examples, recorded, rows_of, seeded
+
+pytestmark = pytest.mark.slow
 
 EXITS = {"pass": 0, "fail": 1, "inconclusive": 3}
 GENERATED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -39,19 +41,19 @@ def compare(random: Random, *, scenarios: int) -> None:
     assert not wrong, "\n".join([*wrong, *map(repr, rows), json.dumps(policy, ensure_ascii=False)])
 
 
-@settings(max_examples=40, suppress_health_check=GENERATED)
+@settings(max_examples=20 * MANY, suppress_health_check=GENERATED)
 @given(recorded())
 def test_small_suites_are_judged_as_the_oracle_judges_them(random):
     compare(random, scenarios=5)
 
 
-@examples(80)
+@examples(40)
 @given(seeded())
 def test_large_suites_are_judged_as_the_oracle_judges_them(random):
     compare(random, scenarios=25)
 
 
-@examples(12)
+@examples(6)
 @given(seeded())
 def test_without_a_policy_the_oracle_and_the_product_agree(random):
     rows = rows_of(random, scenarios=10)
@@ -64,7 +66,7 @@ def test_without_a_policy_the_oracle_and_the_product_agree(random):
 
 
 @pytest.mark.parametrize("form", sorted(WRITERS))
-@examples(5)
+@examples(3)
 @given(random=seeded())
 def test_every_file_format_is_judged_alike_on_the_command_line(form, random):
     rows = rows_of(random, scenarios=12, uniform=True)
@@ -80,7 +82,7 @@ def test_every_file_format_is_judged_alike_on_the_command_line(form, random):
         assert not wrong, "\n".join([*wrong, *map(repr, rows), json.dumps(policy, ensure_ascii=False)])
 
 
-@examples(12)
+@examples(5)
 @given(seeded())
 def test_every_file_format_is_judged_alike_by_the_python_interface(random):
     rows = rows_of(random, scenarios=12, uniform=True)

@@ -1,0 +1,350 @@
+"""Laws of the intervals, through the whole of a check: for every metric, and formulas of a user's own."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+import highbar
+from highbar.statistics.bounds import count_bounds
+from tests.laws.suite import UNITS, every_metric, policy_for, threshold_text
+from tests.laws.table import LAWS
+from tests.oracle.suites import rows_of, seeded
+from tests.unit.statistics.test_published import AIME_II
+
+OWN = {  # name: (formula, range)
+    "blend": ("pass_rate × 0.5 + (1 - normalized_latency) × 0.3 + violation_rate × 0.2", "0-100%"),
+    "harmonic": ("2 × precision × recall / (precision + recall)", "0-100%"),
+    "f2": ("5 × true_positives / (5 × true_positives + 4 × false_negatives + false_positives)", "0-100%"),
+    "gap": ("pass_rate - accuracy", None),
+    "relative": ("accuracy / pass_rate", None),
+    "lowest": ("min(pass_rate, accuracy, 1 - error_rate)", "0-100%"),
+    "square": ("pass_rate × pass_rate", "0-100%"),
+    "token_cost": ("cost_usd / tokens_used", None),
+    "failures": ("total_scenarios - passed_scenarios", None),
+    "slow": ("percentile(latency_ms, 80%) / latency_limit", None),
+}
+METRICS = (*LAWS, *OWN)
+RATIOS = {name for name in METRICS if UNITS.get(name, "ratio") == "ratio" and OWN.get(name, ("", "ratio"))[1]}
+RANKED = {"latency_p50", "latency_p95", "latency_p99", "normalized_latency", "slow", "blend"}
+"""Metrics with a percentile in them: their bounds are values of trials."""
+OPPOSED = {"blend", "harmonic", "gap", "relative"}
+"""Formulas whose parts may pull in opposite ways. The more alike such parts move, the more they cancel, and if one
+part's distance grows faster than the other's (with the confidence, or with fewer scenarios) they may cancel more: the
+interval of a combination is then not monotone to the last digit, by the method itself."""
+
+
+def policy_of(rows, **more):
+    """Every metric with a loose rule, formulas of a user's own, and some slices."""
+    own = [
+        {"name": name, "formula": formula} | ({"range": span} if span else {}) for name, (formula, span) in OWN.items()
+    ]
+    return {**policy_for(rows, every_metric()), "metrics": own, **more}
+
+
+def intervals(rows, policy=None, **more):
+    """By group (None for the whole) and metric, the value where there is one."""
+    verdict = highbar.check(rows, policy or policy_of(rows, **more))
+    groups = [(None, verdict.metrics), *((part.by, part.metrics) for part in verdict.slices)]
+    return {(by, name): metrics[name] for by, metrics in groups for name in METRICS if metrics[name].value is not None}
+
+
+def ends(found, metrics=METRICS):
+    """Only the ends, to be compared."""
+    return {key: (value.low, value.high) for key, value in found.items() if key[1] in metrics}
+
+
+def low_of(value):
+    return float("-inf") if value.low is None else value.low
+
+
+def high_of(value):
+    return float("inf") if value.high is None else value.high
+
+
+def slack(value):
+    """What sums of squares in floats can move: the root of their last bit."""
+    return 1e-6 * max(1.0, abs(float(value.value)))
+
+
+def assert_not_wider(found, than, metrics=METRICS):
+    """No interval reaches further, on either side, than the one of the same group and metric."""
+    for key in found.keys() & than.keys():
+        if key[1] in metrics:
+            inner, outer = found[key], than[key]
+            assert low_of(inner) >= low_of(outer) - slack(outer), (key, inner, outer)
+            assert high_of(inner) <= high_of(outer) + slack(outer), (key, inner, outer)
+
+
+# --- what always holds -----------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(seeded())
+def test_the_value_lies_in_its_interval_and_the_interval_in_the_range(random):
+    rows = rows_of(random, scenarios=20)
+    for population in ("scenarios", "suite"):
+        for (by, name), found in intervals(rows, population=population).items():
+            assert low_of(found) <= found.value + slack(found), (by, name, found)
+            assert high_of(found) >= found.value - slack(found), (by, name, found)
+            if name in RATIOS:
+                assert 0 <= found.low <= found.high <= 1, (by, name, found)
+
+
+@pytest.mark.parametrize("scenarios", [1, 2, 10, 59, 100, 299])
+def test_a_suite_that_passes_throughout_is_bounded_by_the_rule_of_three(scenarios):
+    rows = [
+        {
+            "id": f"s{at}",
+            "category": "adversarial",
+            "expected_behaviors": ["greets"],
+            "behaviors": ["greets"],
+            "correct": True,
+            "outcome": "tp",
+            "quality_score": 1,
+        }
+        for at in range(scenarios)
+    ]
+    found = intervals(rows)
+    perfect = ("pass_rate", "accuracy", "precision", "recall", "safety_rate", "behavior_coverage", "pass_at_1")
+    for name in (*perfect, "behavior_coverage_pooled", "weighted_pass_rate", "weighted_behavior_coverage"):
+        assert found[None, name].low == pytest.approx(0.05 ** (1 / scenarios), rel=1e-11), name
+        assert found[None, name].high == 1
+    for name in ("error_rate", "violation_rate"):
+        assert found[None, name].low == 0
+        assert found[None, name].high == pytest.approx(1 - 0.05 ** (1 / scenarios), rel=1e-10), name
+
+
+@settings(max_examples=12)
+@given(seeded())
+def test_a_higher_confidence_never_narrows(random):
+    rows = rows_of(random, scenarios=20)
+    steps = [intervals(rows, confidence=confidence) for confidence in (0.6, 0.8, 0.95, 0.999)]
+    for narrow, wide in pairwise(steps):
+        assert_not_wider(narrow, than=wide, metrics=set(METRICS) - OPPOSED)
+
+
+def copied(rows, copies):
+    """So many copies of every scenario, each a scenario (and cluster) of its own."""
+    return [
+        {**row, "id": f"{row['id']} {copy}"} | ({"cluster": f"{row['cluster']} {copy}"} if row.get("cluster") else {})
+        for copy in range(copies)
+        for row in rows
+    ]
+
+
+@settings(max_examples=12)
+@given(seeded())
+def test_more_scenarios_of_the_same_kind_never_widen(random):
+    rows = rows_of(random, scenarios=12)
+    steps = [intervals(copied(rows, copies)) for copies in (1, 2, 3, 10)]
+    for few, many in pairwise(steps):
+        values = {key: value.value for key, value in few.items() if key[1] != "failures"}
+        assert values == {key: value.value for key, value in many.items() if key[1] != "failures"}
+        assert_not_wider(many, than=few, metrics=set(METRICS) - OPPOSED - {"failures"})
+
+
+# --- what changes nothing --------------------------------------------------------------------
+
+
+@settings(max_examples=10)
+@given(seeded())
+def test_the_order_of_rows_changes_no_interval(random):
+    rows = rows_of(random, scenarios=25)
+    policy = policy_of(rows)
+    assert ends(intervals(random.sample(rows, len(rows)), policy)) == ends(intervals(rows, policy))
+
+
+@settings(max_examples=8)
+@given(seeded())
+def test_a_file_cut_in_two_has_the_same_intervals(random):
+    rows = rows_of(random, scenarios=25)
+    policy = policy_of(rows)
+    cut = random.randrange(1, len(rows)) if len(rows) > 1 else 1
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("first.jsonl", "second.jsonl")]
+        for file, part in zip(files, (rows[:cut], rows[cut:]), strict=True):
+            file.write_text("".join(json.dumps(row) + "\n" for row in part), "utf-8")
+        parts = intervals([file for file in files if file.stat().st_size], policy)
+    assert ends(parts) == ends(intervals(rows, policy))
+
+
+@settings(max_examples=10)
+@given(seeded())
+def test_all_weights_times_a_constant_change_no_interval(random):
+    rows = rows_of(random, scenarios=25)
+    scaled = [{**row, "weight": (1 if row.get("weight") is None else row["weight"]) * 4} for row in rows]
+    assert ends(intervals(scaled)) == ends(intervals(rows))
+
+
+@settings(max_examples=10)
+@given(seeded())
+def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
+    rows = [{key: row[key] for key in row if key != "cluster"} for row in rows_of(random, scenarios=25)]
+    alone = [{**row, "cluster": row["id"]} for row in rows]
+    assert ends(intervals(alone)) == ends(intervals(rows))
+
+
+@settings(max_examples=6)
+@given(seeded())
+def test_a_slice_has_the_intervals_of_its_rows_checked_alone(random):
+    rows = rows_of(random, scenarios=20)
+    policy = policy_of(rows)
+    found = intervals(rows, policy)
+    for column, chosen in {by for by, _ in found if by is not None}:
+        part = [row for row in rows if row.get(column) == chosen]
+        alone = {name: value for (by, name), value in intervals(part, policy).items() if by is None}
+        assert ends({(None, name): value for (by, name), value in found.items() if by == (column, chosen)}) == ends(
+            {(None, name): value for name, value in alone.items()}
+        )
+
+
+# --- trials ----------------------------------------------------------------------------------
+
+
+def with_repeated_trials(rows):
+    first = [{**row, "trial": row.get("trial", 6)} for row in rows]
+    return [*first, *({**row, "trial": row["trial"] + 100} for row in first)]
+
+
+@settings(max_examples=12)
+@given(seeded())
+def test_trials_that_are_repeated_narrow_nothing(random):
+    """The same scenarios are no more evidence for others; a percentile may only become less sure."""
+    rows = rows_of(random, scenarios=20)
+    policy = policy_of(rows)
+    before, after = intervals(rows, policy), intervals(with_repeated_trials(rows), policy)
+    same = [name for name in METRICS if name in OWN or "repeated trials" in LAWS[name]]
+    certain = set(same) - RANKED
+    assert ends(after, certain) == ends(before, certain)
+    # Of one scenario, the 95th percentile at 95 % is bounded or not by the last bit of a float.
+    several = {key: value for key, value in before.items() if value.scenarios > 1}
+    assert_not_wider(several, than=after, metrics=RANKED - OPPOSED)
+
+
+def trials_of(counts, trials):
+    """One scenario for each count, which passed so many of its trials."""
+    return [
+        {"id": f"q{at}", "trial": trial, "passed": trial < passed}
+        for at, passed in enumerate(counts)
+        for trial in range(trials)
+    ]
+
+
+PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
+
+
+@settings(max_examples=10)
+@given(seeded())
+def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
+    """Clopper and Pearson on all trials: what one trial per scenario has anyway, and no wider than needed."""
+    trials = random.choice((1, 2, 5))
+    counts = [random.randrange(trials + 1) for _ in range(random.randrange(1, 30))]
+    rows = trials_of(counts, trials)
+    suite = highbar.check(rows, {**PASS_RATE, "population": "suite"}).metrics["pass_rate"]
+    wanted = count_bounds(sum(counts), trials * len(counts), 0.05)
+    assert (suite.low, suite.high) == pytest.approx(tuple(wanted), rel=1e-11)
+    if trials == 1:
+        sample = highbar.check(rows, PASS_RATE).metrics["pass_rate"]
+        assert (sample.low, sample.high) == (suite.low, suite.high)
+
+
+# --- verdicts --------------------------------------------------------------------------------
+
+
+@settings(max_examples=10)
+@given(seeded())
+def test_what_is_judged_with_confidence_is_judged_the_same_by_the_estimate(random):
+    rows = rows_of(random, scenarios=25)
+    found = intervals(rows)
+    rules = []
+    for name in LAWS:
+        scale = {"ratio": 1, "ms": 10_000, "": 3}[UNITS.get(name, "ratio")]
+        bounds = [Fraction(random.randrange(101), 100) * scale for _ in range(3)] + [Fraction(int(scale == 1))]
+        if (None, name) in found:
+            ends_of = (found[None, name].low, found[None, name].high, float(found[None, name].value))
+            bounds += [Fraction(round(end * 10**6), 10**6) for end in ends_of if end is not None and end >= 0]
+        rules += [{"metric": name, "threshold": threshold_text(name, bound)} for bound in bounds]
+    outcomes = [
+        [rule.outcome for rule in highbar.check(rows, policy_for(rows, rules) | {"evidence": evidence}).rules]
+        for evidence in ("estimate", "confident")
+    ]
+    for rule, estimate, confident in zip(rules, *outcomes, strict=True):
+        assert confident in (estimate, "inconclusive"), rule
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "failures", "outcome"),
+    [
+        (58, 0, "inconclusive"),
+        (59, 0, "pass"),
+        (59, 1, "fail"),
+        (1000, 1, "fail"),
+        (1, 1, "fail"),
+        (1, 0, "inconclusive"),
+    ],
+)
+@pytest.mark.parametrize("metric", ["pass_rate", "safety_rate", "error_rate"])
+def test_perfection_is_shown_by_59_scenarios_and_lost_by_one_failure(scenarios, failures, outcome, metric):
+    rows = [
+        {"id": f"s{at}", "category": "adversarial", "passed": True} | ({"error": "crash"} if at < failures else {})
+        for at in range(scenarios)
+    ]
+    threshold = "0%" if metric == "error_rate" else "100%"
+    policy = {"evidence": "confident", "thresholds": {"blocking": {metric: threshold}}}
+    (rule,) = highbar.check(rows, policy).rules
+    assert rule.outcome == outcome
+    assert rule.more_scenarios == (59 - scenarios if outcome == "inconclusive" else None)
+
+
+@pytest.mark.parametrize(("tolerate", "enough"), [("10%", 29), ("5%", 59), ("2%", 149), ("1%", 299)])
+def test_the_tolerated_rate_says_how_many_scenarios_show_perfection(tolerate, enough):
+    demand = {"threshold": "100%", "tolerate": tolerate}
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": demand}}}
+    outcomes = [
+        highbar.check(trials_of([1] * scenarios, 1), policy).rules[0].outcome for scenarios in (enough - 1, enough)
+    ]
+    assert outcomes == ["inconclusive", "pass"]
+
+
+def test_a_percentile_needs_59_trials_to_be_under_a_limit_with_confidence():
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"latency_p95": "< 5000ms"}}}
+    outcomes = [
+        highbar.check([{"id": f"s{at}", "latency_ms": 10 + at, "passed": True} for at in range(n)], policy).verdict
+        for n in (58, 59)
+    ]
+    assert outcomes == ["inconclusive", "pass"]
+
+
+# --- published -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("passed", "low", "high"), [(20, 0.8609, 1), (18, 0.7174, 0.9819), (12, 0.3936, 0.7829), (0, 0, 0.1391)]
+)
+def test_tool_use_of_20_scenarios(passed, low, high):
+    rate = highbar.check(trials_of([1] * passed + [0] * (20 - passed), 1), PASS_RATE).metrics["pass_rate"]
+    assert (round(rate.low, 4), round(rate.high, 4)) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("model", "low", "high"),
+    [
+        *(("o3-mini (high)", 0.7546, 0.9818), ("o3-mini (medium)", 0.6138, 0.9052)),
+        *(("DeepSeek-R1", 0.5526, 0.8795), ("gpt-4o", 0.0383, 0.3368)),
+    ],
+)
+def test_15_questions_of_4_trials(model, low, high):
+    """The real counts; as trials of a scenario, and as scenarios of a cluster."""
+    rows = trials_of(AIME_II[model], 4)
+    in_clusters = [{"id": f"{row['id']} {row['trial']}", "cluster": row["id"], "passed": row["passed"]} for row in rows]
+    for results in (rows, in_clusters):
+        rate = highbar.check(results, PASS_RATE).metrics["pass_rate"]
+        assert rate.value == Fraction(sum(AIME_II[model]), 60)
+        assert (round(rate.low, 4), round(rate.high, 4)) == (low, high)
