@@ -10,10 +10,12 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 from highbar.importers import Row
-from highbar.importers.documents import around, elements
+from highbar.importers.documents import elements
 from highbar.importers.naming import Trials, as_text, tags
+from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
@@ -23,6 +25,7 @@ _CASES = ("testCases", "conversationalTestCases")
 _WRAPPER = "testRunData"
 _ARRAYS = frozenset({*_CASES, *(f"{_WRAPPER}.{name}" for name in _CASES)})
 _SPANS = ("agentSpans", "llmSpans", "toolSpans", "retrieverSpans", "baseSpans")
+_TOLD_BY = ("name", "input", "scenario", "turns")
 _METADATA = ("category", "capability", "cluster")
 _TOKENS = ("inputTokenCount", "outputTokenCount")
 _READ = frozenset(
@@ -33,7 +36,7 @@ _WANTED = "wanted .deepeval/.latest_run_full.json, or test_run_….json from the
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one test run. The file is read three times: the data set and the shared names come first."""
+    """The rows of one test run. The file is read twice: the data set and the names that are shared come first."""
     survey = _Survey(path)
     trials = Trials()
     for _, case in elements(path, _ARRAYS):
@@ -45,14 +48,21 @@ class _Survey:
     """What must be known before the first row: the inputs of each name, and which data set was run."""
 
     def __init__(self, path: str) -> None:
-        document = around(path, _ARRAYS)
-        named = {place.removeprefix(f"{_WRAPPER}."): place for place in document}
-        if not named.keys() & {*_CASES, "metricsScores", "testPassed"}:
-            refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
-        self.suite = document.text(named.get("datasetAlias", "datasetAlias"))
         inputs: defaultdict[str, set[str]] = defaultdict(set)
-        for _, case in elements(path, _ARRAYS):
-            inputs[_name(case)].add(_digest(case))
+        self.suite: str | None = None
+        keys: set[str] = set()
+        with Path(path).open("rb") as stream:
+            for place, text in json.parts(stream, _ARRAYS):
+                key = place.removeprefix(f"{_WRAPPER}.")
+                keys.add(key.removesuffix("[]"))
+                if key == "datasetAlias":
+                    self.suite = Record({key: json.decode(text)}, "the test run").text(key)
+                elif key.endswith("[]"):
+                    found = json.members(text)
+                    case = Record({name: json.decode(found[name]) for name in _TOLD_BY if name in found}, key)
+                    inputs[_name(case)].add(_digest(case))
+        if not keys & {*_CASES, "metricsScores", "testPassed"}:
+            refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
         self._shared = {name for name, digests in inputs.items() if len(digests) > 1}
 
     def scenario(self, case: Record) -> str:

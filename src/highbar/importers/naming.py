@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from highbar.catalogue import COLUMN_NAMES
 from highbar.spelling import near_miss
@@ -18,6 +19,7 @@ _CORRECT = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def score_column(name: str) -> str:
     """The column that a tool's score goes into: a name that a formula can use, made from the score's name alone.
 
@@ -35,6 +37,7 @@ def score_column(name: str) -> str:
     return f"score_{slug}" if taken else slug
 
 
+@lru_cache(maxsize=4096)
 def means_correct(name: str) -> bool:
     """Whether a verdict of this name says that the answer was right, and so feeds `correct`.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Mapping
 
 from highbar.importers import Row
@@ -41,9 +42,8 @@ Evaluation = tuple[str, float | None, str | None, bool]
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. It is read three times: for the evaluations, for what they judge, and for the runs."""
+    """The rows of one file. It is read twice: for the evaluations, and for the runs."""
     survey = _Survey(path, report)
-    survey.add_judged(path)
     trials = Trials()
     written: set[str] = set()
     for item in items(path):
@@ -69,8 +69,7 @@ class _Survey:
         self._said: dict[str, Attributes] = {}  # what tells a scenario, on an event or a span
         self._parents: dict[str, str] = {}
         self._agents: set[str] = set()
-        self._judged_names: set[str] = set()
-        self._around_judged: set[str] = set()
+        self._names: dict[str, str] = {}
         responses: dict[str, str] = {}
         for item in items(path):
             if item.kind == "span":
@@ -86,6 +85,8 @@ class _Survey:
             if found is not None:
                 self.evaluations.setdefault(span, []).extend(found)
                 self._said.setdefault(span, {}).update(self._said.pop(f"response {response}", {}))
+        self._judged_names = {self._names[judged] for judged in self.evaluations if judged in self._names}
+        self._around_judged = {above for judged in self.evaluations for above in self.above(judged)}
 
     def _add_span(self, item: Item, responses: dict[str, str], report: Report) -> None:
         key, parent = _key(item.record, "spanId"), _key(item.record, "parentSpanId")
@@ -98,6 +99,7 @@ class _Survey:
         for event in item.record.records("events"):
             if event.text("name") == EVENT:
                 self._add(key, attributes(event), item.resource, report)
+        self._names[key] = sys.intern(item.record.text("name") or "")
         if parent is not None:
             self._parents[key] = parent
         if item.attributes.get("gen_ai.operation.name") == "invoke_agent":
@@ -118,14 +120,6 @@ class _Survey:
         own = {name: value for name, value in found.items() if not name.startswith(_CONVENTIONS)}
         if own:
             self._said[judged] = {**own, **self._said.get(judged, {})}
-
-    def add_judged(self, path: str) -> None:
-        """Learn the names of judged spans, and which spans stand above or below one."""
-        for item in items(path):
-            key = _key(item.record, "spanId")
-            if item.kind == "span" and key in self.evaluations:
-                self._judged_names.add(item.record.text("name") or "")
-        self._around_judged = {above for judged in self.evaluations for above in self.above(judged)}
 
     def above(self, key: str) -> Iterator[str]:
         """The spans around a span, the nearest first."""

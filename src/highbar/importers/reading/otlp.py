@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from highbar.importers.reading import json
-from highbar.importers.record import Record, refuse
+from highbar.importers.record import Record, refuse, shown
 
 Attributes = dict[str, object]
 Kind = Literal["log", "span"]
@@ -34,9 +34,8 @@ class Item:
 
 def items(path: str) -> Iterator[Item]:
     """Every log record and span of the file, in order."""
-    for place, signal, text in _resources(path):
+    for signal, holder in _resources(path):
         kind, scopes, records = _SIGNALS[signal]
-        holder = Record(json.decode(text), place)
         about = holder.record("resource")
         resource = attributes(about) if about else {}
         for scope in holder.records(scopes):
@@ -46,10 +45,16 @@ def items(path: str) -> Iterator[Item]:
 
 def attributes(holder: Record) -> Attributes:
     """The attributes of a resource, a record, a span or an event by key."""
+    return _pairs(holder.items("attributes"), holder.place)
+
+
+def _pairs(pairs: list[object], place: str) -> Attributes:
     found: Attributes = {}
-    for pair in holder.records("attributes"):
-        value = pair.record("value")
-        found[pair.text("key") or refuse(f"{pair.place}: found no key")] = _plain(value) if value else None
+    for pair in pairs:
+        key = pair.get("key") if isinstance(pair, dict) else None
+        if not isinstance(pair, dict) or not isinstance(key, str):
+            refuse(f"{place}: attributes: found {shown(pair)}, wanted a key and a value")
+        found[key] = _plain(pair.get("value"), place)
     return found
 
 
@@ -64,43 +69,44 @@ def number(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _plain(value: Record) -> object:
+def _plain(value: object, place: str) -> object:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        refuse(f"{place}: attributes: found {shown(value)}, wanted a value like {{stringValue: …}}")
     for key in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
-        if key in value:
-            return value.value(key)
-    if "intValue" in value:
-        whole = number(value.value("intValue"))
+        if value.get(key) is not None:
+            return value[key]
+    if value.get("intValue") is not None:
+        whole = number(value["intValue"])
         return None if whole is None else int(whole)
-    array = value.record("arrayValue")
-    if array is not None:
-        return [_plain(item) for item in array.records("values")]
-    pairs = value.record("kvlistValue")
-    return attributes(Record({"attributes": pairs.items("values")}, pairs.place)) if pairs else None
+    for key in ("arrayValue", "kvlistValue"):
+        held = value.get(key)
+        if held is not None:
+            inside = Record(held, f"{place}: {key}").items("values")
+            return _pairs(inside, place) if key == "kvlistValue" else [_plain(item, place) for item in inside]
+    return None
 
 
-def _resources(path: str) -> Iterator[tuple[str, str, json.Bytes]]:
-    """(place, signal, text) of every resource in the file."""
+def _resources(path: str) -> Iterator[tuple[str, Record]]:
+    """The signal, and what is there of it, of every resource in the file."""
     with Path(path).open("rb") as stream:
         first = stream.readline(json.LARGEST_VALUE)
         stream.seek(0)
         if first.rstrip().endswith(b"}"):
-            for line_number, line in json.lines(stream):
-                for signal, text in json.members(line).items():
-                    _refuse_others(signal, line_number)
-                    for index, resource in enumerate(_elements(text)):
-                        yield f"line {line_number}: {signal}[{index}]", signal, resource
+            for number_of_line, line in json.lines(stream):
+                place = f"line {number_of_line}"
+                document = Record(json.decode(line), place)
+                for signal in document:
+                    _refuse_others(signal, number_of_line)
+                    for resource in document.records(signal):
+                        yield signal, resource
             return
         for place, text in json.parts(stream, _SIGNALS):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):
-                yield signal, signal, text
-
-
-def _elements(text: json.Bytes) -> Iterator[json.Bytes]:
-    from io import BytesIO  # parts reads a stream; a line is one too
-
-    yield from (part for _, part in json.parts(BytesIO(text), {""}))
+                yield signal, Record(json.decode(text), signal)
 
 
 def _refuse_others(signal: str, line: int | None) -> None:
