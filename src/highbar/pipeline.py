@@ -30,6 +30,11 @@ from highbar.model.mapping import RowMap
 from highbar.spelling import near_miss
 
 Progress = Callable[[float], None]
+OF_THE_RESULTS = {
+    "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
+    "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
+}  # fmt: skip
+"""DuckDB's exceptions that a results file can cause; any other is a fault of ours, or of the machine."""
 
 
 def check(  # noqa: PLR0913 - what the command line can say
@@ -271,6 +276,8 @@ def _explained(error: Exception, loaded: _Loaded, policy: Policy, slices: Sequen
         return InputError(*problems)
     if isinstance(error, InputError):
         return _placed(error, loaded)
+    if type(error).__name__ not in OF_THE_RESULTS:
+        raise error
     name = loaded.files[0].name if len(loaded.files) == 1 else None
     return InputError(Problem(f"cannot be read: {str(error).splitlines()[0]}", file=name))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request, SuiteMatch
-from highbar.engine.sql import any_match
+from highbar.engine.sql import any_match, is_pattern
 from highbar.errors import InputError, Problem
 from highbar.model import Suite
 
@@ -129,16 +129,30 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     )
 
 
+def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
+    """Ids that a pattern of either kind matches; where one of the two is a plain id, the policy was refused."""
+    required, optional = list(filter(is_pattern, request.required)), list(filter(is_pattern, request.optional))
+    if not (required and optional):
+        return ()
+    both = f"({any_match(required)}) AND ({any_match(optional)})"
+    found, first = rows(f"SELECT count(*), min(id, 5) FROM scenarios WHERE {both}")[0]
+    if not found:
+        return ()
+    ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
+    are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
+    return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)
+
+
 def compare_with_suite(connection: DuckDBPyConnection, request: Request) -> SuiteMatch:
     """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
 
-    The absence of an optional scenario only warns, by its own rule: it is not missing here.
+    The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
     """
     suite = request.suite or Suite("", {})
     ids = list(suite.scenarios)
     connection.execute("CREATE OR REPLACE TEMP TABLE suite AS SELECT unnest(CAST(? AS VARCHAR[])) AS id", [ids])
 
-    excused = any_match(request.optional)
+    excused = f"({any_match(request.optional)}) AND NOT ({any_match(request.required)})"
 
     def difference(first: str, second: str, excused: str = "false") -> tuple[int, tuple[str, ...]]:
         sql = f"SELECT id FROM {first} WHERE id NOT IN (SELECT id FROM {second}) AND NOT ({excused})"

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 LARGE = 4_000_000
 """Bytes from which on JSON rows are first supposed to be alike, which saves a pass."""
+CONFIGURATION = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "preserve_insertion_order": "false",
+}
 MOST_SLICES = 1000
 """Slice values beyond these, the largest first, are counted and warned of, not measured."""
 
@@ -29,22 +36,24 @@ def connect(paths: Sequence[str]) -> DuckDBPyConnection:
     """A connection that can read the named files and nothing else, whose configuration cannot be changed any more."""
     import duckdb  # 0.1 s to import: only where rows are read
 
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "allow_community_extensions": "false",
-            "python_enable_replacements": "false",
-            "preserve_insertion_order": "false",
-        },
+    settings = (
+        f"allowed_paths = {literals(list(paths))}",
+        "enable_progress_bar = true",  # without it the progress of a query is not counted
+        "enable_progress_bar_print = false",
+        "enable_external_access = false",
+        "lock_configuration = true",
     )
-    connection.execute(f"SET allowed_paths = {literals(list(paths))}")
-    connection.execute("SET enable_progress_bar = true")  # without it the progress of a query is not counted
-    connection.execute("SET enable_progress_bar_print = false")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    try:
+        connection = duckdb.connect(":memory:", config={**CONFIGURATION})
+        for setting in settings:
+            connection.execute(f"SET {setting}")
+    except duckdb.Error as error:
+        raise EngineError(f"DuckDB {duckdb.__version__} could not be set up: {error}") from error
     return connection
+
+
+class EngineError(RuntimeError):
+    """The engine itself could not be set up: no fault of the results."""
 
 
 class DuckDBEngine:
@@ -121,6 +130,7 @@ class DuckDBEngine:
         )[0]
         checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
         warnings = checks.refuse_or_warn_of_ids(self._rows, repeated=made.layout.repeated)
+        warnings += checks.required_and_optional(self._rows, request)
         checks.refuse_disagreement(self._rows, made.layout)
         whole, slices, more = self._groups(made, request)
         return Reduction(

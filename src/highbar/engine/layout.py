@@ -47,6 +47,9 @@ MEASURES = {
 }
 """The columns that a term can name."""
 
+BARE_AND_VIOLATED = "n_bare_v"
+"""Trials that are bare but have a behavior_score, 0, by being violated: where scenarios repeat they must count once."""
+
 ALWAYS = ("passed", "error", "violated", "unjudged", "correct", "behavior_score")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from highbar.engine import ratios, trials
-from highbar.engine.layout import MEASURES, Layout, lay_out
+from highbar.engine.layout import BARE_AND_VIOLATED, MEASURES, Layout, lay_out
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match
@@ -71,7 +71,7 @@ def make(parts: Sequence[Part], request: Request) -> Plan:
 def _keys(layout: Layout) -> tuple[str, ...]:
     """What the scenarios of one profile row have in common: slice values, filters, denominators and weight."""
     keys = [f"by_{i}" for i in range(len(layout.slices))] + [f"w_{i}" for i in range(len(layout.wheres))]
-    keys += ["n", "n_bare", "s_den"]
+    keys += ["n", "n_bare", "s_den"] + [BARE_AND_VIOLATED] * layout.repeated
     keys += dict.fromkeys(measure.trials for measure in layout.measures.values() if measure.trials != "n")
     keys += ["wi"] * (len(layout.weights) > 1) + ["kp"] * layout.per_k
     return tuple(keys)
@@ -96,7 +96,7 @@ def _scenarios(layout: Layout) -> str:
     ]
     agreed += ["wi"] * (len(layout.weights) > 1) + ["own"] * layout.own_weight + ["cluster"] * layout.clustered
     counts = {measure.trials: measure.has for measure in layout.measures.values()}
-    counts |= {"n_bare": "bare", "n_bad": "bad"}
+    counts |= {"n_bare": "bare", "n_bad": "bad"} | ({BARE_AND_VIOLATED: "bare AND v"} if layout.repeated else {})
     totals = {m.total: m.amount for m in layout.measures.values() if m != MEASURES["behavior_score"]}
     if not layout.repeated:
         # Without a `trial` column a scenario is its one trial: the same columns, and nothing to group.

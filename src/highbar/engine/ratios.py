@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.engine import scoring
-from highbar.engine.layout import Layout
+from highbar.engine.layout import BARE_AND_VIOLATED, Layout
 from highbar.engine.protocol import Request
 from highbar.model import Linear, Ratio, Term
 
@@ -91,7 +91,10 @@ class Sides:
         if column.startswith(("pass_at_", "pass_hat_")):
             return "", _repeated(column)
         measure = self.layout.measures[column]
-        trials = f"({measure.trials} + n_bare)" if column in ("correct", "behavior_score") else measure.trials
+        trials = measure.trials
+        if column in ("correct", "behavior_score"):
+            twice = f" - {BARE_AND_VIOLATED}" if column == "behavior_score" and self.layout.repeated else ""
+            trials = f"({trials} + n_bare{twice})"
         scale = SCALES.get(column, scoring.EXTRA if column.startswith("extra:") else 1)
         below = f"({trials} * s_den)" if column == "behavior_score" else trials
         return trials, f"(CAST({measure.total} AS DOUBLE) / ({below} * {scale}e0))"

@@ -9,7 +9,7 @@ from math import comb
 from typing import Any
 
 from highbar.engine import scoring
-from highbar.engine.layout import Layout
+from highbar.engine.layout import BARE_AND_VIOLATED, Layout
 from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
 from highbar.engine.ratios import SCALES, Sides
 from highbar.model import FlakyScenario, Ratio, Term
@@ -46,11 +46,12 @@ class Profile:
             return _repeated_total(rows, term)
         having, numerator = self._measure(term.column)
         bare = self._bare(rows, term.column, having)
+        twice = BARE_AND_VIOLATED if term.column == "behavior_score" else ""
         scale = SCALES.get(term.column, scoring.EXTRA if term.column.startswith("extra:") else 1)
         by_denominator: dict[tuple[int, int], int] = {}
         scenarios = 0
         for row in rows:
-            trials = row.get(having, 0) + (row["n_bare"] if bare else 0) if having else 1
+            trials = row.get(having, 0) + (row["n_bare"] - row.get(twice, 0) if bare else 0) if having else 1
             if not trials:
                 continue
             scenarios += row["scenarios"]
