@@ -13,6 +13,7 @@ import click
 from highbar.cli import streams
 from highbar.cli.input_format import MAP_HELP, TOOL, TOOLS
 from highbar.errors import InputError, Problem, ReportError
+from highbar.model.mapping import RowMap
 
 _EXAMPLES = """\b
 Examples:
@@ -38,11 +39,9 @@ def command(*, tool: str, files: tuple[str, ...], map_file: str | None, output: 
     """
     _refuse_output(output, (*files, *([map_file] if map_file else [])))
     # Loaded only here: help, completion and usage errors do without it.
-    from highbar.engine.parquet import to_parquet
     from highbar.load.rewriting import import_files
-    from highbar.pipeline import read_map
 
-    mapping = read_map(map_file) if tool == "map" else None
+    mapping = _read_map(map_file) if tool == "map" else None
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         rows = Path(folder) / "rows.jsonl"
         for line in import_files(
@@ -53,6 +52,8 @@ def command(*, tool: str, files: tuple[str, ...], map_file: str | None, output: 
             _print(rows)
             return 0
         if output.endswith(".parquet"):
+            from highbar.engine.parquet import to_parquet  # it loads the engine, which JSONL does without
+
             to_parquet(str(rows), str(rows.with_suffix(".parquet")))
             rows = rows.with_suffix(".parquet")
         _place(rows, output)
@@ -62,6 +63,12 @@ def command(*, tool: str, files: tuple[str, ...], map_file: str | None, output: 
 command.help = (
     f"{command.help}\n\nFORMAT is {', '.join(TOOLS[:-1])} or {TOOLS[-1]}, or one that an installed package adds."
 )
+
+
+def _read_map(map_file: str | None) -> RowMap | None:
+    from highbar.pipeline import read_map  # only the mapping needs policies
+
+    return read_map(map_file)
 
 
 def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:

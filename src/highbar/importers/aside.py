@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any, Self
+
+import msgspec
 
 _IN_MEMORY = 32 * 1024 * 1024
 
@@ -23,10 +26,17 @@ class Aside:
         self._file.close()
 
     def put(self, value: object) -> None:
-        """Keep a value. Half of a surrogate pair survives, since it is written out."""
+        """Keep a value. Half of a surrogate pair survives, since the slower encoder writes it out."""
+        with suppress(UnicodeEncodeError):
+            self._file.write(msgspec.json.encode(value) + b"\n")
+            return
         self._file.write(json.dumps(value, separators=(",", ":")).encode() + b"\n")
 
     def __iter__(self) -> Iterator[Any]:
         """All values, once no more will come."""
         self._file.seek(0)
-        return (json.loads(line) for line in self._file)
+        for line in self._file:
+            try:
+                yield msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                yield json.loads(line)

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from highbar.importers import Row
 from highbar.importers.aside import Aside
-from highbar.importers.naming import Trials, means_correct, score_column, shown, tags
+from highbar.importers.naming import Trials, as_text, means_correct, score_column, tags
 from highbar.importers.reading import json
-from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.writing import identifier
@@ -32,7 +33,6 @@ _RED_TEAM = "promptfoo:redteam:"
 _FROM_METADATA = ("category", "capability", "cluster")
 _LONGEST_TAG = 200
 _LONGEST_NAME = 60
-_SCALARS = ("success", "score", "failureReason", "error", "latencyMs", "cost")
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
@@ -60,8 +60,7 @@ def _read_lines(stream: IO[bytes], aside: Aside, names: _Names, report: Report) 
     """The results of a JSONL file, kept aside; it does not name its suite."""
     for number, line in json.lines(stream):
         report.records += 1
-        result = _Result(json.members(line), f"line {number}", report, trusted=False)
-        aside.put([names.note(result.test()), names.note_column(result.column()), result.row()])
+        _keep(_Result(json.decode(line), f"line {number}", report, trusted=False), aside, names)
     return None
 
 
@@ -73,16 +72,19 @@ def _read_document(stream: IO[bytes], aside: Aside, names: _Names, report: Repor
         if key in ("results[]", "results.results[]"):
             report.records += 1
             trusted = key == "results[]"  # version 1 does not record its assertions
-            result = _Result(json.members(text), f"result {report.records}", report, trusted=trusted)
-            aside.put([names.note(result.test()), names.note_column(result.column()), result.row()])
+            _keep(_Result(json.decode(text), f"result {report.records}", report, trusted=trusted), aside, names)
         elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
             around[key] = json.decode(text)
-        elif key == "config":
-            around[key] = {} if json.is_null(text) else _decoded(json.members(text), ("description",))
+        elif key == "config" and not json.is_null(text):
+            around[key] = {"description": json.decode(json.members(text).get("description", b"null"))}
     document = Record(around, "the file")
     _refuse_incomplete(document, report)
     config = document.record("config")
     return config.text("description") if config else None
+
+
+def _keep(result: _Result, aside: Aside, names: _Names) -> None:
+    aside.put((names.note(result.test()), names.note_column(result.column), result.row()))
 
 
 def _refuse_incomplete(document: Record, report: Report) -> None:
@@ -127,44 +129,41 @@ class _Names:
 
 
 class _Result:
-    """One result of an export, of which only what was asked for is decoded."""
+    """One result of an export."""
 
-    def __init__(self, parts: dict[str, Bytes], place: str, report: Report, *, trusted: bool) -> None:
-        self._parts = parts
+    def __init__(self, values: object, place: str, report: Report, *, trusted: bool) -> None:
+        self._top = Record(values, place)
         self._place = place
         self._report = report
         self._trusted = trusted
-        self._top = Record(_decoded(parts, _SCALARS), place)
-        self._test = _within(parts, "testCase")
-        self._response = _within(parts, "response")
+        self._test = _object(self._top.value("testCase"))
+        self._response = _object(self._top.value("response"))
+        self._grading = _object(self._top.value("gradingResult"))
         self._assertions = list(self._each_assertion())
+        prompt = _object(self._top.value("prompt"))
+        self._asked = as_text(prompt.get("raw"))
+        self.column = self._provider(), as_text(prompt.get("label") or prompt.get("display")) or ""
 
     def test(self) -> tuple[str, str]:
         """The name of the test, and a digest that only repetitions of it share."""
-        variables = self._value(self._test if "vars" in self._test else self._parts, "vars")
-        described = self._value(self._test, "description")
-        identity = json_text.dumps([described, variables, self._value(self._test, "assert")], sort_keys=True)
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
-        first = (
-            next(iter(variables.values()), None) if isinstance(variables, dict) and len(variables) == 1 else variables
-        )
-        return (described if isinstance(described, str) and described else shown(first) or "test", digest)
-
-    def column(self) -> tuple[str, str]:
-        """The provider and the prompt, as promptfoo labels them."""
-        prompt = _decoded(_within(self._parts, "prompt"), ("label", "display"))
-        return self._provider(), shown(prompt.get("label") or prompt.get("display")) or ""
+        variables = self._test.get("vars", self._top.value("vars"))
+        described = self._test.get("description")
+        digest = _digest((described, variables, self._test.get("assert")))
+        if isinstance(described, str) and described:
+            return described, digest
+        only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables
+        return as_text(only) or "test", digest
 
     def _provider(self) -> str:
-        provider = self._value(self._parts, "provider")
+        provider = self._top.value("provider")
         named = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
         return named if isinstance(named, str) else ""
 
     def row(self) -> Row:
         """The columns; who the test is comes later."""
-        metadata = self._metadata()
+        metadata = {**_flat(self._test.get("metadata")), **_flat(self._top.value("metadata"))}
         behaviors, must_not = self._verdicts()
-        passed = self._passed(judged=bool(behaviors))
+        error = self._error()
         right = [seen for name, seen in behaviors.items() if means_correct(name)]
         score = self._top.number("score")
         attacked = any(kind.startswith(_RED_TEAM) for kind, *_ in self._assertions)
@@ -174,45 +173,33 @@ class _Result:
             "expected_behaviors": list(behaviors) or None,
             "behaviors": [name for name, seen in behaviors.items() if seen] if behaviors else None,
             "must_not": must_not or None,
-            "passed": passed,
+            "passed": self._passed(judged=bool(behaviors), broken=error is not None),
             "correct": all(right) if right else None,
-            "error": self._error(),
-            "output": shown(self._value(self._response, "output")),
-            "input": shown(self._value(_within(self._parts, "prompt"), "raw")),
+            "error": error,
+            "output": as_text(self._response.get("output")),
+            "input": self._asked,
             **self._measures(),
             "quality_score": score if score is not None and 0 <= score <= 1 and self._assertions else None,
             **self._named_scores(),
             "tags": self._tags(metadata),
         }
 
-    def _value(self, parts: dict[str, Bytes], key: str) -> Any:
-        return json.decode(parts[key]) if key in parts else None
-
-    def _metadata(self) -> dict[str, Any]:
-        """What the test says about itself, then what came up in the run."""
-        found = {**_flat(_within(self._test, "metadata")), **_flat(_within(self._parts, "metadata"))}
-        return {key: value for key, value in found.items() if not key.startswith("_")}
-
-    def _tags(self, metadata: dict[str, Any]) -> dict[str, str] | None:
-        provider, prompt = self.column()
+    def _tags(self, metadata: Row) -> dict[str, str] | None:
+        provider, prompt = self.column
         known = {"provider": provider, "prompt": prompt if len(prompt) <= _LONGEST_TAG else ""}
-        variables = _flat(_within(self._parts, "vars"))
-        found = {**{key: value for key, value in known.items() if value}, **variables, **metadata}
-        return tags(found, _FROM_METADATA)
+        variables = _flat(self._top.value("vars"))
+        return tags({**{key: text for key, text in known.items() if text}, **variables, **metadata}, _FROM_METADATA)
 
     def _each_assertion(self) -> Iterator[tuple[str, str, bool]]:
         """Each assertion that was checked: its type, its name, and whether it held. Sets are there by their parts."""
-        text = _within(self._parts, "gradingResult").get("componentResults")
-        for component in () if json.is_null(text) else json.elements(text or b"[]"):
-            if json.is_null(component):
+        for component in Record(self._grading, self._place).items("componentResults"):
+            if component is None:
                 continue
-            parts = json.members(component)
-            assertion = _decoded(_within(parts, "assertion"), ("type", "metric", "value"))
+            checked = Record(component, f"{self._place}: componentResults")
+            assertion = _object(checked.value("assertion"))
             kind = assertion.get("type")
-            if "componentResults" in parts and not kind:
-                continue
-            held = Record(_decoded(parts, ("pass",)), self._place).flag("pass")
-            yield (shown(kind) or "assertion", _name_of(assertion), held is True)
+            if kind or "componentResults" not in checked:
+                yield as_text(kind) or "assertion", _name_of(assertion), checked.flag("pass") is True
 
     def _verdicts(self) -> tuple[dict[str, bool], dict[str, bool]]:
         """Behaviors and whether they were seen; must-nots and whether they happened. The same name twice: the worse."""
@@ -225,14 +212,13 @@ class _Result:
                 behaviors[name] = behaviors.get(name, True) and held
         return behaviors, must_not
 
-    def _passed(self, *, judged: bool) -> bool | None:
+    def _passed(self, *, judged: bool, broken: bool) -> bool | None:
         """False where promptfoo says so; its true counts where something demanded was seen.
 
         Where only must-nots were checked it is left to whether there is an output at all.
         """
         success = self._top.flag("success")
-        graded = self._value(_within(self._parts, "gradingResult"), "pass")
-        if success is False or graded is False or self._error():
+        if success is False or self._grading.get("pass") is False or broken:
             return False
         if success is True and (judged or self._trusted):
             return True
@@ -244,17 +230,18 @@ class _Result:
         reason = self._top.value("failureReason")
         if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
             return None
-        told = shown(self._top.value("error")) or shown(self._value(self._response, "error"))
+        told = as_text(self._top.value("error")) or as_text(self._response.get("error"))
         if reason is None:  # before version 3: what was graded is no error
-            return told if told and not _within(self._parts, "gradingResult") else None
+            return None if self._grading else told
         if reason != _ERROR:
-            self._report.warn(f"failureReason {shown(reason)} is not known; it is read as an error")
+            self._report.warn(f"failureReason {as_text(reason)} is not known; it is read as an error")
         return told or "an error without a message"
 
     def _measures(self) -> Row:
         """Latency, tokens and cost. From promptfoo's cache an answer takes no time, which says nothing of the agent."""
-        usage = Record(self._usage(), f"{self._place}: tokenUsage")
-        cached = self._value(self._response, "cached") is True
+        used = _object(self._response.get("tokenUsage", self._top.value("tokenUsage")))
+        usage = Record(used, f"{self._place}: tokenUsage")
+        cached = self._response.get("cached") is True
         if cached:
             self._report.warn("some answers came from promptfoo's cache; they have no latency (run with --no-cache)")
         return {
@@ -263,37 +250,39 @@ class _Result:
             "cost_usd": self._top.number("cost") or None,
         }
 
-    def _usage(self) -> dict[str, Any]:
-        text = self._response.get("tokenUsage", self._parts.get("tokenUsage"))
-        return {} if text is None or json.is_null(text) else _decoded(json.members(text), ("total", "cached"))
-
     def _named_scores(self) -> Row:
-        scores = Record(_flat(_within(self._parts, "namedScores")), f"{self._place}: namedScores")
+        scores = Record(_flat(self._top.value("namedScores")), f"{self._place}: namedScores")
         return {score_column(name): scores.number(name) for name in scores}
 
 
-def _within(parts: dict[str, Bytes], key: str) -> dict[str, Bytes]:
-    """The members of an object that is a member; none where it is absent or no object."""
-    text = parts.get(key)
-    return json.members(text) if text is not None and text[:1] == b"{" else {}
+def _object(value: object) -> dict[str, Any]:
+    """An object; an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
 
 
-def _decoded(parts: dict[str, Bytes], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: json.decode(parts[key]) for key in keys if key in parts}
-
-
-def _flat(parts: dict[str, Bytes]) -> dict[str, Any]:
-    """The short members that are no lists and no objects."""
+def _flat(value: object) -> Row:
+    """The members of an object that can be sliced by: numbers and short texts, but not promptfoo's own (`_…`)."""
+    members = value.items() if isinstance(value, dict) else ()
     return {
-        key: json.decode(text)
-        for key, text in parts.items()
-        if len(text) <= _LONGEST_TAG and text[:1] not in (b"{", b"[")
+        key: member
+        for key, member in members
+        if (len(member) <= _LONGEST_TAG if isinstance(member, str) else isinstance(member, int | float))
+        and key[:1] != "_"
     }
+
+
+def _digest(value: object) -> str:
+    """A short mark of a value, the same in whatever order its keys stand."""
+    try:
+        text = msgspec.json.encode(value, order="sorted")
+    except UnicodeEncodeError:  # half of a surrogate pair
+        text = json_text.dumps(value, sort_keys=True).encode()
+    return hashlib.sha256(text).hexdigest()[:8]
 
 
 def _name_of(assertion: dict[str, Any]) -> str:
     """The metric that the assertion names, else its type and what it looks for."""
-    metric, kind, value = (shown(assertion.get(key)) for key in ("metric", "type", "value"))
+    metric, kind, value = (as_text(assertion.get(key)) for key in ("metric", "type", "value"))
     plain = (kind or "assertion").removeprefix(_RED_TEAM).removeprefix("not-")
     return metric or (f"{plain}: {_cut(value)}" if value else plain)
 

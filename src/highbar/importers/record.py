@@ -90,7 +90,7 @@ class Record:
 
 def is_number(value: object) -> bool:
     """Whether this is a finite number, and not a truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
+    return isinstance(value, int | float) and value is not True and value is not False and abs(value) <= 1e300
 
 
 def shown(value: object) -> str:

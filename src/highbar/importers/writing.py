@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO, Any
+
+import msgspec
 
 from highbar.errors import InputError, Problem
 from highbar.importers import Read, Row
@@ -65,9 +68,11 @@ def _line(row: Row, report: Report) -> bytes:
             report.cut += 1
     report.columns.update(list(kept))
     report.errors += bool(kept.get("error"))
+    with suppress(UnicodeEncodeError):
+        data = msgspec.json.encode(kept)
+        if data.isascii() and b"\x7f" not in data:  # nothing below has anything to do, and looking costs more than it
+            return data + b"\n"
     text = _encode(kept)
-    if text.isascii() and "\x7f" not in text:  # nothing below has anything to do, and looking costs more than all else
-        return text.encode() + b"\n"
     try:
         return _seen(text).encode() + b"\n"
     except UnicodeEncodeError:

@@ -9,7 +9,6 @@ from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers import summary
 from highbar.importers.report import Report
-from highbar.importers.writing import convert
 from highbar.model import ResultsFile
 from highbar.model.mapping import RowMap
 
@@ -38,6 +37,8 @@ def format_of(path: str, name: str) -> str | None:
 
 def import_file(path: str, name: str, format_name: str, target: str, mapping: RowMap | None = None) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
+    from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
+
     with open(target, "wb") as stream:
         report = convert(_reader(format_name, mapping), path, name, stream)
     told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"

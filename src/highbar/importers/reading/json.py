@@ -12,20 +12,18 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from functools import cache
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import msgspec
 
 from highbar.importers.record import refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Bytes = bytes | memoryview
 
 LARGEST_VALUE = 256 * 1024 * 1024
 """The most bytes of one value, and of one line: several of them fit into the memory that an import may take."""
 
-_CONTAINERS = (b"{", b"[", b"")
+_CONTAINERS = (b"{", b"[")
 LFS_POINTER = b"version https://git-lfs"
 
 _WINDOW = 1024 * 1024
@@ -37,10 +35,12 @@ _CUT_OFF = "the file is cut off: it ends in the middle of a value"
 
 def decode(data: Bytes) -> Any:
     """The value that the text stands for. NaN and infinities, which some tools write, become floats."""
-    if data[:1] not in _CONTAINERS:
-        fast, broken = _fast_values()
-        with suppress(*broken):
-            return fast(data)
+    with suppress(*_BROKEN, RecursionError):
+        value = msgspec.json.decode(data)
+        # The fast decoder keeps the last of two equal keys. That there were none is certain where the value, written
+        # again, is what was read.
+        if data[:1] not in _CONTAINERS or msgspec.json.encode(value) == msgspec.json.format(data, indent=-1):
+            return value
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
     except UnicodeDecodeError:
@@ -53,12 +53,11 @@ def decode(data: Bytes) -> Any:
 
 def members(data: Bytes) -> dict[str, Bytes]:
     """The values of an object by key, not decoded: what is not asked for costs nothing."""
-    fast, broken = _fast_members()
     try:
-        found = fast(data)
+        found = _members(data)
     except RecursionError:
         refuse(_TOO_DEEP)
-    except broken:
+    except _BROKEN:
         # NaN, half of a surrogate pair, or a fault: the slower reader takes the first two and can name the third.
         value = decode(data)
         if not isinstance(value, dict):
@@ -73,12 +72,11 @@ def members(data: Bytes) -> dict[str, Bytes]:
 
 def elements(data: Bytes) -> list[Bytes]:
     """The elements of an array, not decoded."""
-    fast, broken = _fast_elements()
     try:
-        return [memoryview(element) for element in fast(data)]
+        return [memoryview(element) for element in _elements(data)]
     except RecursionError:
         refuse(_TOO_DEEP)
-    except broken:
+    except _BROKEN:
         value = decode(data)  # as above
         return [json.dumps(item).encode() for item in value] if isinstance(value, list) else refuse("wanted an array")
 
@@ -215,12 +213,11 @@ class _Window:
 
 def _end_of_value(data: bytes, start: int) -> int | None:
     """Where the value that starts here ends (the spaces after it included); None where the data ends before it does."""
-    skip, broken = _fast_skip()
     try:
-        skip(memoryview(data)[start:])
+        _skip(memoryview(data)[start:])
     except RecursionError:
         refuse(_TOO_DEEP)
-    except broken as error:
+    except msgspec.DecodeError as error:
         after = _AFTER.search(str(error))
         return start + int(after[1]) - 1 if after else _end_by_decoding(data, start)
     return len(data)
@@ -284,30 +281,7 @@ class _Key:
         self.text = text
 
 
-@cache
-def _fast_members() -> tuple[Callable[[Bytes], dict[_Key, Bytes]], type[Exception] | tuple[type[Exception], ...]]:
-    import msgspec  # it skips what is not asked for at several times the speed of decoding; only imports need it
-
-    decoder = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _, text: _Key(text))
-    return decoder.decode, (msgspec.DecodeError, UnicodeDecodeError)  # type: ignore[return-value] # Raw is a buffer
-
-
-@cache
-def _fast_elements() -> tuple[Callable[[Bytes], list[Bytes]], tuple[type[Exception], ...]]:
-    import msgspec  # likewise
-
-    return msgspec.json.Decoder(list[msgspec.Raw]).decode, (msgspec.DecodeError, UnicodeDecodeError)  # type: ignore[return-value] # likewise
-
-
-@cache
-def _fast_values() -> tuple[Callable[[Bytes], Any], tuple[type[Exception], ...]]:
-    import msgspec  # likewise
-
-    return msgspec.json.decode, (msgspec.DecodeError, UnicodeDecodeError)
-
-
-@cache
-def _fast_skip() -> tuple[Callable[[Bytes], object], type[Exception]]:
-    import msgspec  # likewise
-
-    return msgspec.json.Decoder(msgspec.Raw).decode, msgspec.DecodeError
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError)
+_members = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=lambda _, text: _Key(text)).decode
+_elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_skip = msgspec.json.Decoder(msgspec.Raw).decode
