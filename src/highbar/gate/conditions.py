@@ -38,8 +38,8 @@ ORDER: dict[str, tuple[Outcome, ...]] = {
 def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
     """Whether the condition holds, and why."""
     judged = _judge(rule.condition, rule.demand, evidence)
-    if rule.demand.evidence == "confident":
-        return judged
+    if rule.demand.evidence == "confident" or judged.outcome == "inconclusive":
+        return judged  # by the estimate, where fewer scenarios are there than demanded
 
     def shown(expression: Expression, value: Fraction) -> str:
         metric = evidence.metrics.get(expression.name) if isinstance(expression, Name) else None

@@ -43,7 +43,7 @@ def judge_value(
     outcome, why = _outcome(value, bar, demand, met=bar.met_by(number))
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
-        outcome, why = "inconclusive", f", but at least {count(demand.min_scenarios or 0)} are demanded"
+        outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"
     fragile = _fragile(value, bar, demand)
     unsettled = fragile or outcome == "inconclusive"
     more = _more(value, number, bar, demand, alpha, sums) if unsettled else None
@@ -138,14 +138,19 @@ def _more(
     """About how many more scenarios would settle it if the value stayed; None where none would."""
     if at_the_end(bar, value):
         clusters = sums.clusters if sums is not None else value.scenarios
-        return max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if number == bar.value else None
+        more = max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if number == bar.value else None
+        return _in_scenarios(more, value, clusters)
     if sums is not None and value.unit == "ratio":
         rate, aim = (number, bar.value) if value.better == "higher" else (1 - number, 1 - bar.value)
         more = more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
-        # A unit of the sums may be several scenarios (a cluster), or one of several that have the metric at all.
-        return None if more is None else math.ceil(more * value.scenarios / sums.clusters)
+        return _in_scenarios(more, value, sums.clusters)
     low, high = (float(end) for end in ends(value))
     return more_by_width(bar.value, number, low, high, value.scenarios, alpha)
+
+
+def _in_scenarios(units: int | None, value: Value, clusters: int) -> int | None:
+    """A unit of the sums may be several scenarios (a cluster), or one of several that have the metric at all."""
+    return None if units is None or not clusters else math.ceil(units * value.scenarios / clusters)
 
 
 def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) -> str:
@@ -157,6 +162,10 @@ def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) ->
     )
     counted = f"over {count(value.scenarios)}" + (f", {value.missing} lack it" if value.missing else "")
     return f"{digits.show(value, marks)} {word} {wanted}{margin} ({counted})"
+
+
+def _demanded(scenarios: int) -> str:
+    return f"{count(scenarios)} {'is' if scenarios == 1 else 'are'} demanded"
 
 
 def count(number: int) -> str:

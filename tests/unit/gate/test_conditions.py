@@ -54,6 +54,26 @@ def test_with_confidence_not_turns_a_clear_outcome_round(inner, outer):
     assert judged("NOT a ≥ 0.85", evidence({"a": OUTCOMES[inner]})).outcome == outer
 
 
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("a ≥ 0.85", "inconclusive"),
+        ("a ≥ 0.85 AND b ≥ 0.85", "fail"),
+        ("a ≥ 0.85 OR b ≥ 0.85", "inconclusive"),
+        ("a ≥ 0.85 OR c ≥ 0.85", "pass"),
+        ("NOT a < 0.85", "inconclusive"),
+    ],
+)
+def test_by_the_estimate_too_the_demanded_scenarios_must_be_there(text, outcome):
+    found = evidence(
+        {"a": value("9/10", scenarios=60), "b": value("7/10", scenarios=60), "c": value(1, scenarios=1000)}
+    )
+    result = judged(text, found, Demand(min_scenarios=1000))
+    assert result.outcome == outcome
+    if outcome == "inconclusive":
+        assert "at least 1000 scenarios are demanded" in result.reason
+
+
 def test_by_the_estimate_the_values_are_compared_as_they_are():
     for text, outcome in (
         ("a ≥ 0.85", "pass"),
@@ -95,7 +115,7 @@ def test_a_metric_held_against_a_number_is_judged_as_a_threshold_is():
 def test_a_metric_held_against_a_number_rests_on_its_clusters():
     safety = value(1, scenarios=40, low=0.5, high=1.0)
     found = evidence({"safety_rate": safety}, shares={"safety_rate": Sums.of([(2, 2)] * 20)})
-    assert judged("safety_rate = 1.0", found).more_scenarios == 39
+    assert judged("safety_rate = 1.0", found).more_scenarios == 2 * 39  # 39 clusters of two scenarios each
 
 
 def test_how_far_it_can_be_trusted_is_that_of_the_weakest_side():

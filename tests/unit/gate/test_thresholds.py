@@ -149,7 +149,7 @@ def test_perfection_of_a_value_without_sums_counts_its_scenarios():
     assert result.more_scenarios == 19
     clustered = Sums.of([(2, 2)] * 20)
     result = judged(value(1, scenarios=40, low=0.5, high=1.0), at_least("1"), CONFIDENT, clustered)
-    assert result.more_scenarios == 39
+    assert result.more_scenarios == 2 * 39  # 39 clusters of two scenarios each
 
 
 def test_perfection_that_is_enough_in_number_but_not_in_evidence_needs_at_least_one_more():
@@ -180,7 +180,7 @@ def test_fewer_scenarios_than_demanded_are_inconclusive(scenarios, outcome):
 
 def test_one_scenario_may_be_demanded():
     result = judged(value(1, scenarios=0, low=0.97, high=1.0), at_least("0.95"), Demand(min_scenarios=1))
-    assert result.reason.endswith(", but at least 1 scenario are demanded")
+    assert result.reason.endswith(", but at least 1 scenario is demanded")
 
 
 def test_a_miss_on_few_scenarios_is_still_a_miss_and_says_how_many_are_wanted():
