@@ -118,9 +118,7 @@ def why_column() -> str:
     """Why a trial did not pass, in words; NULL for one that did."""
 
     def listed(names: str) -> str:
-        first = f"list_slice({names}, 1, 10)"
-        plain = f"CASE WHEN quoted THEN list_transform({first}, lambda x: json_extract_string(x, '$')) ELSE {first} END"
-        return f"array_to_string({plain}, ', ')"
+        return f"array_to_string(list_slice({names}, 1, 10), ', ')"
 
     seen = "list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))"
     happened = f"list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])), {seen}))"

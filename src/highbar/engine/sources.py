@@ -92,13 +92,15 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     names = [str(name) for name in row[0]] if row and row[0] else []
     if not names or len(set(names)) < len(names):
         return None
-    columns = {
-        name: Raw(f"row.{identifier(name)}", "JSON[]")
-        if name in _TEXT_LISTS
-        else Raw(f"CAST(row.{identifier(name)} AS VARCHAR)", "JSON")
-        for name in names
-    }
-    structure = {name: ["JSON"] if name in _TEXT_LISTS else "JSON" for name in names}
+    columns, structure = {}, {}
+    for name in names:
+        field = f"row.{identifier(name)}"
+        if name in _TEXT_LISTS:
+            columns[name], structure[name] = Raw(field, "SUPPOSED[]"), ["VARCHAR"]
+        elif name in _SHORT_TEXTS:
+            columns[name], structure[name] = Raw(field, "SUPPOSED"), "VARCHAR"
+        else:
+            columns[name], structure[name] = Raw(f"CAST({field} AS VARCHAR)", "JSON"), "JSON"
     transform = f"json_transform_strict(json, {literal(json.dumps(structure, ensure_ascii=False))})"
     table = f"(SELECT {transform} AS row, json FROM {_json_source('read_json_objects', files)})"
     return Part(columns, files, table=table, strict_keys=True)
@@ -153,6 +155,7 @@ def _csv_relation(part: Part, _wanted: list[str]) -> str:
 _TEXTS = {
     "id", "category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge", "outcome",
 }  # fmt: skip
+_SHORT_TEXTS = _TEXTS - {"input", "output"}
 _TEXT_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations"}
 _LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
 

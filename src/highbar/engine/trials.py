@@ -58,7 +58,6 @@ def _kept(layout: Layout, columns: tuple[str, ...]) -> list[tuple[str, str]]:
 def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
-    values["quoted"] = "true" if any(raw.type == "JSON[]" for raw in part.columns.values()) else "false"
     bad = [] if "id" in part.columns else ["true"]
     for name, raw in part.columns.items():
         if name in READERS:

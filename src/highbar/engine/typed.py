@@ -1,7 +1,8 @@
 """One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
 
 A column comes as JSON text (`"12"` keeps its quotes, so a number in quotes is told from a number) or with the type that
-a Parquet file or a frame declares. Nothing is coerced: what does not have the declared form makes the row bad.
+a Parquet file or a frame declares; or as text of which that is only supposed (SUPPOSED): there the row is bad if it may
+have been anything else, and the file is read again the slower way. Nothing is coerced: what does not have the declared form makes the row bad.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from highbar.engine.sql import literal
 
 TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
 CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
-TEXT_LISTS = ("VARCHAR[]", "JSON[]")
+NOT_TEXT = literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|[\[{](.|\n)*)$")
+TEXT_LISTS = ("VARCHAR[]", "SUPPOSED[]")
 CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
 SEEN = literal(r"[^\s\p{Z}\p{C}]")
 """A character that a reader sees: neither a space of any kind nor an invisible one."""
@@ -71,8 +73,15 @@ def _unquoted(json: str) -> str:
     return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
+def _could_be_another(text: str) -> str:
+    """Whether text that was read without its quotes may have been a number, a truth value, a list or an object."""
+    return f"regexp_matches({text}, {NOT_TEXT})"
+
+
 def text(name: str, raw: Raw) -> Typed:
     """Text, as it is."""
+    if raw.type == "SUPPOSED":
+        return Typed(((name, raw.sql),), _could_be_another(raw.sql))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),))
     json = raw.as_json()
@@ -81,9 +90,10 @@ def text(name: str, raw: Raw) -> Typed:
 
 def identity(name: str, raw: Raw) -> Typed:
     """The scenario's id: text, not empty, no control characters."""
-    if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
+    if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
         value = f"CAST({raw.sql} AS VARCHAR)"
-        return Typed(((name, value),), f"{raw.sql} IS NULL OR {value} = '' OR regexp_matches({value}, {CONTROL})")
+        bad = f"{raw.sql} IS NULL OR {value} = '' OR regexp_matches({value}, {CONTROL})"
+        return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
     value = _unquoted(json)
     clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
@@ -149,8 +159,8 @@ def outcome(name: str, raw: Raw) -> Typed:
 
 def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
-    if raw.type == "JSON[]":
-        return raw.sql, f"len(list_filter({raw.sql}, lambda x: NOT coalesce(starts_with(x, '\"'), false))) > 0"
+    if raw.type == "SUPPOSED[]":
+        return raw.sql, f"len(list_filter({raw.sql}, lambda x: x IS NULL OR {_could_be_another('x')})) > 0"
     if raw.type == "VARCHAR[]":
         return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()
@@ -300,7 +310,6 @@ EMPTY: dict[str, str] = {
     "trial": "BIGINT",
     "category": "VARCHAR",
     "capability": "VARCHAR",
-    "quoted": "BOOLEAN",
     "expected_behaviors": "VARCHAR[]",
     "behaviors": "VARCHAR[]",
     "has_behaviors": "BOOLEAN",
