@@ -1,6 +1,7 @@
 """Runs what the pages show. `python -m tests.docs.pages` writes the real outputs into them.
 
-A page is a Markdown file of this repository; all its blocks share one folder, which starts with a copy of `examples/`.
+A page is a Markdown file of this repository; all its blocks share one folder, which starts with a copy of `examples/`
+and, in `runs/`, with files that other tools wrote.
 
     ```console            each line after `$ ` is run by bash; what follows it is its output
     ```python             run; the lines after `# => ` are what it prints
@@ -70,9 +71,10 @@ def render(page: Path) -> str:
 
 
 def prepare(temporary: Path) -> Path:
-    """An empty repository with the examples in it, and `highbar` and `python` on its path."""
+    """A repository with nothing but the examples and other tools' runs, and `highbar` and `python` on its path."""
     folder, programs = temporary / "project", temporary / "bin"
     shutil.copytree(ROOT / "examples", folder / "examples")
+    shutil.copytree(ROOT / "tests" / "importers" / "fixtures", folder / "runs")
     (folder / ".git").mkdir()
     programs.mkdir()
     for name, module in (("highbar", " -m highbar"), ("python", ""), ("python3", "")):

@@ -26,6 +26,26 @@ TESTED = {
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
     },
+    "docs/how-to/deepeval.md": {
+        "deepeval test run tests/evals": "tests/importers/recipes/make_deepeval.py makes such a file",
+        "highbar check .deepeval/.latest_run_full.json": "the page itself, on that file",
+    },
+    "docs/how-to/pydantic-evals.md": {
+        "python evals.py": "tests/importers/recipes/make_pydantic_evals.py makes such a file",
+        "highbar check report.json": "the page itself, on that file",
+    },
+    "docs/how-to/tau-bench.md": {
+        "python run.py --env airline --model my-agent --num-trials 4": "needs a model; the published runs are tested",
+        "highbar check results/tool-calling-my-agent-*.json": "the page itself, on a shorter file",
+    },
+    "docs/how-to/mlflow.md": {
+        "python evaluate.py": "tests/importers/recipes/make_mlflow.py makes such a file",
+        "highbar check eval_results.json": "the page itself, on that file",
+    },
+    "docs/how-to/opentelemetry.md": {
+        "cat logs.jsonl traces.jsonl > run.jsonl": "the page itself, on the files of make_otel.py",
+        "highbar check run.jsonl": "the page itself",
+    },
 }
 
 

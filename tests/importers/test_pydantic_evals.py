@@ -51,7 +51,7 @@ def test_repeats_are_trials_of_one_scenario_wherever_they_stand() -> None:
     rows, report = imported("pydantic-evals", REPEATED)
     waver = sorted((row["trial"], "error" in row) for row in rows if row["id"] == "waver")
     assert waver == [(0, False), (1, True), (2, False)]
-    assert report.warnings == []
+    assert report.missing == 0
     verdict = highbar.check(REPEATED, POLICY)
     assert (verdict.counts.scenarios, verdict.counts.trials, verdict.counts.errors) == (6, 18, 4)
     assert verdict.metrics["pass_rate"].value == (1 + Fraction(2, 3)) / 6
@@ -74,11 +74,15 @@ def test_the_rest_goes_into_columns_and_tags() -> None:
     assert plain["latency_ms"] > 0
 
 
-def test_a_run_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_run_that_is_missing_counts_as_an_error(tmp_path: Path) -> None:
     report = json.loads(REPEATED.read_text("utf-8"))
     report["cases"] = [case for case in report["cases"] if case["name"] != "plain [2/3]"]
-    _, said = imported("pydantic-evals", written(tmp_path, "report.json", report))
-    assert said.warnings == ["the case 'plain' was to run 3 times, the report has 2"]
+    path = written(tmp_path, "report.json", report)
+    rows, said = imported("pydantic-evals", path)
+    assert (said.records, said.missing, said.rows) == (17, 1, 18)
+    assert rows[-1]["error"] == "run 2 of 3 is not in the report"
+    assert (rows[-1]["id"], rows[-1]["trial"], rows[-1]["category"]) == ("plain", 1, "happy_path")
+    assert highbar.check(path, POLICY).metrics["pass_rate"].value == Fraction(4, 3) / 6
 
 
 @pytest.mark.parametrize("path", samples("pydantic_evals"), ids=lambda path: path.name[-30:])

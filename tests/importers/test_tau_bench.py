@@ -57,16 +57,25 @@ def test_a_run_that_raised_is_an_error_and_counts_as_failed_in_both(tmp_path: Pa
     assert verdict.metrics["pass_hat_1"].value == pass_hat(runs, 1) == Fraction(1, 2)
 
 
-def test_a_file_cut_short_lowers_its_pass_hat_and_leaves_ours_undefined(tmp_path: Path) -> None:
-    """tau-bench divides by the trials that any task has; here a task without enough trials makes it undefined."""
+def test_a_trial_that_one_task_lacks_counts_as_failed_in_both(tmp_path: Path) -> None:
+    """tau-bench divides by the trials that any task has; here the trial that is not there is an error."""
     runs = [_run(0, 0, 1.0), _run(0, 1, 1.0), _run(1, 0, 1.0)]
     path = written(tmp_path, "runs.json", runs)
-    _, report = imported("tau-bench", path)
-    assert report.warnings == ["1 of 2 tasks have fewer than 2 trials: did the run end early?"]
+    rows, report = imported("tau-bench", path)
+    assert (report.records, report.missing, report.rows) == (3, 1, 4)
+    assert (rows[-1]["id"], rows[-1]["trial"]) == ("1", 1)
     verdict = highbar.check(path, {"thresholds": {"blocking": {"pass_hat_2": "≥ 1%"}}})
-    assert pass_hat(runs, 2) == Fraction(1, 2)
-    assert verdict.metrics["pass_hat_2"].value is None
-    assert verdict.verdict == "fail"
+    assert verdict.metrics["pass_hat_2"].value == pass_hat(runs, 2) == Fraction(1, 2)
+
+
+def test_what_tau2_planned_and_did_not_run_is_an_error(tmp_path: Path) -> None:
+    """tau2-bench averages over the simulations that there are, and lowers k to the fewest trials of any task."""
+    path = written(tmp_path, "results.json", _tau2([_simulation("a", 0, 1.0, "user_stop")]))
+    rows, report = imported("tau-bench", path)
+    assert [(row["id"], row["trial"], "error" in row) for row in rows] == [
+        ("a", 0, False), ("a", 1, True), ("b", 0, True), ("b", 1, True)
+    ]  # fmt: skip
+    assert report.missing == 3
 
 
 @pytest.mark.parametrize(("reward", "passed"), [(1, True), (0.9999999, True), (0.99, False), (0, False), (2, False)])
@@ -122,7 +131,7 @@ def test_an_index_of_simulations_is_read_where_they_stand_in_files_of_their_own(
     index = [{"id": "x", "task_id": "a", "trial": 0, "reward": 1.0, "termination_reason": "user_stop"}]
     path = written(tmp_path, "results.json", {**_tau2([]), "simulation_index": index})
     rows, _ = imported("tau-bench", path)
-    assert [(row["id"], row["passed"]) for row in rows] == [("a", True)]
+    assert (rows[0]["id"], rows[0]["passed"]) == ("a", True)
 
 
 @pytest.mark.parametrize(

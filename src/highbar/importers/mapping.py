@@ -59,7 +59,7 @@ def reader(mapping: RowMap) -> Read:
         for scope in scopes(mapping.rows, path, _needed(mapping)):
             report.records += 1
             if mapping.where is not None and not _holds(mapping.where, scope):
-                report.leave_out("the mapping's `where` does not let it through")
+                report.leave_out("the mapping's `where` leaves them out")
                 continue
             row = _row(mapping, scope, trials)
             report.unread.update(_unread(mapping, scope))

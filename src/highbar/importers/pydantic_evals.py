@@ -7,7 +7,7 @@ outside all of its averages; here they are rows with an error like any other.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 from highbar.importers import Row
@@ -20,7 +20,8 @@ from highbar.importers.writing import identifier
 
 _ARRAYS = frozenset({"cases", "failures"})
 _METADATA = ("category", "capability", "cluster")
-_REPETITION = re.compile(r"(?s).* \[(\d+)/(\d+)\]")
+_REPETITION = re.compile(r"(?s).* \[(\d{1,9})/(\d{1,9})\]")
+_MOST_RUNS = 10_000
 _TOKENS = ("input_tokens", "output_tokens")
 _READ = frozenset(
     {"name", "source_case_name", "inputs", "metadata", "output", "error_message", "trace_id", "span_id", "attributes"}
@@ -35,7 +36,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
     for _, case in elements(path, _ARRAYS):
         report.records += 1
         yield {**_row(case, runs, report), "suite": suite}
-    runs.tell(report)
+    for row in runs.missing(report):
+        yield {**row, "suite": suite}
 
 
 def _suite(path: str, report: Report) -> str | None:
@@ -57,7 +59,8 @@ class _Runs:
 
     def __init__(self) -> None:
         self._wanted: dict[str, int] = {}
-        self._found: Counter[str] = Counter()
+        self._found: defaultdict[str, set[int]] = defaultdict(set)
+        self._described: dict[str, Row] = {}
 
     def identify(self, case: Record) -> tuple[str, int | None]:
         """The scenario, and which repetition of it this is; None where a case ran once."""
@@ -68,15 +71,18 @@ class _Runs:
         numbers = _REPETITION.fullmatch(name)
         if numbers is None:
             refuse(f"{case.place}: name: found {name!r}, wanted one that ends like [2/3]")
-        self._wanted[source] = int(numbers[2])
-        self._found[source] += 1
+        self._wanted[source] = min(int(numbers[2]), _MOST_RUNS)
+        self._found[source].add(int(numbers[1]))
+        self._described.setdefault(source, _described(case))
         return identifier(source), int(numbers[1]) - 1
 
-    def tell(self, report: Report) -> None:
-        """Say which cases have fewer runs than were wanted."""
+    def missing(self, report: Report) -> Iterator[Row]:
+        """A row with an error for every run that a case was to have and has not."""
         for source, wanted in self._wanted.items():
-            if self._found[source] < wanted:
-                report.warn(f"the case {source!r} was to run {wanted} times, the report has {self._found[source]}")
+            for number in sorted(set(range(1, wanted + 1)) - self._found[source]):
+                report.missing += 1
+                error = f"run {number} of {wanted} is not in the report"
+                yield {"id": identifier(source), "trial": number - 1, **self._described[source], "error": error}
 
 
 def _row(case: Record, runs: _Runs, report: Report) -> Row:

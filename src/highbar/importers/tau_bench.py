@@ -6,7 +6,6 @@ tau-bench gives it the reward 0, tau2-bench leaves those that its own machinery 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from highbar.importers import Row
@@ -20,6 +19,7 @@ from highbar.importers.writing import identifier
 _RUNS = ("", "simulations", "simulation_index")
 _ARRAYS = frozenset({*_RUNS, "tasks"})
 _NEAR_ONE = 1e-6
+_MOST_TRIALS = 10_000
 _ENDED = frozenset({"user_stop", "agent_stop", "max_steps"})
 """How a simulation ends that ran to its end; any other reason is a breakdown of the agent or of what was around it."""
 
@@ -38,24 +38,50 @@ def read(path: str, report: Report) -> Iterator[Row]:
             "there are no runs in this file",
             hint="wanted a list of {task_id, reward, …}, or an object with simulations",
         )
-    domain = _domain(document)
-    instructions: dict[str, str | None] = {}
-    trials: Counter[str] = Counter()
+    plan = _Plan(document)
     for array, run in elements(path, _ARRAYS):
         if array == "tasks":
-            instructions[_scenario(run, "id")] = _instruction(run)
+            plan.add_task(run)
         elif array == runs:
             report.records += 1
-            row = _row(run, report)
-            trials[str(row["id"])] += 1
-            yield {"input": instructions.get(str(row["id"])), **row, "suite": domain}
-    _tell_of_gaps(trials, document, report)
+            yield plan.described(_row(run, report))
+    yield from plan.missing(report)
 
 
-def _domain(document: Record) -> str | None:
-    info = document.record("info") or Record({}, "info")
-    environment = info.record("environment_info")
-    return environment.text("domain_name") if environment else None
+class _Plan:
+    """Which trials of which tasks there should be: tau2-bench says it, and all tasks of tau-bench have the same ones."""
+
+    def __init__(self, document: Record) -> None:
+        info = document.record("info") or Record({}, "info")
+        environment = info.record("environment_info")
+        self._domain = environment.text("domain_name") if environment else None
+        self._trials = set(range(min(info.whole("num_trials") or 0, _MOST_TRIALS)))
+        self._found: dict[str, set[object]] = {}
+        self._asked: dict[str, str | None] = {}
+
+    def add_task(self, task: Record) -> None:
+        """A task that was to run."""
+        name = _scenario(task, "id")
+        scenario = task.record("user_scenario")
+        self._asked[name] = as_text(scenario.value("instructions")) if scenario else None
+        self._found.setdefault(name, set())
+
+    def described(self, row: Row) -> Row:
+        """The row with what the task says; it is noted as found."""
+        name, trial = str(row["id"]), row.get("trial")
+        self._found.setdefault(name, set()).add(trial)
+        if isinstance(trial, int):
+            self._trials.add(trial)
+        return {**row, "input": row.get("input") or self._asked.get(name), "suite": self._domain}
+
+    def missing(self, report: Report) -> Iterator[Row]:
+        """A row with an error for every trial that is not there; tau-bench, too, counts it as failed."""
+        for name, found in self._found.items():
+            for trial in sorted(self._trials - found) if None not in found else ():
+                report.missing += 1
+                yield self.described(
+                    {"id": name, "trial": trial, "error": "the trial is missing: did the run end early?"}
+                )
 
 
 def _scenario(run: Record, key: str) -> str:
@@ -63,11 +89,6 @@ def _scenario(run: Record, key: str) -> str:
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         refuse(f"{run.place}: {key}: found {shown(value)}, wanted the number or the name of a task")
     return identifier(str(value))
-
-
-def _instruction(task: Record) -> str | None:
-    scenario = task.record("user_scenario")
-    return as_text(scenario.value("instructions")) if scenario else None
 
 
 def _row(run: Record, report: Report) -> Row:
@@ -84,16 +105,16 @@ def _row(run: Record, report: Report) -> Row:
         report.unscored += 1
     report.unread.update(key for key in run if key not in _READ and key in run)
     task = info.record("task")
-    found: Row = {
+    return {
         "id": _scenario(run, "task_id"),
         "trial": run.whole("trial"),
         **verdicts.columns(),
         "passed": None if reward is None else abs(reward - 1) <= _NEAR_ONE and verdicts.passed is not False,
         "error": error,
+        "input": task.text("instruction") if task else None,
         "output": _last_words(run),
         "cost_usd": run.number("agent_cost"),
     }
-    return found if task is None else {**found, "input": task.text("instruction")}
 
 
 def _error(run: Record, info: Record) -> str | None:
@@ -132,12 +153,3 @@ def _last_words(run: Record) -> str | None:
     messages = run.records("traj" if "traj" in run else "messages")
     said = (as_text(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant")
     return next(filter(None, said), None)
-
-
-def _tell_of_gaps(trials: Counter[str], document: Record, report: Report) -> None:
-    """A file that was written while the run went on has fewer trials of some tasks."""
-    info = document.record("info")
-    wanted = max((info.whole("num_trials") or 0) if info else 0, *trials.values(), 0)
-    short = sum(1 for number in trials.values() if number < wanted)
-    if short:
-        report.warn(f"{short} of {len(trials)} tasks have fewer than {wanted} trials: did the run end early?")
