@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import highbar
 from highbar.statistics.bounds import count_bounds
 from tests.laws.suite import UNITS, every_metric, policy_for, threshold_text
 from tests.laws.table import LAWS
-from tests.oracle.suites import rows_of, seeded
+from tests.oracle.suites import examples, rows_of, seeded
 from tests.unit.statistics.test_published import AIME_II
 
 OWN = {  # name: (formula, range)
@@ -41,11 +41,11 @@ interval of a combination is then not monotone to the last digit, by the method 
 
 
 def policy_of(rows, **more):
-    """Every metric with a loose rule, formulas of a user's own, and some slices."""
+    """Every metric with a loose rule, and formulas of a user's own; slices by category, where there are any."""
     own = [
         {"name": name, "formula": formula} | ({"range": span} if span else {}) for name, (formula, span) in OWN.items()
     ]
-    return {**policy_for(rows, every_metric()), "metrics": own, **more}
+    return {**policy_for(rows, every_metric()), "metrics": own, "slices": [], **more}
 
 
 def intervals(rows, policy=None, **more):
@@ -82,10 +82,17 @@ def assert_not_wider(found, than, metrics=METRICS):
             assert high_of(inner) <= high_of(outer) + slack(outer), (key, inner, outer)
 
 
+def assert_alike(found, other):
+    """The same intervals, but for the last digits of sums that were taken in another way."""
+    assert found.keys() == other.keys()
+    assert_not_wider(found, than=other)
+    assert_not_wider(other, than=found)
+
+
 # --- what always holds -----------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@examples(2)
 @given(seeded())
 def test_the_value_lies_in_its_interval_and_the_interval_in_the_range(random):
     rows = rows_of(random, scenarios=20)
@@ -121,11 +128,11 @@ def test_a_suite_that_passes_throughout_is_bounded_by_the_rule_of_three(scenario
         assert found[None, name].high == pytest.approx(1 - 0.05 ** (1 / scenarios), rel=1e-10), name
 
 
-@settings(max_examples=12)
+@examples(1)
 @given(seeded())
 def test_a_higher_confidence_never_narrows(random):
     rows = rows_of(random, scenarios=20)
-    steps = [intervals(rows, confidence=confidence) for confidence in (0.6, 0.8, 0.95, 0.999)]
+    steps = [intervals(rows, confidence=confidence) for confidence in (0.7, 0.95, 0.999)]
     for narrow, wide in pairwise(steps):
         assert_not_wider(narrow, than=wide, metrics=set(METRICS) - OPPOSED)
 
@@ -139,11 +146,11 @@ def copied(rows, copies):
     ]
 
 
-@settings(max_examples=12)
+@examples(1)
 @given(seeded())
 def test_more_scenarios_of_the_same_kind_never_widen(random):
     rows = rows_of(random, scenarios=12)
-    steps = [intervals(copied(rows, copies)) for copies in (1, 2, 3, 10)]
+    steps = [intervals(copied(rows, copies)) for copies in (1, 2, 5)]
     for few, many in pairwise(steps):
         values = {key: value.value for key, value in few.items() if key[1] != "failures"}
         assert values == {key: value.value for key, value in many.items() if key[1] != "failures"}
@@ -153,7 +160,7 @@ def test_more_scenarios_of_the_same_kind_never_widen(random):
 # --- what changes nothing --------------------------------------------------------------------
 
 
-@settings(max_examples=10)
+@examples(1)
 @given(seeded())
 def test_the_order_of_rows_changes_no_interval(random):
     rows = rows_of(random, scenarios=25)
@@ -161,7 +168,7 @@ def test_the_order_of_rows_changes_no_interval(random):
     assert ends(intervals(random.sample(rows, len(rows)), policy)) == ends(intervals(rows, policy))
 
 
-@settings(max_examples=8)
+@examples(1)
 @given(seeded())
 def test_a_file_cut_in_two_has_the_same_intervals(random):
     rows = rows_of(random, scenarios=25)
@@ -175,7 +182,7 @@ def test_a_file_cut_in_two_has_the_same_intervals(random):
     assert ends(parts) == ends(intervals(rows, policy))
 
 
-@settings(max_examples=10)
+@examples(1)
 @given(seeded())
 def test_all_weights_times_a_constant_change_no_interval(random):
     rows = rows_of(random, scenarios=25)
@@ -183,19 +190,19 @@ def test_all_weights_times_a_constant_change_no_interval(random):
     assert ends(intervals(scaled)) == ends(intervals(rows))
 
 
-@settings(max_examples=10)
+@examples(2)
 @given(seeded())
 def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
     rows = [{key: row[key] for key in row if key != "cluster"} for row in rows_of(random, scenarios=25)]
     alone = [{**row, "cluster": row["id"]} for row in rows]
-    assert ends(intervals(alone)) == ends(intervals(rows))
+    assert_alike(intervals(alone), intervals(rows))
 
 
-@settings(max_examples=6)
+@examples(1)
 @given(seeded())
 def test_a_slice_has_the_intervals_of_its_rows_checked_alone(random):
     rows = rows_of(random, scenarios=20)
-    policy = policy_of(rows)
+    policy = policy_of(rows, slices=policy_for(rows, ())["slices"])
     found = intervals(rows, policy)
     for column, chosen in {by for by, _ in found if by is not None}:
         part = [row for row in rows if row.get(column) == chosen]
@@ -213,7 +220,7 @@ def with_repeated_trials(rows):
     return [*first, *({**row, "trial": row["trial"] + 100} for row in first)]
 
 
-@settings(max_examples=12)
+@examples(2)
 @given(seeded())
 def test_trials_that_are_repeated_narrow_nothing(random):
     """The same scenarios are no more evidence for others; a percentile may only become less sure."""
@@ -240,7 +247,7 @@ def trials_of(counts, trials):
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 
-@settings(max_examples=10)
+@examples(5)
 @given(seeded())
 def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
     """Clopper and Pearson on all trials: what one trial per scenario has anyway, and no wider than needed."""
@@ -258,7 +265,7 @@ def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
 # --- verdicts --------------------------------------------------------------------------------
 
 
-@settings(max_examples=10)
+@examples(2)
 @given(seeded())
 def test_what_is_judged_with_confidence_is_judged_the_same_by_the_estimate(random):
     rows = rows_of(random, scenarios=25)
