@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from highbar.importers.reading.json import LFS_POINTER
+from highbar.importers.reading.json import LFS_POINTER, Bytes
 from highbar.importers.record import refuse
 
 MOST_MEMBERS = 250_000
@@ -29,6 +29,9 @@ SMALL = 1024 * 1024
 
 _WHOLE = "is it complete? A log is whole once its run has ended"
 _ZSTD = 93
+_CHUNK = 1024 * 1024
+_MOST = 4 * 1024 * 1024
+"""The most bytes that one step unpacks."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
@@ -52,15 +55,24 @@ class Archive:
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str) -> Bytes:
         """A member, unpacked and checked against its checksum."""
         info = self._members[name]
-        data = _unpack(info, self._packed(info))
-        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+        data = bytearray()
+        checksum = 0
+        try:
+            for part in _unpacked(info, self._packed(info)):
+                data += part
+                checksum = zlib.crc32(part, checksum)
+                if len(data) > info.file_size:
+                    break
+        except (zlib.error, EOFError, _Damaged) as error:
+            refuse(f"{name}: damaged: {error}")
+        if len(data) != info.file_size or checksum != info.CRC:
             refuse(f"{name}: damaged: it does not unpack to what the archive says of it")
-        return data
+        return memoryview(data)
 
-    def _packed(self, info: zipfile.ZipInfo) -> bytes:
+    def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         """The bytes of a member as they stand; `zipfile` itself reads zstd only from Python 3.14 on."""
         self._stream.seek(info.header_offset)
         header = self._stream.read(_LOCAL_HEADER.size)
@@ -68,10 +80,13 @@ class Archive:
             refuse(f"{info.filename}: damaged: it is not where the archive says")
         *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
         self._stream.seek(name_length + extra_length, 1)
-        packed = self._stream.read(info.compress_size)
-        if len(packed) < info.compress_size:
-            refuse(f"{info.filename}: cut off")
-        return packed
+        left = info.compress_size
+        while left:
+            chunk = self._stream.read(min(left, _CHUNK))
+            if not chunk:
+                refuse(f"{info.filename}: cut off")
+            left -= len(chunk)
+            yield chunk
 
 
 @contextmanager
@@ -142,37 +157,41 @@ def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
         refuse(f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size")
 
 
-def _unpack(info: zipfile.ZipInfo, packed: bytes) -> bytes:
-    """One byte more than was declared is asked for, so that a member that holds more is found out and not unpacked."""
-    try:
-        if info.compress_type == zipfile.ZIP_STORED:
-            return packed
-        if info.compress_type == zipfile.ZIP_DEFLATED:
-            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, info.file_size + 1)
-        return _unpack_zstd(packed, info.file_size + 1)
-    except (zlib.error, EOFError, _Damaged) as error:
-        refuse(f"{info.filename}: damaged: {error}")
+def _unpacked(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]:
+    """The member, part by part: never much more at once than one read of the file gives."""
+    if info.compress_type == zipfile.ZIP_STORED:
+        return packed
+    return _inflated(packed) if info.compress_type == zipfile.ZIP_DEFLATED else _unpacked_zstd(packed)
+
+
+def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    for chunk in packed:
+        left = chunk
+        while left:
+            yield unpacker.decompress(left, _MOST)
+            left = unpacker.unconsumed_tail
+    yield unpacker.flush(_MOST)
 
 
 class _Damaged(ValueError):
     """What zstd says of data that it cannot unpack."""
 
 
-def _unpack_zstd(packed: bytes, most: int) -> bytes:
+def _unpacked_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
     """All frames, one after the other: Inspect AI starts a new one every 200 MiB."""
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor, ZstdError  # only for archives that use it
     else:
         from backports.zstd import ZstdDecompressor, ZstdError  # likewise
-    unpacked: list[bytes] = []
+    frame = ZstdDecompressor()
     try:
-        while packed and most > 0:
-            frame = ZstdDecompressor()
-            unpacked.append(frame.decompress(packed, most))
-            most -= len(unpacked[-1])
-            if not frame.eof:
-                break
-            packed = frame.unused_data
+        for chunk in packed:
+            left = chunk
+            while left or not (frame.needs_input or frame.eof):
+                if frame.eof:
+                    frame = ZstdDecompressor()
+                yield frame.decompress(left, _MOST)
+                left = frame.unused_data if frame.eof else b""
     except ZstdError as error:
         raise _Damaged(error) from error
-    return unpacked[0] if len(unpacked) == 1 else b"".join(unpacked)
