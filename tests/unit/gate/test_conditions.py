@@ -74,6 +74,17 @@ def test_by_the_estimate_too_the_demanded_scenarios_must_be_there(text, outcome)
         assert "at least 1000 scenarios are demanded" in result.reason
 
 
+@pytest.mark.parametrize(("first", "second"), list(product(OUTCOMES, repeat=2)))
+def test_with_confidence_not_reaches_through_and_or_and_not(first, second):
+    found = evidence({"a": OUTCOMES[first], "b": OUTCOMES[second]})
+    either = judged("NOT a ≥ 0.85 OR NOT b ≥ 0.85", found)
+    both = judged("NOT a ≥ 0.85 AND NOT b ≥ 0.85", found)
+    assert judged("NOT (a ≥ 0.85 AND b ≥ 0.85)", found).outcome == either.outcome
+    assert judged("NOT (a ≥ 0.85 OR b ≥ 0.85)", found).outcome == both.outcome
+    assert judged("NOT (NOT a ≥ 0.85)", found).outcome == judged("a ≥ 0.85", found).outcome
+    assert judged("NOT (NOT (a ≥ 0.85 AND b ≥ 0.85))", found).outcome == judged("a ≥ 0.85 AND b ≥ 0.85", found).outcome
+
+
 def test_by_the_estimate_the_values_are_compared_as_they_are():
     for text, outcome in (
         ("a ≥ 0.85", "pass"),

@@ -290,6 +290,9 @@ def test_how_many_more_would_settle_it():
     slow = value(4000, unit="ms", better="lower", low=3000.0, high=6000.0, scenarios=31)
     expected = more_by_width(Fraction(5000), Fraction(4000), 3000.0, 6000.0, 31)
     assert judged(slow, below(5000)).more_scenarios == expected
+    surer = judge_value("latency_p95", slow, below(5000), ESTIMATE, 0.01)
+    assert surer.more_scenarios == more_by_width(Fraction(5000), Fraction(4000), 3000.0, 6000.0, 31, 0.01)
+    assert surer.more_scenarios != expected
 
 
 def test_one_is_not_a_plural():
