@@ -157,12 +157,22 @@ def read_share(text: str) -> Fraction:
     written = _take_apart(text, "5%, or 0.05")
     value = written.value / 100 if written.suffix == "%" else written.value
     if written.operator or written.suffix in ("ms", "s"):
-        raise ThresholdError(f"found '{text}', wanted a share", "write 5% or 0.05")
-    if written.digits == "1" and not written.suffix:
+        raise ThresholdError(f"found '{text}', wanted a share", _share_hint(written))
+    if value == 1 and written.digits == "1":
         raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
     if not 0 <= value <= 1:
-        raise ThresholdError(f"found {text}, wanted a share from 0 to 1", "write 5% or 0.05")
+        raise ThresholdError(f"found {text}, wanted a share from 0 to 1", _share_hint(written))
     return value
+
+
+def _share_hint(written: _Written) -> str:
+    """The share that was most likely meant; an example where none was."""
+    if written.suffix in ("ms", "s") or not 0 <= written.value <= 100:
+        return "write 5% or 0.05"
+    if written.suffix or written.value <= 1:
+        return f"write {written.digits}{written.suffix}"
+    share = write_decimal(written.value / 100)
+    return f"write {written.digits}% or {share if '.' in share else f'{share}.0'}"
 
 
 def read_duration(text: str) -> Fraction:
@@ -212,6 +222,8 @@ def _value(written: _Written, metric: Metric) -> Fraction:
 
 def _bare_ratio(written: _Written, metric: Metric) -> Fraction:
     digits, value = written.digits, written.value
+    if value < 0:
+        raise ThresholdError(f"-{digits} is outside the range of {metric.name}, which is from 0% to 100%")
     if digits == "1":
         raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
     if metric.better == "higher":

@@ -70,7 +70,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     """Judge recorded RESULTS by a policy.
 
     RESULTS are files (JSONL, a JSON array, CSV, Parquet; .gz and .zst too; logs of other tools), globs or folders of
-    them, or - for standard input. Without a policy the guide's typical thresholds apply.
+    them, or - for standard input. Without a policy the typical thresholds apply
+    (highbar metrics lists them).
     """
     wanted = read_outputs(outputs, (*results, *(file for file in (policy, map_file) if file)))
     # The engine is loaded only here: help, completion and usage errors do without it.

@@ -21,6 +21,7 @@ from highbar.model.rules import (
 )
 from highbar.model.sums import Linear, Percentile, Ratio, ResultsFile, Term
 from highbar.model.verdict import (
+    NO_POLICY,
     Counts,
     FailedScenario,
     FlakyScenario,
@@ -35,6 +36,7 @@ from highbar.model.words import Better, Decision, Evidence, Format, Level, Opera
 
 __all__ = [
     "COMPARE",
+    "NO_POLICY",
     "BaselineRule",
     "Better",
     "Binary",

@@ -10,6 +10,8 @@ from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
 
 NOWHERE = Place()
+NO_POLICY = "no policy: the typical thresholds apply"
+"""The first thing that a verdict without a policy warns of."""
 
 
 @dataclass(frozen=True, slots=True)

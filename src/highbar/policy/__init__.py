@@ -2,7 +2,7 @@
 
     find()                                          -> the path of the policy that holds here, or None
     read(path), read_dict(mapping)                  -> Policy, or InputError with every problem at once
-    default()                                       -> the guide's typical thresholds, where there is no policy
+    default()                                       -> the typical thresholds, where there is no policy
     read_map_file(path)                             -> RowMap: which path of a foreign record feeds which column
     resolve_version(policy, given, recorded)        -> the policy for one agent version
 

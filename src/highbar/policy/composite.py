@@ -23,7 +23,7 @@ from highbar.model import (
     Operator,
 )
 from highbar.policy.cursor import Cursor
-from highbar.policy.metrics import Definition, MetricTable, check_names
+from highbar.policy.metrics import Definition, MetricTable, check_names, rests_on_results
 from highbar.threshold import check
 
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "min_scenarios", "description")
@@ -116,9 +116,11 @@ def _check_comparison(cursor: Cursor, comparison: Comparison, table: MetricTable
             effective = _NEGATED[operator] if negated else operator
             _check_bound(cursor, metric, effective, right.value)
             return
-    if _apart(value_range(left, table.metrics), value_range(right, table.metrics)):
-        message = f"'{to_words(comparison)}' has the same outcome whatever the results are"
-        cursor.refuse(message, "compare a ratio with 85% or 0.85")
+    decided = f"'{to_words(comparison)}' has the same outcome whatever the results are"
+    if left == right or not rests_on_results(comparison):
+        cursor.refuse(decided, "name a metric on one side: final_score ≥ 0.85")
+    elif _apart(value_range(left, table.metrics), value_range(right, table.metrics)):
+        cursor.refuse(decided, "compare a ratio with 85% or 0.85")
 
 
 def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Fraction) -> None:

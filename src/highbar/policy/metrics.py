@@ -210,7 +210,15 @@ def check_formulas(definitions: Iterable[Definition], table: MetricTable) -> Non
     definitions = list(definitions)
     for definition in definitions:
         check_names(definition.formula, definition.metric.expression, table)
+        if not rests_on_results(definition.metric.expression):
+            message = f"'{definition.metric.formula}' names no measure, so it is the same for any results"
+            definition.formula.refuse(message, "divide one measure by another, such as correct_outputs / total_outputs")
     _check_cycles({definition.metric.name: definition.formula for definition in definitions}, table)
+
+
+def rests_on_results(node: Expression | Condition) -> bool:
+    """Whether a formula names anything that the results decide: what does not would judge any results the same."""
+    return any(isinstance(leaf, Call) or leaf.name not in SETTINGS for leaf in leaves(node))
 
 
 def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable) -> None:

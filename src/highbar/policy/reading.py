@@ -11,7 +11,7 @@ from highbar import catalogue
 from highbar.catalogue import CATEGORIES
 from highbar.errors import InputError, Problem
 from highbar.formula import names
-from highbar.model import Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRule, Weights
+from highbar.model import NO_POLICY, Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRule, Weights
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
@@ -73,7 +73,7 @@ def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:
 
 
 def default(metrics: Collection[str] | None = None) -> Policy:
-    """The policy where there is none: the guide's typical thresholds, of the named `metrics` only where they are given.
+    """The policy where there is none: the typical thresholds, of the named `metrics` only where they are given.
 
     They block, but for those of times, which warn.
     """
@@ -88,7 +88,7 @@ def default(metrics: Collection[str] | None = None) -> Policy:
         for name, metric in builtin.items()
         if metric.typical_threshold and (metrics is None or name in metrics)
     )
-    return Policy(rules, builtin, notes=("there is no policy: the guide's typical thresholds apply",))
+    return Policy(rules, builtin, notes=(NO_POLICY,))
 
 
 def categories(policy: Policy) -> frozenset[str]:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from highbar.digits import amount
-from highbar.model import Counts, RuleResult, Slice, Verdict
+from highbar.model import NO_POLICY, Counts, RuleResult, Slice, Verdict
 
 WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
-NO_POLICY = "no policy: the guide's typical thresholds apply"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
 
 
@@ -43,10 +42,16 @@ def warnings(verdict: Verdict) -> int:
     return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning")
 
 
+def notes(verdict: Verdict) -> tuple[str, ...]:
+    """What the verdict warns of, but for what stands at the top of the report already."""
+    return tuple(warning for warning in verdict.warnings if verdict.policy or warning != NO_POLICY)
+
+
 def unsettled(rule: RuleResult) -> str:
     """How far the outcome of a fragile rule can be trusted, and about how many more scenarios would settle it."""
     differs = f"{chance(rule)} chance that a second run differs" if rule.second_run is not None else ""
-    settled = f"+{rule.more_scenarios} scenarios settle it" if rule.more_scenarios is not None else ""
+    wanted = rule.more_scenarios
+    settled = "" if wanted is None else f"+{_count(wanted, 'scenario')} {'settles' if wanted == 1 else 'settle'} it"
     told = "; ".join(part for part in (differs, settled) if part)
     return f"fragile: {told}" if told else ""
 

@@ -13,16 +13,16 @@ from fractions import Fraction
 
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
-from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict, Where
+from highbar.model import NO_POLICY, FailedScenario, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.headline import (
-    NO_POLICY,
     NO_VERDICT,
     bounds_label,
     evidence,
     headline,
     more,
     not_passed,
+    notes,
     repeated,
     standings,
     unsettled,
@@ -57,7 +57,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
         _failed_scenarios(verdict.scenarios_failed, verdict.counts.failed),
         *_slices(verdict, bounds),
         _list("### Repeated trials", repeated(verdict)),
-        _list("### Notes", [code(warning) for warning in verdict.warnings]),
+        _list("### Notes", [code(note) for note in notes(verdict)]),
     )
     parts = [f"## {headline(verdict)}", _about(verdict)]
     room = LONGEST - len(_CUT_HERE) - 3 - sum(len(part) + 2 for part in parts)

@@ -7,10 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from highbar.digits import amount, show, wanted
-from highbar.model import Where
+from highbar.model import NO_POLICY, Where
 from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_POLICY
 from highbar.report.layout import paint, paragraph, table, title
 from highbar.report.visible import visible
 

@@ -14,10 +14,9 @@ from types import MappingProxyType
 
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
-from highbar.model import RuleResult, Slice, Value, Verdict, Where
+from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.headline import (
-    NO_POLICY,
     NO_VERDICT,
     bounds_label,
     chance,
@@ -25,6 +24,7 @@ from highbar.report.headline import (
     headline,
     more,
     not_passed,
+    notes,
     repeated,
     standings,
     unsettled,
@@ -287,10 +287,11 @@ def _repeated(verdict: Verdict, display: Display) -> list[str]:
 
 
 def _notes(verdict: Verdict, display: Display) -> list[str]:
-    if not verdict.warnings:
+    noted = notes(verdict)
+    if not noted:
         return []
-    rows = [("-", visible(warning)) for warning in verdict.warnings[:_MOST_ROWS]]
-    return [*title("Notes", display), *columns(rows, 2, display), *_rest(len(verdict.warnings), _MOST_ROWS)]
+    rows = [("-", visible(note)) for note in noted[:_MOST_ROWS]]
+    return [*title("Notes", display), *columns(rows, 2, display), *_rest(len(noted), _MOST_ROWS)]
 
 
 def _rest(total: int, shown: int) -> list[str]:

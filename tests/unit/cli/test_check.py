@@ -116,7 +116,7 @@ def test_a_report_replaces_the_file_behind_a_link_and_leaves_nothing_beside_it(p
 def test_standard_input_is_read_and_a_missing_policy_is_said(tmp_path):
     done = run(tmp_path, "check", "-", "--input-format", "jsonl", stdin=b'{"id": "A", "passed": true}\n')
     assert done.exit == 0, done.err
-    assert done.out.splitlines()[2] == "no policy: the guide's typical thresholds apply"
+    assert done.out.splitlines()[2] == "no policy: the typical thresholds apply"
 
 
 def test_quiet_prints_the_line_of_the_verdict_alone(project):

@@ -51,7 +51,9 @@ def test_a_path_is_read(text: str, base: str, steps: tuple[object, ...]) -> None
     assert (path.base, path.steps) == (base, steps)
 
 
-@pytest.mark.parametrize("text", ["", "a..b", ".a", "a.", "a[", "a[x]", "a]b", '"a', "@other", "a.@other", "^name", "a{}"])
+@pytest.mark.parametrize(
+    "text", ["", "a..b", ".a", "a.", "a[", "a[x]", "a]b", '"a', "@other", "a.@other", "^name", "a{}"]
+)
 def test_what_is_no_path_is_refused(text: str) -> None:
     with pytest.raises(PathError):
         read_path(text)

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 from highbar.errors import Problem
-from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
+from highbar.model import NO_POLICY, Counts, FailedScenario, Repetition, RuleResult, Verdict
 from highbar.report import REPORTERS, Display
 from tests.unit.report.verdicts import FAILING, latency, ratio
 
@@ -87,8 +88,18 @@ def test_without_a_policy_the_report_says_so_at_the_top():
     assert TEXT(PASSING).splitlines()[:3] == [
         "PASS: 1 blocking rule passed",
         "20 scenarios, 20 trials",
-        "no policy: the guide's typical thresholds apply",
+        "no policy: the typical thresholds apply",
     ]
+
+
+def test_that_there_is_no_policy_is_said_once():
+    noted = dataclasses.replace(PASSING, warnings=(NO_POLICY, "something else"))
+    for report in (TEXT, REPORTERS["markdown"]):
+        assert report(noted).count("no policy") == 1
+        assert "something else" in report(noted)
+    assert json.loads(REPORTERS["json"](noted))["warnings"] == [NO_POLICY, "something else"]
+    alone = dataclasses.replace(PASSING, warnings=(NO_POLICY,))
+    assert "Notes" not in TEXT(alone) + REPORTERS["markdown"](alone)
 
 
 def test_color_adds_nothing_but_color():
@@ -130,6 +141,12 @@ def test_a_fragile_rule_that_did_not_pass_says_what_would_settle_it():
     fragile = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
     text = TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100))
     assert "        fragile: under 1% chance that a second run differs; +40 scenarios settle it\n" in text
+
+
+def test_one_scenario_settles_and_several_settle():
+    fragile = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.2, more_scenarios=1)
+    text = TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100))
+    assert "differs; +1 scenario settles it\n" in text
 
 
 def test_a_policy_without_a_blocking_rule_says_so():
