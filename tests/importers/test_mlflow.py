@@ -36,7 +36,7 @@ def test_accuracy_and_the_share_of_a_verdict_are_what_mlflow_logs() -> None:
 
 
 def test_the_mean_of_a_score_is_what_mlflow_logs_and_says_that_a_scorer_broke() -> None:
-    """MLflow drops the row whose scorer broke and says nothing; here the value has the same rows, and counts the gap."""
+    """MLflow drops the row whose scorer broke and says nothing; here the same rows count, and so does the gap."""
     verdict = highbar.check(TABLE, POLICY)
     value = verdict.metrics["mean_relevance"]
     assert value.value == Fraction(totals("mlflow")["genai"]["metrics"]["relevance/mean"])
@@ -100,6 +100,16 @@ def test_feedback_that_was_replaced_does_not_count(tmp_path: Path) -> None:
     assert rows[0]["passed"] is False
     assert rows[0]["judge"] == "ann"
     assert report.unread["feedback that a later one replaced"] == 1
+
+
+def test_feedback_that_nothing_replaced_is_missing(tmp_path: Path) -> None:
+    content = table()
+    for assessment in content["data"][0][content["columns"].index("assessments")]:
+        if assessment["assessment_name"] == "polite":
+            assessment["valid"] = False
+    rows, report = imported("mlflow", written(tmp_path, "table.json", content))
+    assert rows[0]["passed"] is False
+    assert report.unscored == 2
 
 
 def test_the_older_table_has_scores_that_judge_nothing() -> None:

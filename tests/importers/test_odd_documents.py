@@ -1,4 +1,4 @@
-"""Files that are cut, bent, huge or hostile, for the tools whose results are JSON: refused with a word, never a crash."""
+"""Files that are cut, bent, huge or hostile, for tools whose results are JSON: refused with a word, never a crash."""
 
 from __future__ import annotations
 
@@ -107,11 +107,12 @@ def test_nan_and_infinity_never_become_numbers(tmp_path: Path, tool: str) -> Non
         for number in (b"1.0", b"0.625", b"0.5"):
             data = data.replace(b": " + number, b": " + word).replace(b":" + number, b":" + word)
         path = written(tmp_path, f"odd{suffix(tool)}", data)
+        refused, rows = "", []
         try:
             rows, _ = imported(tool, path)
         except InputError as error:
-            assert "wanted a finite number" in str(error)
-            continue
+            refused = str(error)
+        assert not refused or "wanted a finite number" in refused
         assert "NaN" not in json.dumps([{k: v for k, v in row.items() if k not in ("input", "tags")} for row in rows])
 
 

@@ -48,6 +48,7 @@ def test_a_run_that_crashed_has_no_evaluation_and_is_a_row_all_the_same(run: Pat
 def test_without_the_spans_the_crash_is_missing_and_that_is_said() -> None:
     rows, report = imported("otel", LOGS)
     assert len(rows) == 4
+    assert all("agent_version" not in row for row in rows)
     assert report.warnings == ["there are no spans in this file: runs that crashed before they were judged are missing"]
     assert any("are missing" in warning for warning in highbar.check(LOGS, POLICY).warnings)
 
@@ -164,7 +165,8 @@ def test_real_files_have_a_row_for_every_agent_run_or_are_refused(path: Path) ->
 
 
 def attributes(values: dict[str, object]) -> list[dict[str, object]]:
-    return [{"key": key, "value": {"intValue" if isinstance(v, int) else "stringValue": v}} for key, v in values.items()]
+    kinds = {True: "intValue", False: "stringValue"}
+    return [{"key": key, "value": {kinds[isinstance(value, int)]: value}} for key, value in values.items()]
 
 
 def span(name_of: str, parent: str | None = None, name: str = "agent") -> dict[str, Any]:

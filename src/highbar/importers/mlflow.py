@@ -56,9 +56,7 @@ def _traced(record: Record, report: Report) -> Row:
             f"{record.place}: there is no column assessments, without which a verdict looks like an expectation",
             hint="keep it when the table is written: result.tables['eval_results'].to_json(…, orient='split')",
         )
-    verdicts = Verdicts()
-    for assessment in record.records("assessments"):
-        _add(assessment, verdicts, report)
+    verdicts = _verdicts(record, report)
     verdicts.count(report)
     report.unread.update(column for column in record if "/" not in column and column not in _COLUMNS)
     labels = record.record("tags") or Record({}, record.place)
@@ -78,15 +76,29 @@ def _traced(record: Record, report: Report) -> Row:
     }
 
 
-def _add(assessment: Record, verdicts: Verdicts, report: Report) -> None:
-    name = assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
-    feedback = assessment.record("feedback")
-    if feedback is None:
-        report.unread["expectations" if "expectation" in assessment else "assessments that are no feedback"] += 1
-        return
-    if assessment.flag("valid") is False:
-        report.unread["feedback that a later one replaced"] += 1
-        return
+def _verdicts(record: Record, report: Report) -> Verdicts:
+    """What the valid feedback says. Feedback that is no longer valid was replaced; where by nothing, it is missing."""
+    verdicts = Verdicts()
+    valid: set[str] = set()
+    replaced: list[str] = []
+    for assessment in record.records("assessments"):
+        name = assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
+        feedback = assessment.record("feedback")
+        if feedback is None:
+            report.unread["expectations" if "expectation" in assessment else "assessments that are no feedback"] += 1
+        elif assessment.flag("valid") is False:
+            report.unread["feedback that a later one replaced"] += 1
+            replaced.append(name)
+        else:
+            valid.add(name)
+            _add(name, feedback, assessment, verdicts, report)
+    for name in replaced:
+        if name not in valid:
+            verdicts.add_broken(name)
+    return verdicts
+
+
+def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, report: Report) -> None:
     value = feedback.value("value")
     rating = (
         value if isinstance(value, bool) else _RATINGS.get(value.strip().lower()) if isinstance(value, str) else None

@@ -193,7 +193,8 @@ def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: R
         verdicts.count(report)
     resource = item.resource if item else survey.resources[run]
     scenario = _scenario(run, found, item, report)
-    version = resource.get("service.version")
+    # Who emits an evaluation may be another service; only the span is the agent's own.
+    version = item.resource.get("service.version") if item else None
     return {
         "id": scenario,
         "trial": trials.number(scenario),

@@ -144,7 +144,8 @@ def expectations():
         wanted = Expectations(
             must=["sorry is said", "refund is offered"], must_not=["password is asked for"], model=WordJudge()
         )
-        return LLMTestCase(name=name, input="It broke", actual_output=answer, expectations=wanted, metadata={"scores": {}})
+        known = {"scores": {}}
+        return LLMTestCase(name=name, input="It broke", actual_output=answer, expectations=wanted, metadata=known)
 
     return [
         expecting("both", "sorry, a refund it is"),
@@ -157,7 +158,8 @@ def expectations():
 def talks():
     def talk(name, ending):
         turns = [Turn(role="user", content="hello"), Turn(role="assistant", content=ending)]
-        return ConversationalTestCase(name=name, turns=turns, scenario="a greeting", metadata={"category": "happy_path"})
+        known = {"category": "happy_path"}
+        return ConversationalTestCase(name=name, turns=turns, scenario="a greeting", metadata=known)
 
     return [talk("polite", "come in please"), talk("rude", "go away")]
 

@@ -70,9 +70,7 @@ def dataset():
 
 
 def genai(folder):
-    result = mlflow.genai.evaluate(
-        data=dataset(), predict_fn=agent, scorers=[correctness, polite, relevance, tone]
-    )
+    result = mlflow.genai.evaluate(data=dataset(), predict_fn=agent, scorers=[correctness, polite, relevance, tone])
     table = result.tables["eval_results"]
     table.to_json(folder / "eval_results.json", orient="split")
     table.to_json(folder / "eval_results.jsonl", orient="records", lines=True)
@@ -84,7 +82,7 @@ def classic(folder, scratch):
         return MetricValue(scores=[None if p == "" else len(p) / 16 for p in predictions])
 
     def exact(predictions, targets):
-        return MetricValue(scores=[int(p == t) for p, t in zip(predictions, targets)])
+        return MetricValue(scores=[int(p == t) for p, t in zip(predictions, targets, strict=True)])
 
     data = pd.DataFrame(
         {

@@ -76,7 +76,7 @@ async def ask(question, category):
         try:
             await agent(question)
         except RuntimeError as error:
-            print(f"{question}: {error}", file=sys.stderr)
+            sys.stderr.write(f"{question}: {error}\n")
         await wait_for_evaluations()
     context.detach(second)
     context.detach(token)
