@@ -55,7 +55,12 @@ def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike
 def table_part(connection: DuckDBPyConnection, name: str) -> Part:
     """A table or frame that is registered with the connection, as it is."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {identifier(name)}").fetchall()
-    return Part({row[0]: Raw(identifier(row[0]), str(row[1])) for row in described}, (), table=identifier(name))
+    return Part({row[0]: _declared(row[0], str(row[1])) for row in described}, (), table=identifier(name))
+
+
+def _declared(name: str, type_: str) -> Raw:
+    """A column of a declared type; JSON is kept as its text, which DuckDB would otherwise parse when it is compared."""
+    return Raw(f"CAST({identifier(name)} AS VARCHAR)" if type_ == "JSON" else identifier(name), type_)
 
 
 def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") -> str:
@@ -186,7 +191,7 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
         described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
         by_schema.setdefault(tuple((row[0], str(row[1])) for row in described), []).append(file)
     return [
-        Part({name: Raw(identifier(name), type_) for name, type_ in schema}, tuple(same))
+        Part({name: _declared(name, type_) for name, type_ in schema}, tuple(same))
         for schema, same in by_schema.items()
     ]
 
