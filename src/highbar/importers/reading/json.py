@@ -104,25 +104,26 @@ def parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str, Byt
     """
     window = _Window(stream)
     window.refuse_other_text()
-    yield from _walk(window, "", frozenset(arrays))
+    yield from _walk(window, None, frozenset(arrays))
     if window.next_byte() is not None:
         refuse(f"text after the end of the document, at byte {window.offset}")
 
 
-def _walk(window: _Window, path: str, arrays: frozenset[str]) -> Iterator[tuple[str, Bytes]]:
+def _walk(window: _Window, path: str | None, arrays: frozenset[str]) -> Iterator[tuple[str, Bytes]]:
     first = window.next_byte()
-    if first == b"[" and path in arrays:
+    if first == b"[" and (path or "") in arrays and path != "":
         for _ in window.separated(b"]"):
-            yield f"{path}[]", window.value()
-    elif first == b"{" and (path == "" or any(name.startswith(f"{path}.") for name in arrays)):
+            yield f"{path or ''}[]", window.value()
+    elif first == b"{" and (path is None or any(name.startswith(f"{path}.") for name in arrays)):
         seen: set[str] = set()
         for _ in window.separated(b"}"):
             key = window.key()
             if key in seen:
                 refuse(f"duplicate key {key!r}, at byte {window.offset}")
             seen.add(key)
-            yield from _walk(window, f"{path}.{key}" if path else key, arrays)
-    elif path == "":
+            step = key.replace(".", "\\.")  # so that no key can pretend to be a path
+            yield from _walk(window, step if path is None else f"{path}.{step}", arrays)
+    elif path is None:
         refuse("this is not JSON: wanted an object" + (" or an array" if "" in arrays else ""))
     else:
         yield path, window.value()

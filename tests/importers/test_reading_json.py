@@ -1,0 +1,160 @@
+"""JSON of strangers: one value at a time, strictly, and with the place of a fault."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from highbar.errors import InputError
+from highbar.importers.reading import json as reading
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+def parts(text: bytes, *arrays: str) -> list[tuple[str, object]]:
+    return [(place, reading.decode(part)) for place, part in reading.parts(io.BytesIO(text), arrays)]
+
+
+def refused(text: bytes, *arrays: str) -> str:
+    with pytest.raises(InputError) as caught:
+        parts(text, *arrays)
+    return str(caught.value)
+
+
+@given(st.dictionaries(st.text(), VALUES), st.booleans(), st.sampled_from([None, 0, 2]))
+def test_the_members_of_a_document_are_what_json_reads_in_it(document, ascii_only, indent):
+    text = json.dumps(document, ensure_ascii=ascii_only, indent=indent)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        return  # half of a surrogate pair has no UTF-8
+    assert str([value for _, value in parts(data)]) == str(list(json.loads(text).values()))
+
+
+@given(st.lists(VALUES), st.sampled_from([None, 0, 2]))
+def test_the_elements_of_an_array_come_one_by_one(items, indent):
+    text = json.dumps({"before": 1, "samples": items, "after": [2]}, indent=indent)
+    found = parts(text.encode(), "samples")
+    assert str(found) == str([("before", 1), *(("samples[]", item) for item in items), ("after", [2])])
+
+
+def test_arrays_are_found_by_their_path_and_only_there():
+    text = b'{"results": {"version": 3, "results": [1, 2], "deep": {"results": [3]}}, "other": {"results": [4]}}'
+    assert parts(text, "results.results") == [
+        ("results.version", 3),
+        ("results.results[]", 1),
+        ("results.results[]", 2),
+        ("results.deep", {"results": [3]}),
+        ("other", {"results": [4]}),
+    ]
+
+
+def test_a_document_may_be_an_array():
+    assert parts(b' [1, {"a": []}] ', "") == [("[]", 1), ("[]", {"a": []})]
+
+
+@pytest.mark.parametrize("text", [b'{"a": NaN, "b": [-Infinity]}', b'{"a": "\\ud800", "b": "x"}'])
+def test_what_some_tools_write_and_json_forbids_is_read(text):
+    assert str(dict(parts(text))) == str(json.loads(text))
+    assert list(reading.members(text)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text", [b'{"a": 1, "a": 2}', b'{"b": {"a": 1, "a": 2}}', b'{"a": NaN, "a": 2}', b'[{"a":1,"a":1}]']
+)
+def test_a_key_that_stands_twice_is_refused(text):
+    assert "duplicate key 'a'" in refused(text, "")
+
+
+def test_a_key_that_stands_twice_is_refused_where_members_are_opened():
+    with pytest.raises(InputError, match="duplicate key 'passed'"):
+        reading.members(b'{"passed": false, "passed": true}')
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "the file is empty"),
+        (b" \n", "the file is empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n", "Git LFS pointer"),
+        ('{"a": 1}'.encode("utf-16"), "UTF-16"),
+        (b'{"a": 1', "cut off"),
+        (b'{"a": [1, {"b": "', "cut off"),
+        (b'{"a": "x', "cut off"),
+        (b'{"a"', "cut off"),
+        (b'{"a": 1} {"a": 2}', "text after the end of the document, at byte 9"),
+        (b'{"a": 1 "b": 2}', "wanted a comma at byte 8"),
+        (b"{a: 1}", "wanted a key at byte 1"),
+        (b"[1]", "wanted an object"),
+        (b"12", "wanted an object"),
+        (b'{"a": ' + b"[" * 100_000, "nested too deep"),
+        (b'{"a": "\xff"}', "not UTF-8"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(text, told):
+    assert told in refused(text)
+
+
+@given(st.dictionaries(st.text(), VALUES, min_size=1), st.data())
+def test_a_document_that_is_cut_off_is_never_read(document, data):
+    text = json.dumps(document).encode()
+    length = data.draw(st.integers(0, len(text) - 1))
+    refused(text[:length])
+
+
+def test_values_that_reach_over_the_window_are_read_whole(monkeypatch):
+    monkeypatch.setattr(reading, "_WINDOW", 7)
+    document = {"version": 123456789, "samples": [{"text": "a" * 50, "n": NUMBER}, NUMBER, "é" * 20], "x": NUMBER}
+    for text in (json.dumps(document), json.dumps(document, indent=3, ensure_ascii=False)):
+        found = parts(text.encode(), "samples")
+        assert [value for place, value in found if place == "samples[]"] == document["samples"]
+        assert dict(found)["version"] == 123456789
+
+
+NUMBER = 1234.5678901234567
+
+
+def test_a_value_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(reading, "_WINDOW", 16)
+    monkeypatch.setattr(reading, "LARGEST_VALUE", 100)
+    assert "a value larger than" in refused(b'{"a": "' + b"x" * 10_000 + b'"}')
+
+
+def test_a_line_that_is_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST_VALUE", 100)
+    with pytest.raises(InputError, match="2: this line is longer"):
+        list(reading.lines(io.BytesIO(b"{}\n" + b"x" * 1000)))
+
+
+def test_memory_is_that_of_the_largest_element_not_of_the_file():
+    element = b'{"text": "' + b"x" * 100_000 + b'"}'
+
+    class Endless(io.RawIOBase):
+        """A document of 200 MB that nobody holds."""
+
+        def __init__(self):
+            self.left = [b"]}"] + [element + b","] * 1999 + [b'{"samples": [' + element + b","]
+            self.left[1] = element
+            self.rest = b""
+
+        def read(self, size=-1):
+            while self.left and len(self.rest) < size:
+                self.rest += self.left.pop()
+            given_now, self.rest = self.rest[:size], self.rest[size:]
+            return given_now
+
+    tracemalloc.start()
+    count = sum(1 for place, _ in reading.parts(Endless(), {"samples"}) if place == "samples[]")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 2000
+    assert peak < 16 * 1024 * 1024
