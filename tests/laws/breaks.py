@@ -28,7 +28,7 @@ def with_a_must_not_that_happened(row: Row) -> Row | None:
         return None
     if isinstance(forbidden, dict):
         return {**row, "must_not": dict.fromkeys(forbidden, True)}
-    return {**row, "must_not": [{"name": name, "violated": True} for name in names_of(forbidden)]}
+    return {**row, "must_not": [{"name": name, "violated": True} for name in dict.fromkeys(names_of(forbidden))]}
 
 
 def with_passed_false(row: Row) -> Row | None:
