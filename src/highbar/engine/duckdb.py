@@ -252,8 +252,10 @@ class DuckDBEngine:
         """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
         ids = [text for text in wanted if not is_pattern(text)]
-        there: dict[str, bool] = dict(self._rows(f"SELECT id, kp < n FROM scenarios WHERE {any_match(ids)}"))
-        found = {id_: Matched(id_ in there, there.get(id_, False), (id_,) if there.get(id_) else ()) for id_ in ids}
+        sql = f"SELECT id, CAST(kp < n AS INTEGER) FROM scenarios WHERE {any_match(ids)}"
+        failed_by_id: dict[str, int] = dict(self._rows(sql)) if ids else {}
+        found = dict.fromkeys(ids, Matched(0, 0, ()))
+        found |= {id_: Matched(1, failed, (id_,) * failed) for id_, failed in failed_by_id.items()}
         for pattern in wanted:
             if is_pattern(pattern):
                 scenarios, failed, examples = self._rows(

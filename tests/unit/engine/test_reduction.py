@@ -51,6 +51,11 @@ def test_an_id_that_is_required_and_optional_counts_as_required_and_is_noted():
     assert verdict.warnings == ("SEC-001 is required and optional by the policy's patterns: it counts as required",)
 
 
+def test_a_required_scenario_that_failed_is_counted_in_numbers():
+    verdict = highbar.check([{"id": "A", "passed": False}], {"required_scenarios": {"ids": ["A", "A*"]}})
+    assert {rule.reason for rule in verdict.rules} == {"1 of 1 scenario did not pass every trial: A"}
+
+
 def test_ids_of_two_patterns_that_share_none_are_not_noted():
     rows = [{"id": "SEC-002", "passed": True}, {"id": "X-001", "passed": True}]
     assert highbar.check(rows, BOTH).warnings == ()
