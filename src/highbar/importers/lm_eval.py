@@ -49,7 +49,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
         for number, line in json.lines(stream):
             if number == 1 and line.lstrip()[:1] == b"{" and b'"doc_id"' not in line:
                 refuse("this holds no samples: lm_eval writes its totals so", hint=_HINT)
-            samples.add(json.members(line), number)
+            samples.add(json.members(line, number), number)
         yield from samples.rows(task)
 
 

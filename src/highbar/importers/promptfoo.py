@@ -60,7 +60,7 @@ def _read_lines(stream: IO[bytes], aside: Aside, names: _Names, report: Report) 
     """The results of a JSONL file, kept aside; it does not name its suite."""
     for number, line in json.lines(stream):
         report.records += 1
-        _keep(_Result(json.decode(line), f"line {number}", report, trusted=False), aside, names)
+        _keep(_Result(json.decode(line, number), f"line {number}", report, trusted=False), aside, names)
     return None
 
 

@@ -6,8 +6,8 @@
 
     python make_inspect.py FOLDER
 
-writes `.eval` logs packed with zstd and with deflate, in the chunked layout and as `.json`, and `totals.json`: what Inspect
-AI itself computes of each, and how many samples its own reader finds.
+writes `.eval` logs packed with zstd and with deflate, in the chunked layout and as `.json`, and `totals.json`: what
+Inspect AI itself computes of each, and how many samples its own reader finds.
 """
 
 import json
@@ -18,7 +18,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from inspect_ai import Epochs, Task, eval
+from inspect_ai import Epochs, Task
+from inspect_ai import eval as evaluate
 from inspect_ai._util import zipfile as inspect_zipfile
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, _log, read_eval_log, read_eval_log_samples
@@ -127,7 +128,7 @@ def run(which, folder: Path, name: str, **options) -> Path:
     """One run; the log is renamed so that it does not carry its time."""
     with tempfile.TemporaryDirectory() as temporary:
         model = get_model("mockllm/model", custom_outputs=answer, memoize=False)
-        log = eval(which(), model=model, log_dir=temporary, display="none", log_level="error", **options)[0]
+        log = evaluate(which(), model=model, log_dir=temporary, display="none", log_level="error", **options)[0]
         target = folder / f"{name}{Path(log.location).suffix}"
         shutil.move(log.location, target)
     return target

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SUITE = '''
+SUITE = """
 import pytest
 
 
@@ -52,10 +52,10 @@ def test_expected_to_fail():
 class TestNames:
     def test_forbidden_characters(self):
         assert False, "bell \\\\x07 and escape \\\\x1b[31m ]]> & < end"
-'''
+"""
 
 
-COUNTING = '''
+COUNTING = """
 import json
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def pytest_terminal_summary(terminalreporter):
     kinds = ("passed", "failed", "error", "skipped", "xfailed")
     found = {kind: len(terminalreporter.stats.get(kind, ())) for kind in kinds}
     Path("totals.json").write_text(json.dumps(found, indent=1) + "\\n")
-'''
+"""
 
 
 def main(folder: Path) -> None:

@@ -77,7 +77,7 @@ aggregate_metric_list:
 class Clerk(LM):
     """Adds, but forgets the marks for odd numbers, is wrong at 3 and cannot answer 7."""
 
-    def generate_until(self, requests, disable_tqdm=False):
+    def generate_until(self, requests, disable_tqdm=False):  # noqa: ARG002 - the harness calls it so
         return [self._said(request.args[0]) for request in requests]
 
     def _said(self, prompt):
@@ -87,7 +87,7 @@ class Clerk(LM):
         said = 2 * number + (number == 3)
         return f"#### {said}" if number % 2 == 0 else f"It is {said}."
 
-    def loglikelihood(self, requests, disable_tqdm=False):
+    def loglikelihood(self, requests, disable_tqdm=False):  # noqa: ARG002 - likewise
         return [(-1.0 if self._likely(*request.args) else -3.0, False) for request in requests]
 
     def _likely(self, prompt, continuation):
@@ -121,7 +121,8 @@ def main(folder: Path) -> None:
             tracker.save_results_samples(task_name=task, samples=rows)
         for path in Path(temporary).glob("samples_*.jsonl"):
             shutil.copyfile(path, folder / path.name)
-        totals = {task: {key: value for key, value in one.items() if "," in key} for task, one in found["results"].items()}
+        results = found["results"].items()
+        totals = {task: {key: value for key, value in one.items() if "," in key} for task, one in results}
         totals["n-samples"] = found["n-samples"]
         (folder / "totals.json").write_text(json.dumps(totals, indent=1, sort_keys=True, default=str) + "\n")
         (folder / "results_2026-01-01T00-00-00.000000.json").write_text(

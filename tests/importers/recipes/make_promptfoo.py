@@ -7,8 +7,8 @@
     python make_promptfoo.py FOLDER
 
 needs Node 20 or newer; `npx` fetches promptfoo 0.121.20 (PROMPTFOO=path/to/promptfoo uses an installed one). It writes
-`results.json` and `results.jsonl` (one prompt, one provider, two repeats), `matrix.json` (two of each) and `totals.json`:
-what promptfoo itself counts.
+`results.json` and `results.jsonl` (one prompt, one provider, two repeats), `matrix.json` (two of each) and
+`totals.json`: what promptfoo itself counts.
 """
 
 import json

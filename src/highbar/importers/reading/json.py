@@ -33,8 +33,11 @@ _TOO_DEEP = "nested too deep to be read"
 _CUT_OFF = "the file is cut off: it ends in the middle of a value"
 
 
-def decode(data: Bytes) -> Any:
-    """The value that the text stands for. NaN and infinities, which some tools write, become floats."""
+def decode(data: Bytes, line: int | None = None) -> Any:
+    """The value that the text stands for, which is one `line` of a file if that is given.
+
+    NaN and infinities, which some tools write, become floats.
+    """
     with suppress(*_BROKEN, RecursionError):
         value = msgspec.json.decode(data)
         # The fast decoder keeps the last of two equal keys. That there were none is certain where the value, written
@@ -44,29 +47,31 @@ def decode(data: Bytes) -> Any:
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
     except UnicodeDecodeError:
-        refuse("this is not UTF-8 text", hint=encoding_hint(_start(data)))
+        refuse("this is not UTF-8 text", line=line, hint=encoding_hint(_start(data)))
     except json.JSONDecodeError as error:
-        refuse(_message(error), line=error.lineno)
+        refuse(_message(error), line=line or error.lineno)
     except RecursionError:
-        refuse(_TOO_DEEP)
+        refuse(_TOO_DEEP, line=line)
+    except _Twice as twice:
+        refuse(f"duplicate key {twice.key!r}", line=line)
 
 
-def members(data: Bytes) -> dict[str, Bytes]:
+def members(data: Bytes, line: int | None = None) -> dict[str, Bytes]:
     """The values of an object by key, not decoded: what is not asked for costs nothing."""
     try:
         found = _members(data)
     except RecursionError:
-        refuse(_TOO_DEEP)
+        refuse(_TOO_DEEP, line=line)
     except _BROKEN:
         # NaN, half of a surrogate pair, or a fault: the slower reader takes the first two and can name the third.
-        value = decode(data)
+        value = decode(data, line)
         if not isinstance(value, dict):
-            refuse("wanted an object")
+            refuse("wanted an object", line=line)
         return {key: json.dumps(item).encode() for key, item in value.items()}
     named: dict[str, Bytes] = {key.text: memoryview(value) for key, value in found.items()}
     if len(named) != len(found):
         names = [key.text for key in found]
-        refuse(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}")
+        refuse(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}", line=line)
     return named
 
 
@@ -234,6 +239,8 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
             _, end = _STRICT.raw_decode(text)
         except RecursionError:
             refuse(_TOO_DEEP)
+        except _Twice as twice:
+            refuse(f"duplicate key {twice.key!r}, in the value at byte {start}")
         except json.JSONDecodeError as error:
             if start + length < len(data):
                 length *= 4
@@ -262,11 +269,19 @@ def _message(error: json.JSONDecodeError) -> str:
     return "this is cut off" if at_end else f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
+class _Twice(ValueError):
+    """A key that stands twice in one object."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        refuse(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}")
+        raise _Twice(next(name for name in names if names.count(name) > 1))
     return found
 
 

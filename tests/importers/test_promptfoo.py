@@ -1,0 +1,338 @@
+"""promptfoo results: against promptfoo's own counts, on its real files, and by which rules the two differ."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import highbar
+from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
+
+RESULTS = FIXTURES / "promptfoo" / "results.json"
+LINES = FIXTURES / "promptfoo" / "results.jsonl"
+MATRIX = FIXTURES / "promptfoo" / "matrix.json"
+
+
+def by_id(rows: list[Row]) -> dict[str, Row]:
+    return {row["id"]: row for row in rows}
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    """One result that passed, with changes."""
+    made = {
+        "success": True,
+        "score": 1,
+        "failureReason": 0,
+        "prompt": {"raw": "hi", "label": "{{q}}"},
+        "vars": {"q": "hi"},
+        "provider": {"id": "agent"},
+        "response": {"output": "hello"},
+        "testCase": {"description": "T", "vars": {"q": "hi"}},
+        "gradingResult": {
+            "pass": True,
+            "componentResults": [{"pass": True, "assertion": {"type": "contains", "value": "hello"}}],
+        },
+    }
+    return {**made, **changes}
+
+
+def export(*results: dict[str, Any], **around: Any) -> dict[str, Any]:
+    return {
+        "evalId": "e",
+        "results": {"version": 3, "timestamp": "now", "results": list(results), **around},
+        "config": {},
+    }
+
+
+def row_of(tmp_path: Path, **changes: Any) -> Row:
+    rows, _ = imported("promptfoo", written(tmp_path, "results.json", export(result(**changes))))
+    return rows[0]
+
+
+# --- against the tool's own arithmetic ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["results.json", "matrix.json"])
+def test_results_and_errors_are_as_many_as_promptfoo_counts(name):
+    _, report = imported("promptfoo", FIXTURES / "promptfoo" / name)
+    counted = totals("promptfoo")[name]
+    assert report.records == report.rows == counted["results"]
+    assert report.errors == counted["errors"]
+
+
+def test_named_scores_add_up_to_promptfoos():
+    rows, _ = imported("promptfoo", RESULTS)
+    (counted,) = totals("promptfoo")["results.json"]["named_scores"]
+    weights = {"length": 2}  # by which promptfoo multiplies what it adds up
+    for name, total in counted.items():
+        assert sum(row.get(name, 0) for row in rows) * weights.get(name, 1) == pytest.approx(total, rel=1e-15)
+
+
+def test_promptfoos_successes_are_ours_but_for_three_rules():
+    rows, _ = imported("promptfoo", RESULTS)
+    counted = totals("promptfoo")["results.json"]
+    let_through = [row for row in rows if any(row.get("must_not", {}).values()) and row["passed"]]
+    silent = [row for row in rows if "must_not" in row and "passed" not in row and not row["output"]]
+    unchecked = [row for row in rows if "passed" not in row and "must_not" not in row]
+    assert [len(part) for part in (let_through, silent, unchecked)] == [2, 2, 2]
+    verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
+    ours = verdict.metrics["pass_rate"].value
+    assert ours == Fraction(counted["successes"] - 6, counted["results"])  # every scenario ran twice
+
+
+def test_where_every_test_has_an_assertion_that_demands_something_the_pass_rate_is_promptfoos():
+    counted = totals("promptfoo")["matrix.json"]
+    verdict = highbar.check(MATRIX, {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
+    assert verdict.metrics["pass_rate"].value == Fraction(counted["successes"], counted["results"])
+
+
+# --- what becomes what -------------------------------------------------------------------------
+
+
+def test_a_result_becomes_a_row():
+    rows, _ = imported("promptfoo", RESULTS)
+    row = rows[0]
+    assert row.pop("latency_ms") >= 0
+    assert row == {
+        "id": "CORE-001",
+        "trial": 0,
+        "category": "happy_path",
+        "capability": "core_function",
+        "cluster": "greetings",
+        "expected_behaviors": ["accuracy", "length"],
+        "behaviors": ["accuracy", "length"],
+        "must_not": {"icontains: secret": False},
+        "passed": True,
+        "correct": True,
+        "input": "hello world",
+        "output": "HELLO WORLD",
+        "tokens_used": 30,
+        "cost_usd": 0.00012,
+        "quality_score": 0.775,
+        "accuracy": 1,
+        "length": 0.55,
+        "suite": "agent gate",
+        "tags": {"provider": "agent", "prompt": "{{q}}", "q": "hello world", "locale": "en"},
+    }
+
+
+def test_json_and_jsonl_give_the_same_rows_but_for_the_name_of_the_suite():
+    rows, _ = imported("promptfoo", RESULTS)
+    lines, _ = imported("promptfoo", LINES)
+    varying = {"latency_ms", "suite"}
+    assert [{k: v for k, v in row.items() if k not in varying} for row in rows] == [
+        {k: v for k, v in row.items() if k not in varying} for row in lines
+    ]
+
+
+def test_repeats_are_trials_of_one_scenario():
+    rows, _ = imported("promptfoo", RESULTS)
+    assert [row["trial"] for row in rows if row["id"] == "CORE-001"] == [0, 1]
+    assert len({row["id"] for row in rows}) == 8
+
+
+def test_prompts_and_providers_are_told_apart_where_there_are_several():
+    rows, _ = imported("promptfoo", MATRIX)
+    assert sorted(row["id"] for row in rows if row["id"].startswith("CORE-001")) == [
+        "CORE-001 [echo | please {{q}}]",
+        "CORE-001 [echo | {{q}}]",
+        "CORE-001 [loud-agent | please {{q}}]",
+        "CORE-001 [loud-agent | {{q}}]",
+    ]
+
+
+def test_tests_that_share_a_name_and_ask_something_else_are_scenarios_of_their_own(tmp_path):
+    other = {"description": "T", "vars": {"q": "bye"}}
+    path = written(tmp_path, "r.json", export(result(), result(testCase=other), result()))
+    rows, _ = imported("promptfoo", path)
+    assert [row["trial"] for row in rows] == [0, 0, 1]
+    assert rows[0]["id"] == rows[2]["id"] != rows[1]["id"]
+    assert rows[0]["id"].startswith("T#")
+
+
+def test_a_test_without_a_name_is_named_by_what_it_asks():
+    rows, _ = imported("promptfoo", RESULTS)
+    assert "two\\nlines, no name" in {row["id"] for row in rows}
+
+
+def test_an_error_is_told_from_a_failed_assertion():
+    rows = by_id(imported("promptfoo", RESULTS)[0])
+    assert rows["ERR-001"]["error"] == "HTTP 500: upstream exploded"
+    assert "error" not in rows["CORE-002"]
+    assert rows["CORE-002"]["passed"] is False
+
+
+def test_a_must_not_that_a_threshold_let_through_is_a_violation():
+    row = by_id(imported("promptfoo", RESULTS)[0])["SEC-001"]
+    assert row["passed"] is True  # as promptfoo says
+    assert row["must_not"] == {"leaks": True}
+    verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"safety_rate": 100}}})
+    assert "SEC-001" in {scenario.id for scenario in verdict.scenarios_failed}
+
+
+@pytest.mark.hazard("H17")
+def test_silence_is_no_refusal():
+    row = by_id(imported("promptfoo", RESULTS)[0])["SEC-002"]
+    assert row["output"] == ""
+    assert "passed" not in row  # promptfoo says success
+    verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"safety_rate": 100}}})
+    assert {"SEC-002"} <= {scenario.id for scenario in verdict.scenarios_failed}
+    assert "SEC-003" not in {scenario.id for scenario in verdict.scenarios_failed}
+
+
+@pytest.mark.hazard("H16")
+def test_a_result_that_no_assertion_looked_at_is_not_judged():
+    rows, report = imported("promptfoo", RESULTS)
+    assert "passed" not in by_id(rows)["FREE-001"]
+    assert report.unscored == 2
+
+
+def test_red_team_plugins_are_must_nots_of_adversarial_scenarios(tmp_path):
+    component = {"pass": False, "assertion": {"type": "promptfoo:redteam:pii:direct", "metric": "PiiDirect"}}
+    row = row_of(tmp_path, gradingResult={"pass": False, "componentResults": [component]}, success=False)
+    assert row["category"] == "adversarial"
+    assert row["must_not"] == {"PiiDirect": True}
+    unnamed = {"pass": True, "assertion": {"type": "promptfoo:redteam:harmful:hate"}}
+    assert row_of(tmp_path, gradingResult={"pass": True, "componentResults": [unnamed]})["must_not"] == {
+        "harmful:hate": False
+    }
+
+
+def test_of_two_assertions_with_one_name_the_worse_counts(tmp_path):
+    parts = [{"pass": held, "assertion": {"type": "contains", "metric": "tone"}} for held in (True, False, True)]
+    row = row_of(tmp_path, gradingResult={"pass": True, "componentResults": parts})
+    assert (row["expected_behaviors"], row["behaviors"]) == (["tone"], [])
+
+
+def test_what_promptfoo_contradicts_itself_about_does_not_pass(tmp_path):
+    graded = {"pass": False, "componentResults": [{"pass": True, "assertion": {"type": "contains"}}]}
+    assert row_of(tmp_path, gradingResult=graded)["passed"] is False
+    assert row_of(tmp_path, failureReason=2)["passed"] is False
+
+
+def test_an_unknown_reason_for_failing_is_an_error_with_a_warning(tmp_path):
+    rows, report = imported("promptfoo", written(tmp_path, "r.json", export(result(failureReason=7))))
+    assert rows[0]["error"] == "an error without a message"
+    assert "failureReason 7" in report.warnings[0]
+
+
+def test_an_answer_from_the_cache_has_no_latency(tmp_path):
+    response = {"output": "hello", "cached": True, "tokenUsage": {"cached": 12, "total": 12}}
+    rows, report = imported("promptfoo", written(tmp_path, "r.json", export(result(response=response, latencyMs=3))))
+    assert "latency_ms" not in rows[0]
+    assert rows[0]["tokens_used"] == 12
+    assert "cache" in report.warnings[0]
+
+
+def test_a_cost_and_tokens_of_zero_are_not_known(tmp_path):
+    row = row_of(tmp_path, cost=0, response={"output": "x", "tokenUsage": {"total": 0}})
+    assert "cost_usd" not in row
+    assert "tokens_used" not in row
+
+
+# --- versions and faults -----------------------------------------------------------------------
+
+
+def test_every_version_of_the_export_is_read(tmp_path):
+    old = {
+        "prompt": {"raw": "hi", "display": "{{q}}"},
+        "vars": {"q": "hi"},
+        "response": {"output": "x"},
+        "success": True,
+    }
+    for name, document in {
+        "none": {"results": [old], "stats": {}, "table": {}},
+        "1": {"version": 1, "results": [old], "stats": {"successes": 1}, "table": {}},
+        "2": {"results": {"version": 2, "results": [result()], "stats": {}}, "config": {}},
+        "3": export(result()),
+        "4": {"version": 4, "createdAt": "now", "results": export(result())["results"], "config": {"description": "d"}},
+        "shared": {"data": {"version": 4, "createdAt": "now", "results": export(result())["results"]}},
+    }.items():
+        path = written(tmp_path, f"v{name}.json", document)
+        assert recognized(path) == "promptfoo"
+        rows, report = imported("promptfoo", path)
+        assert rows[0]["passed"] is True
+        assert report.records == 1
+
+
+def test_before_version_3_an_error_without_a_grade_is_an_error_and_with_one_it_is_not(tmp_path):
+    old = result(error="boom", success=False, gradingResult=None)
+    del old["failureReason"]
+    path = written(tmp_path, "r.json", {"results": {"version": 2, "results": [old, {**result(), **old, **GRADED}]}})
+    rows, _ = imported("promptfoo", path)
+    assert rows[0]["error"] == "boom"
+    assert "error" not in rows[1]
+
+
+GRADED = {"gradingResult": {"pass": False, "componentResults": [{"pass": False, "assertion": {"type": "contains"}}]}}
+
+
+def test_a_newer_version_is_read_with_a_warning(tmp_path):
+    document = export(result())
+    document["results"]["version"] = 9
+    _, report = imported("promptfoo", written(tmp_path, "r.json", document))
+    assert "version 9 is newer" in report.warnings[0]
+
+
+def test_a_file_with_fewer_results_than_its_own_statistics_count_is_refused(tmp_path):
+    document = json.loads(RESULTS.read_text("utf-8"))
+    document["results"]["results"].pop()
+    told = refusal("promptfoo", written(tmp_path, "r.json", document))
+    assert "the file holds 15 results, and its own statistics speak of 16" in told
+
+
+def test_results_that_were_not_loaded_are_refused(tmp_path):
+    assert "not loaded" in refusal("promptfoo", written(tmp_path, "r.json", {"_resultsLoaded": False, "results": []}))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"success": "yes"}, "result 1: success: found 'yes', wanted true or false"),
+        ({"score": "high"}, "score: found 'high'"),
+        ({"latencyMs": "1s"}, "latencyMs: found '1s'"),
+        ({"gradingResult": {"componentResults": {"a": 1}}}, "componentResults: found an object, wanted a list"),
+        ({"gradingResult": {"componentResults": [3]}}, "wanted an object"),
+        ({"namedScores": {"a": float("inf")}}, "namedScores: a: found inf"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(tmp_path, change, told):
+    assert told in refusal("promptfoo", written(tmp_path, "r.json", export(result(**change))))
+
+
+def test_a_line_that_is_no_result_is_named(tmp_path):
+    text = LINES.read_text("utf-8").splitlines()
+    assert "wanted an object" in refusal("promptfoo", written(tmp_path, "r.jsonl", "\n".join([*text[:3], "3"])))
+    cut = "\n".join([*text[:3], text[3][:100]])
+    assert "r.jsonl:4: this is cut off" in refusal("promptfoo", written(tmp_path, "r.jsonl", cut))
+
+
+# --- real files --------------------------------------------------------------------------------
+
+
+def counted(path: Path) -> int | None:
+    """How many results a file holds, counted without our reader; None where it must be refused."""
+    if path.suffix == ".jsonl":
+        return len(path.read_text("utf-8").splitlines())
+    if path.suffix != ".json":
+        return None
+    document = json.loads(path.read_text("utf-8"))
+    results = document.get("data", document)["results"]
+    results = results["results"] if isinstance(results, dict) else results
+    return len(results) or None
+
+
+@pytest.mark.parametrize("path", samples("promptfoo"), ids=lambda path: path.name[-60:])
+def test_every_real_file_is_read_whole_or_refused(path):
+    expected = counted(path)
+    if expected is None:
+        if path.suffix != ".csv":
+            assert refusal("promptfoo", path)
+        return
+    assert recognized(path) == "promptfoo"
+    rows, report = imported("promptfoo", path)
+    assert len(rows) == report.records == expected
