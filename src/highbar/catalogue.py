@@ -180,7 +180,7 @@ _METRICS: tuple[tuple[str, str, Unit, Better, str | None, str], ...] = (
 WEIGHTED_SCORE = "weighted_score"
 FINAL_SCORE = "final_score"
 
-_REPEATED = re.compile(r"pass_(at|hat)_([1-9][0-9]{0,3})")
+_REPEATED = re.compile(r"pass_(at|hat)_([1-9][0-9]{0,2})")
 
 
 @cache
@@ -193,7 +193,7 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def find(name: str) -> Metric | None:
-    """The built-in metric of that name; `pass_at_K` and `pass_hat_K` are made for any K from 1 to 9999."""
+    """The built-in metric of that name; `pass_at_K` and `pass_hat_K` are made for any K from 1 to 999."""
     if not is_repeated(name):
         return metrics().get(name)
     how = "at least one" if name.startswith("pass_at_") else "all"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -68,6 +69,15 @@ def check(  # noqa: PLR0913 - what the command line can say
             return _judge(loaded, read, agent_version, slices, progress, sums)
 
 
+def inputs(results: Sequence[str], policy: str | None, map_file: str | None) -> tuple[str, ...]:
+    """Every file that such a check reads, the policy that is found and the files that it names included."""
+    named = [*files.names(results), *([map_file] if map_file else [])]
+    with suppress(InputError):  # two policies in one folder: the check says so
+        found = Path(policy) if policy is not None else _found()
+        named += [str(found), *policies.files_named_in(found)] if found else []
+    return tuple(named)
+
+
 def check_table(
     table: object,
     *,
@@ -85,8 +95,14 @@ def read_policy(policy: str | Mapping[str, Any] | None) -> Policy | None:
         return policies.read_dict(policy)
     if policy is not None:
         return policies.read(Path(policy))
+    found = _found()
+    return None if found is None else policies.read(found)
+
+
+def _found() -> Path | None:
+    """The policy that holds here, named as seen from here: reports are kept and compared on other machines."""
     found = policies.find()
-    return None if found is None else policies.read(Path(os.path.relpath(found)))
+    return None if found is None else Path(os.path.relpath(found))
 
 
 def read_map(map_file: str | None) -> RowMap | None:
@@ -223,7 +239,11 @@ def _has_data(whole: measure.Measured, name: str, columns: Sequence[str]) -> boo
 
 def _refuse_columns(loaded: _Loaded, policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> None:
     known = [column.name for column in catalogue.COLUMNS]
-    problems = []
+    problems = [
+        Problem(f"the columns {first!r} and {second!r} differ only in case", file=loaded.place(first).file)
+        for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))
+        if first.casefold() == second.casefold()
+    ]
     for column in columns:
         meant = None if column in policy.allow_columns else near_miss(column, known)
         if meant:

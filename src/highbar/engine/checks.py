@@ -87,6 +87,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> None:
     }
     columns |= {"own": "weight"} if layout.own_weight else {}
     columns |= {f"by_{i}": column for i, column in enumerate(layout.slices)}
+    columns |= {f"w_{i}": ", ".join(name for name, _ in where) for i, where in enumerate(layout.wheres)}
     query = f"SELECT * FROM (SELECT id, {_flags(columns)} FROM trials GROUP BY id)"
     found = rows(f"{query} WHERE {' OR '.join(f'c{i}' for i in range(len(columns)))} ORDER BY id LIMIT 20")
     problems = [
@@ -160,8 +161,12 @@ def compare_with_suite(connection: DuckDBPyConnection, request: Request) -> Suit
         return count, tuple(row[0] for row in connection.execute(f"{sql} ORDER BY id LIMIT 10").fetchall())
 
     missing, missing_ids = difference("suite", "scenarios", excused)
+    absent = connection.execute(
+        f"SELECT id FROM suite WHERE id NOT IN (SELECT id FROM scenarios) AND {excused} ORDER BY id"
+    )
+    excused_ids = tuple(row[0] for row in absent.fetchall())
     extra, extra_ids = difference("scenarios", "suite")
-    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(connection, suite))
+    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(connection, suite), excused_ids)
 
 
 def _different(connection: DuckDBPyConnection, suite: Suite) -> tuple[str, ...]:

@@ -100,6 +100,7 @@ class SuiteMatch:
     extra: int
     extra_ids: tuple[str, ...]
     different: tuple[str, ...]
+    excused_ids: tuple[str, ...] = ()  # of the suite, without a result, and optional
 
 
 @dataclass(frozen=True, slots=True)

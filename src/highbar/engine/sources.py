@@ -29,7 +29,7 @@ class Part:
     columns: dict[str, Raw]
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
-    strict_keys: bool = False  # every row must have exactly these keys, or reading fails
+    unlike: str | None = None  # where rows are supposed to be alike: SQL that says of a row that it is not
 
     def relation(self, wanted: Iterable[str]) -> str:
         """SQL for a relation that holds at least the `wanted` columns."""
@@ -68,7 +68,7 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
     compression = files[0].compression or "none"
     return (
         f"{function}({literals([file.path for file in files])}, format={literal(layout)},"
-        f" compression={literal(compression)}, maximum_object_size={LONGEST_LINE}{more})"
+        f" compression={literal(compression)}, maximum_object_size={LONGEST_LINE}, hive_partitioning=false{more})"
     )
 
 
@@ -97,7 +97,8 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     names = [str(name) for name in row[0]] if row and row[0] else []
     if not names or len(set(names)) < len(names):
         return None
-    columns, structure = {}, {}
+    columns: dict[str, Raw] = {}
+    structure: dict[str, object] = {}
     for name in names:
         field = f"row.{identifier(name)}"
         if name in _TEXT_LISTS:
@@ -108,7 +109,8 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
             columns[name], structure[name] = Raw(f"CAST({field} AS VARCHAR)", "JSON"), "JSON"
     transform = f"json_transform_strict(json, {literal(json.dumps(structure, ensure_ascii=False))})"
     table = f"(SELECT {transform} AS row, json FROM {_json_source('read_json_objects', files)})"
-    return Part(columns, files, table=table, strict_keys=True)
+    # The strict transform refuses a key that is missing, not one that is new: so the keys are counted.
+    return Part(columns, files, table=table, unlike=f"len(json_keys(json)) <> {len(names)}")
 
 
 def _json_relation(part: Part, wanted: list[str]) -> str:
@@ -138,7 +140,21 @@ def _csv_header(connection: DuckDBPyConnection, file: ResultsFile) -> tuple[str,
     else:
         with Path(file.path).open("rb") as stream:
             start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
-    header = tuple(next(csv.reader(io.StringIO(start.removeprefix("\ufeff"))), []))
+    try:
+        header = tuple(next(csv.reader(io.StringIO(start.removeprefix("\ufeff"), newline="")), []))
+    except csv.Error as error:
+        raise InputError(
+            Problem(f"this is not CSV: {error}", file=file.name, line=1, hint="wanted lines that end in a line feed")
+        ) from error
+    if "\r" in start.rstrip("\r\n"):
+        raise InputError(
+            Problem(
+                "lines end in a carriage return alone",
+                file=file.name,
+                line=1,
+                hint="wanted lines that end in a line feed",
+            )
+        )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise InputError(Problem(f"the column {twice[0]!r} stands twice in the header", file=file.name, line=1))
@@ -153,7 +169,7 @@ def _csv_relation(part: Part, _wanted: list[str]) -> str:
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
         " auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false,"
-        f" ignore_errors=false, max_line_size={LONGEST_LINE}, compression={literal(compression)})"
+        f" ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE}, compression={literal(compression)})"
     )
 
 
@@ -197,7 +213,7 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
 
 
 def _parquet_source(files: Sequence[ResultsFile]) -> str:
-    return f"read_parquet({literals([file.path for file in files])}, hive_types_autocast=false)"
+    return f"read_parquet({literals([file.path for file in files])}, hive_partitioning=false)"
 
 
 def _parquet_relation(part: Part, _wanted: list[str]) -> str:

@@ -1,8 +1,9 @@
 """One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
 
-A column comes as JSON text (`"12"` keeps its quotes, so a number in quotes is told from a number) or with the type that
-a Parquet file or a frame declares; or as text of which that is only supposed (SUPPOSED): there the row is bad if it may
-have been anything else, and the file is read again the slower way. Nothing is coerced: what does not have the declared form makes the row bad.
+A column comes as JSON text (`"12"` keeps its quotes, so a number in quotes is told from a number), with the type that
+a Parquet file or a frame declares, or as text of which that is only supposed (SUPPOSED): there the row is bad if it may
+have been anything else, and the file is read again the slower way. Nothing is coerced: what does not have the declared
+form makes the row bad.
 """
 
 from __future__ import annotations
@@ -179,8 +180,9 @@ def _marked(json: str, key: str) -> tuple[str, str, str]:
     items = f"CAST(CAST({json} AS JSON) AS JSON[])"
     item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"
     keyed = f"starts_with({json}, '{{')"
+    said = "x.value IS NOT NULL AND x.value <> 'null'"  # a name without a mark is absent
     every = (
-        f"CASE WHEN {keyed} THEN list_transform({pairs}, lambda x: x.key)"
+        f"CASE WHEN {keyed} THEN list_transform(list_filter({pairs}, lambda x: {said}), lambda x: x.key)"
         f" ELSE list_transform({items}, lambda x: json_extract_string(x, '/name')) END"
     )
     marked = (

@@ -63,6 +63,10 @@ class SuiteMatch(Protocol):
         """Some of them."""
 
     @property
+    def excused_ids(self) -> tuple[str, ...]:
+        """The scenarios of the suite that have no result and are optional."""
+
+    @property
     def different(self) -> tuple[str, ...]:
         """Where a column that the suite fixes is another in the results, in words."""
 

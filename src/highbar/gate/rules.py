@@ -19,6 +19,7 @@ from highbar.model import (
     SuiteRule,
     ThresholdRule,
 )
+from highbar.policy import matches
 
 
 def judge(rule: Rule, evidence: Evidence) -> RuleResult:
@@ -92,6 +93,13 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     if found.failed:
         ids = _some(found.failed, found.examples)
         return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
+    excused = () if evidence.suite is None else evidence.suite.excused_ids
+    absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
+    if absent:
+        return (
+            "fail",
+            f"{count(len(absent), 'scenario')} of the suite without a result: {_some(len(absent), absent[:10])}",
+        )
     return "pass", f"{count(found.scenarios, 'scenario')} passed every trial"
 
 
@@ -107,6 +115,8 @@ def _suite(match: SuiteMatch | None) -> tuple[Outcome, str]:
     parts.extend(match.different)
     if parts:
         return "fail", "; ".join(parts)
+    if match.excused_ids:
+        return "pass", f"every scenario of the suite has a result, but for {len(match.excused_ids)} that are optional"
     return "pass", "every scenario of the suite has a result, and no other has"
 
 

@@ -8,9 +8,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 
 from highbar import importers
 from highbar.errors import InputError, Problem
@@ -66,9 +67,28 @@ def find(
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_named_twice(found))
+    if len(found) > 1:
+        problems.extend(Problem("this file holds no row", file=file.name) for file in found if _holds_no_row(file))
+    problems.extend(
+        Problem("the array is cut off", file=file.name, hint="is the file complete?")
+        for file in found
+        if file.format == "json" and _is_cut_off(file)
+    )
     if problems:
         raise InputError(*problems)
-    return tuple(_without_pattern_characters(_without_byte_order_mark(file, stack), stack) for file in found)
+    return tuple(
+        _without_pattern_characters(_uncompressed_table(_without_byte_order_mark(file, stack), stack), stack)
+        for file in found
+    )
+
+
+def names(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The paths of the files that the arguments name; what names none is left to `find` to refuse."""
+    found: list[str] = []
+    for argument in arguments:
+        with suppress(InputError):
+            found += [] if argument == "-" else _expand(argument)
+    return tuple(found)
 
 
 def find_foreign(
@@ -189,6 +209,56 @@ def _format_of(start: bytes, compression: str | None) -> Format:
     if text[:4] == b"PAR1":
         return "parquet"
     return "json" if text[:1] == b"[" else "csv"
+
+
+def _opened(file: ResultsFile) -> IO[bytes]:
+    import gzip  # only for a file that needs it
+
+    return cast("IO[bytes]", gzip.open(file.path, "rb")) if file.compression == "gzip" else open(file.path, "rb")
+
+
+def _holds_no_row(file: ResultsFile) -> bool:
+    """Whether a file has only what stands around rows. A damaged one, or one that is not text, is the engine's."""
+    if file.format == "parquet" or file.compression == "zstd":
+        return False
+    try:
+        with _opened(file) as stream:
+            start = stream.read(65536).removeprefix(b"\xef\xbb\xbf").strip()
+            whole = not stream.read(1)
+    except (OSError, EOFError, ValueError):
+        return False
+    around = {b"", b"[]"} if file.format == "json" else {b""}
+    only_header = file.format == "csv" and b"\n" not in start
+    return whole and (b"".join(start.split()) in around or only_header)
+
+
+def _is_cut_off(file: ResultsFile) -> bool:
+    """Whether a JSON array does not end: DuckDB takes one that stops after a comma for complete."""
+    if file.compression == "zstd":
+        return False
+    try:
+        with _opened(file) as stream:
+            if not file.compression:
+                stream.seek(max(0, os.path.getsize(file.path) - 65536))
+            end = b""
+            while block := stream.read(1 << 20):
+                end = (end + block).rstrip()[-65536:]
+    except (OSError, EOFError, ValueError):
+        return False  # the engine says what is wrong with it
+    return not end.endswith(b"]")
+
+
+def _uncompressed_table(file: ResultsFile, stack: ExitStack) -> ResultsFile:
+    """A gzipped CSV file is unpacked: DuckDB cannot read one whose fields hold line breaks of another kind."""
+    if file.format != "csv" or file.compression != "gzip":
+        return file
+    copy = _temporary(stack, suffix=".csv")
+    try:
+        with _opened(file) as stream, open(copy, "wb") as target:
+            shutil.copyfileobj(stream, target)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(Problem(f"cannot be read: {error}", file=file.name, hint="is the file complete?")) from error
+    return replace(file, path=copy, compression=None, original=file.original or file.path)
 
 
 def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:

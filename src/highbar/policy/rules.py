@@ -227,6 +227,8 @@ class RuleReader:
             fields["threshold"] = cursor
         demand, description = self._demand(fields, metric)
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
+        if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
+            fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
         return Bar(threshold, demand, description) if threshold else None
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
