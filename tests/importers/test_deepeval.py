@@ -112,6 +112,18 @@ def test_metrics_of_spans_judge_the_case(tmp_path: Path) -> None:
     assert rows[0]["expected_behaviors"] == ["planner: Plan"]
 
 
+def test_scores_of_one_name_that_differ_are_not_kept_and_that_is_counted(tmp_path: Path) -> None:
+    spans = [
+        {"name": "tool", "metricsData": [{"name": "Plan", "success": True, "score": score}]} for score in (0.2, 0.9)
+    ]
+    own = {"metricsData": [{"name": "Whole", "success": True, "score": 1.0}]}
+    run = {**_run({"success": True, "trace": {"toolSpans": spans, **own}}), "datasetAlias": "nightly"}
+    rows, report = imported("deepeval", written(tmp_path, "run.json", run))
+    assert "tool_plan" not in rows[0]
+    assert (rows[0]["whole"], rows[0]["suite"], rows[0]["passed"]) == (1.0, "nightly", True)
+    assert report.unread["scores of one name given several times in one record"] == 1
+
+
 def test_a_trace_that_ended_with_an_error_is_an_error(tmp_path: Path) -> None:
     spans = [{"name": "tool", "error": "no connection"}]
     run = _run({"success": True, "trace": {"status": "ERRORED", "toolSpans": spans}})

@@ -73,6 +73,8 @@ def one(folder: Path, record: object, columns: dict[str, Any], name: str = "resu
         ({"value": "x", "when": {"status": "ok"}}, "x"),
         ({"value": "x", "when": {"status": "ok", "usage.total": {"at_least": 13}}}, None),
         (["nothing", "status"], "ok"),
+        ({"path": "nothing", "each": "tool"}, None),
+        ({"path": "status", "at_least": 3}, False),
         ({"path": "steps", "each": "tool"}, ["search", "answer"]),
         ({"path": "steps", "each": "tool", "where": {"ok": True}}, ["search"]),
         ({"path": "steps", "each": {"name": {"path": "tool"}, "observed": {"path": "ok", "is": True}}},
@@ -103,6 +105,15 @@ def test_true_is_not_one_and_one_is_not_text(tmp_path: Path, value: object, want
     assert one(tmp_path, {"v": value}, {"found": {"path": "v", "is": wanted}})["found"] is same
 
 
+def test_labels_and_objects_of_tags_are_taken_as_they_are(tmp_path: Path) -> None:
+    record = {"truth": True, "said": "spam", "n": 3, "about": {"locale": "de", "turns": 2, "docs": []}}
+    columns = {"expected": "truth", "predicted": "said", "tags": "about", "tags.locale": "said"}
+    row = one(tmp_path, record, columns)
+    assert (row["expected"], row["predicted"]) == (True, "spam")
+    assert row["tags"] == {"locale": "spam", "turns": "2"}
+    assert one(tmp_path, record, {"expected": "n"})["expected"] == "3"
+
+
 def test_records_in_records_know_what_is_around_them(tmp_path: Path) -> None:
     document = {
         "model": "rote-1",
@@ -126,6 +137,15 @@ def test_an_object_of_records_gives_their_keys(tmp_path: Path) -> None:
     assert len(mapped(written(tmp_path, "t.json", document["by_id"]), top)[0]) == 2
 
 
+def test_every_line_may_be_a_document_of_its_own(tmp_path: Path) -> None:
+    runs = [{"suite": "a", "cases": {"x": {"ok": True}, "y": {"ok": False}}}, {"suite": "b"}]
+    text = "".join(json.dumps(run) + "\n" for run in runs)
+    mapping = {"rows": "cases{}", "columns": {"id": "@key", "passed": "ok", "suite": "$.suite"}}
+    for name in ("runs.jsonl", "runs.json"):
+        rows, _ = mapped(written(tmp_path, name, text), mapping)
+        assert [(row["id"], row["passed"], row["suite"]) for row in rows] == [("x", True, "a"), ("y", False, "a")]
+
+
 def test_lines_that_are_no_result_are_left_out_and_counted(tmp_path: Path) -> None:
     events = [
         {"type": "start", "suite": "nightly"},
@@ -141,7 +161,7 @@ def test_lines_that_are_no_result_are_left_out_and_counted(tmp_path: Path) -> No
 
 
 def test_the_cells_of_a_csv_are_turned_into_what_their_columns_take(tmp_path: Path) -> None:
-    text = "\ufeffcase,status,seconds,grade,checks,n\n7,OK,1.5,85,a; b,3\n8,broken,,,,4\n"
+    text = "\ufeffcase,status,seconds,grade,checks,n,right\n7,OK,1.5,85,a; b,3,TRUE\n8,broken,,,,4,false\n"
     columns = {
         "id": "case",
         "passed": {"path": "status", "is": "OK"},
@@ -149,13 +169,15 @@ def test_the_cells_of_a_csv_are_turned_into_what_their_columns_take(tmp_path: Pa
         "quality_score": {"path": "grade", "times": 0.01},
         "expected_behaviors": "checks",
         "tokens_used": "n",
+        "correct": "right",
+        "tags.right": {"path": "right", "is": True},
         "tags.many": {"path": "n", "at_least": 4},
     }
     rows, report = mapped(written(tmp_path, "r.csv", text), {"columns": columns})
     assert rows == [
         {"id": "7", "passed": True, "latency_ms": 1500, "quality_score": 0.85, "expected_behaviors": ["a", "b"],
-         "tokens_used": 3, "tags": {"many": "false"}},
-        {"id": "8", "passed": False, "tokens_used": 4, "tags": {"many": "true"}},
+         "tokens_used": 3, "correct": True, "tags": {"right": "true", "many": "false"}},
+        {"id": "8", "passed": False, "tokens_used": 4, "correct": False, "tags": {"right": "false", "many": "true"}},
     ]  # fmt: skip
     assert report.records == 2
 
@@ -206,6 +228,10 @@ def test_what_no_path_leads_into_is_counted(tmp_path: Path) -> None:
         ({"t": "x"}, {"latency_ms": {"path": "t", "as": "number"}}, "t: found 'x', wanted a number"),
         ({"t": 3}, {"behaviors": {"path": "t", "each": "name"}}, "t: found 3, wanted a list"),
         ({"t": {"a": 1}}, {"category": "t"}, "category: found an object, wanted text"),
+        ({"t": 3}, {"tags": "t"}, "tags: found 3, wanted an object of text"),
+        ({"t": []}, {"expected": "t"}, "expected: found a list of 0, wanted text, true or false"),
+        ({"t": "x"}, {"x": {"path": "t", "as": "boolean"}}, "t: found 'x', wanted true or false"),
+        ({"t": []}, {"x": {"path": "t", "as": "text"}}, "t: found a list of 0, wanted text"),
         ({"t": ["a"]}, {"tags.x": "t"}, "a tag is text, a number, true or false"),
         ({}, {"id": "name"}, "found no id\nhint: the mapping takes it from name"),
         ({"name": ""}, {"id": "name"}, "id: found an empty text"),
@@ -225,6 +251,7 @@ def test_what_does_not_fit_is_refused_with_its_place(
         ({"results": []}, "results[]", "there are no records at results[]"),
         ({"other": []}, "results[]", "there are no records at results[]"),
         ({"cases": [{"runs": {}}]}, "cases[].runs[]", "cases[0].runs: found an object, wanted a list"),
+        ({"cases": [{}]}, "cases[].runs[]", "there are no records at cases[].runs[]"),
         ({"by_id": []}, "by_id{}", "by_id: found a list of 0, wanted an object"),
     ],
 )

@@ -112,6 +112,56 @@ def test_only_the_labels_of_the_conventions_are_verdicts(tmp_path: Path, label: 
     assert report.unscored == (passed is None)
 
 
+def test_a_label_beside_a_score_has_a_column_of_its_own(tmp_path: Path) -> None:
+    given = {"gen_ai.evaluation.name": "Tone", "gen_ai.evaluation.score.label": "warm", "gen_ai.response.id": "r"}
+    given |= {"gen_ai.evaluation.score.value": "0.5", "event.name": "gen_ai.evaluation.result", "locale": "de"}
+    rows, report = imported("otel", written(tmp_path, "run.json", logs([{"attributes": attributes(given)}])))
+    assert (rows[0]["tone"], rows[0]["tone_label"], rows[0]["tags"]) == (0.5, "warm", {"locale": "de"})
+    assert rows[0]["id"] == "response r"
+    assert any("another name in every run" in warning for warning in report.warnings)
+
+
+def test_a_long_question_names_its_scenario_by_a_mark(tmp_path: Path) -> None:
+    messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "why " * 50}]}, 3])
+    asked = {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": messages}
+    for odd in ("not json", "{}"):
+        found = attributes({**asked, "gen_ai.output.messages": odd, "final_result": "because"})
+        rows, _ = imported("otel", written(tmp_path, "run.json", traces([{**span("s1"), "attributes": found}])))
+        assert len(rows[0]["id"]) == 80
+        assert rows[0]["output"] == "because"
+
+
+def test_attributes_of_every_kind_are_read(tmp_path: Path) -> None:
+    values = [
+        {"kvlistValue": {"values": attributes({"a": 1})}},
+        {"arrayValue": {"values": [{"boolValue": True}]}},
+        {},
+        None,
+    ]
+    found = [{"key": f"k{number}", "value": value} for number, value in enumerate(values)]
+    found += attributes({"gen_ai.operation.name": "invoke_agent"})
+    assert len(imported("otel", written(tmp_path, "r.json", traces([{**span("s1"), "attributes": found}])))[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"name": "agent"}, "found no traceId and spanId, wanted both"),
+        ({"traceId": "t", "spanId": "s", "attributes": [3]}, "attributes: found 3, wanted a key and a value"),
+        ({"traceId": "t", "spanId": "s", "attributes": [{"key": "k", "value": 3}]}, "wanted a value like {stringValue"),
+        ({"traceId": 7, "spanId": "s"}, "traceId: found 7, wanted text"),
+    ],
+)
+def test_what_is_no_span_is_refused_with_its_place(tmp_path: Path, record: dict[str, object], message: str) -> None:
+    assert message in refusal("otel", written(tmp_path, "run.json", traces([record])))
+
+
+def test_a_span_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
+    agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"})}
+    odd = {**span("s1"), **agent, "startTimeUnixNano": 9, "endTimeUnixNano": 3}
+    assert "ends before it starts" in refusal("otel", written(tmp_path, "run.json", traces([odd])))
+
+
 @pytest.mark.parametrize("value", [{"doubleValue": "NaN"}, {"doubleValue": "Infinity"}, {}, {"stringValue": "high"}])
 def test_an_evaluation_without_a_finite_score_and_without_a_label_passes_nothing(
     tmp_path: Path, value: dict[str, object]

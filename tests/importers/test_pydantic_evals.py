@@ -99,6 +99,13 @@ def test_real_files_have_a_row_for_every_case_or_are_refused(path: Path) -> None
     assert report.errors == len(document["failures"])
 
 
+def test_evaluators_of_the_whole_report_that_failed_are_told(tmp_path: Path) -> None:
+    report = {**json.loads(ONCE.read_text("utf-8")), "report_evaluator_failures": [{"name": "Matrix"}]}
+    assert imported("pydantic-evals", written(tmp_path, "r.json", report))[1].warnings == [
+        "1 evaluators of the whole report failed"
+    ]
+
+
 def test_a_data_set_is_not_taken_for_a_report(tmp_path: Path) -> None:
     data = {"name": "rote", "cases": [{"name": "a", "inputs": "a"}], "evaluators": ["EqualsExpected"]}
     assert "the data set of one" in refusal("pydantic-evals", written(tmp_path, "cases.json", data))

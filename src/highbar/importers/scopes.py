@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Literal
+from typing import Literal, cast
 
 from highbar.importers.reading import json
 from highbar.importers.record import refuse, shown
@@ -16,6 +16,7 @@ from highbar.model.mapping import Path, Walk
 
 Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
 
+_POINT = re.compile(r"(?<!\\)\.")
 _KINDS = {"[]": "a list", "{}": "an object"}
 _ROWS = "the mapping's `rows` says where the records are"
 _LONGEST_CELL = 16 * 1024 * 1024
@@ -50,11 +51,14 @@ def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scop
     elif not rows:
         for number, record in enumerate(records(path)):
             yield Scope(record.values, record.place, number=number)
-    elif _has_lines(path):
-        for line in lines(path):
-            yield from _descend(rows, Scope(line.values, line.place, document=line.values))
     else:
-        yield from _document(rows, path, needed)
+        found = False
+        for scope in _of_lines(rows, path) if _has_lines(path) else _document(rows, path, needed):
+            found = True
+            yield scope
+        if not found:
+            way = ".".join(".".join(keys) + kind for keys, kind in rows)
+            refuse(f"there are no records at {way}", hint=_ROWS)
 
 
 def look(path: Path, scope: Scope) -> object:
@@ -84,6 +88,11 @@ def _walk(steps: tuple[str | int | Walk, ...], value: object) -> object:
     return value
 
 
+def _of_lines(rows: Rows, path: str) -> Iterator[Scope]:
+    for line in lines(path):
+        yield from _descend(rows, Scope(line.values, line.place, document=line.values))
+
+
 def _is_json(path: str) -> bool:
     with FilePath(path).open("rb") as stream:
         return stream.read(64 * 1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
@@ -102,46 +111,45 @@ def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]
     """One document: its outermost list or object is read element by element, what `$` needs of the rest is at hand."""
     (keys, kind), inner = rows[0], rows[1:]
     outermost = ".".join(keys)
-    prefix = f"{outermost}[]" if kind == "[]" else f"{outermost}." if outermost else ""
     document = _rest(keys, kind, path, needed)
     number = 0
-    for place, text in _parts(path, outermost, kind):
-        if place == prefix if kind == "[]" else place.startswith(prefix):
-            key = None if kind == "[]" else place.removeprefix(prefix)
-            name = f"{outermost or 'record'}[{number}]" if key is None else f"{prefix}{key}"
-            yield from _descend(inner, Scope(json.decode(text), name, (document,), document, key, number))
-            number += 1
-        elif place == outermost:
-            refuse(f"{outermost}: found {shown(json.decode(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
-    if not number:
-        refuse(f"there are no records at {outermost}{kind}", hint=_ROWS)
+    for steps, listed, text in _parts(path, keys, kind):
+        if not _is_record(steps, keys, kind, listed=listed):
+            if steps == keys:
+                refuse(f"{outermost}: found {shown(json.decode(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
+            continue
+        key = None if kind == "[]" else steps[-1]
+        name = f"{outermost or 'record'}[{number}]" if key is None else ".".join(steps)
+        yield from _descend(inner, Scope(json.decode(text), name, (document,), document, key, number))
+        number += 1
 
 
-def _parts(path: str, outermost: str, kind: str) -> Iterator[tuple[str, json.Bytes]]:
+def _is_record(steps: tuple[str, ...], keys: tuple[str, ...], kind: str, *, listed: bool) -> bool:
+    return steps == keys and listed if kind == "[]" else steps[:-1] == keys and not listed
+
+
+def _parts(path: str, keys: tuple[str, ...], kind: str) -> Iterator[tuple[tuple[str, ...], bool, json.Bytes]]:
+    """The parts of the document: the keys that lead to each, whether it is an element of the list there, its text."""
+    outermost = ".".join(key.replace(".", "\\.") for key in keys)
     # The members of an object come one by one where the reader is told that it holds an array, of whatever name.
     wanted = outermost if kind == "[]" else f"{outermost}.\0"
     with FilePath(path).open("rb") as stream:
-        yield from json.parts(stream, {wanted})
+        for place, text in json.parts(stream, {wanted}):
+            listed = kind == "[]" and place == f"{outermost}[]"
+            bare = outermost if listed else place
+            yield tuple(step.replace("\\.", ".") for step in _POINT.split(bare)) if bare else (), listed, text
 
 
 def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) -> dict[str, object]:
     """The members of the document around its records, as far as a path of the mapping asks for them."""
     document: dict[str, object] = {}
-    if not needed:
-        return document
-    outermost = ".".join(keys)
-    for place, text in _parts(path, outermost, kind):
-        inside = place.startswith(f"{outermost}[]" if kind == "[]" else f"{outermost}." if outermost else "")
-        if inside or place.split(".", 1)[0] not in needed:
+    for steps, listed, text in _parts(path, keys, kind) if needed else ():
+        if _is_record(steps, keys, kind, listed=listed) or steps[0] not in needed:
             continue
-        depth = next(
-            n for n in range(len(keys), -1, -1) if place.startswith(".".join(keys[:n]) + "." * bool(n)) or not n
-        )
         holder = document
-        for key in keys[:depth]:
-            found = holder.setdefault(key, {})
-            holder = found if isinstance(found, dict) else {}
-        holder[place.removeprefix(".".join(keys[:depth]) + "." * bool(depth))] = json.decode(text)
+        for step in steps[:-1]:
+            holder = cast("dict[str, object]", holder.setdefault(step, {}))
+        holder[steps[-1]] = json.decode(text)
     return document
 
 

@@ -49,7 +49,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _Plan:
-    """Which trials of which tasks there should be: tau2-bench says it, and all tasks of tau-bench have the same ones."""
+    """Which trials of which tasks there should be: tau2-bench says it, and in tau-bench all have the same ones."""
 
     def __init__(self, document: Record) -> None:
         info = document.record("info") or Record({}, "info")

@@ -112,10 +112,26 @@ def test_a_mapping_is_read_whole() -> None:
         (columns({"path": "a", "values": {}}), "values: found nothing"),
         (columns({"path": "a", "default": None}), "default: found nothing"),
         (columns({"path": "a", "is": [None]}), "is[0]: found nothing"),
+        (columns({"value": "x", "when": {"a": {"is": 1, "at_least": 2}}}), "wanted one condition"),
+        (columns({"value": "x", "when": {"a": {}}}), "found no condition"),
+        (columns({"value": 1e300}), "is not a number that can be read"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(block: object, message: str) -> None:
     assert any(message in problem for problem in problems(block)), problems(block)
+
+
+def test_feeds_in_feeds_end_somewhere() -> None:
+    feed: object = "a"
+    for _ in range(7):
+        feed = {"path": "a", "each": {"b": feed}}
+    assert any("nested deeper than is read" in problem for problem in problems(columns(feed)))
+
+
+def test_numbers_below_zero_can_be_compared_with() -> None:
+    found = read_dict({**RULES, "map": columns({"path": "a", "at_least": -1.5})}).mapping
+    assert found is not None
+    assert dict(found.columns)["passed"][0].check == Check("at_least", (Fraction(-3, 2),))
 
 
 def test_every_problem_is_said_at_once() -> None:
