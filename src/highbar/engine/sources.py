@@ -169,7 +169,8 @@ def _csv_relation(part: Part, _wanted: list[str]) -> str:
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
         " auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false,"
-        f" ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE}, compression={literal(compression)})"
+        f" ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE},"
+        f" compression={literal(compression)})"
     )
 
 
