@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from highbar.cli import streams
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
-from highbar.cli.outputs import Output, read_outputs, write
+from highbar.cli.outputs import Output, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, ReportError
 from highbar.model import Verdict
@@ -73,10 +74,12 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     them, or - for standard input. Without a policy the typical thresholds apply
     (highbar metrics lists them).
     """
-    wanted = read_outputs(outputs, (*results, *(file for file in (policy, map_file) if file)))
+    wanted = read_outputs(outputs)
     # The engine is loaded only here: help, completion and usage errors do without it.
     from highbar import pipeline
 
+    if any(os.path.lexists(output.file) for output in wanted):  # else there is nothing to overwrite
+        refuse_overwriting(wanted, pipeline.inputs(results, policy, map_file))
     try:
         with progress_bar(quiet=quiet) as progress:
             verdict = pipeline.check(

@@ -11,6 +11,8 @@ from pathlib import Path
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import REPORTERS, format_of
 
+_OF_ITS_OWN = "give the report a file of its own"
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -20,11 +22,11 @@ class Output:
     file: str
 
 
-def read_outputs(arguments: Sequence[str], inputs: Iterable[str]) -> tuple[Output, ...]:
+def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
     """What each `--output` means. Raises InputError, before anything is read, where one cannot be meant."""
     outputs: list[Output] = []
     problems: list[Problem] = []
-    taken = {os.path.realpath(name): f"{name} is read as well" for name in inputs if name != "-"}
+    taken: set[str] = set()
     for argument in arguments:
         try:
             output = _read_output(argument)
@@ -33,12 +35,24 @@ def read_outputs(arguments: Sequence[str], inputs: Iterable[str]) -> tuple[Outpu
             continue
         path = os.path.realpath(output.file)
         if path in taken:
-            problems.append(Problem(f"--output {argument}: {taken[path]}", hint="give the report a file of its own"))
-        taken[path] = f"{output.file} is written twice"
+            problems.append(Problem(f"--output {argument}: {output.file} is written twice", hint=_OF_ITS_OWN))
+        taken.add(path)
         outputs.append(output)
     if problems:
         raise InputError(*problems)
     return tuple(outputs)
+
+
+def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None:
+    """Raise InputError where a report would take the place of something that is read."""
+    read = {os.path.realpath(name): name for name in inputs}
+    problems = [
+        Problem(f"--output {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
+        for output in outputs
+        if (path := os.path.realpath(output.file)) in read
+    ]
+    if problems:
+        raise InputError(*problems)
 
 
 def _read_output(argument: str) -> Output:

@@ -9,10 +9,21 @@
 `policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
 """
 
-from highbar.policy.files import NAMES, find
+from highbar.policy.files import NAMES, files_named_in, find
 from highbar.policy.mapping import read_map_file
 from highbar.policy.patterns import matches
 from highbar.policy.reading import categories, default, read, read_dict
 from highbar.policy.versions import resolve_version
 
-__all__ = ["NAMES", "categories", "default", "find", "matches", "read", "read_dict", "read_map_file", "resolve_version"]
+__all__ = [
+    "NAMES",
+    "categories",
+    "default",
+    "files_named_in",
+    "find",
+    "matches",
+    "read",
+    "read_dict",
+    "read_map_file",
+    "resolve_version",
+]

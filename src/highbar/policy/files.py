@@ -45,6 +45,18 @@ def _up_to_the_root(folder: Path) -> list[Path]:
     return folders[: root + 1]
 
 
+def files_named_in(path: Path) -> tuple[str, ...]:
+    """The files that a policy names, its suite and its baseline, however wrong the rest of it is."""
+    try:
+        root = read_document(path).root
+    except InputError:
+        return ()
+    top = {key.text: value for key, value in root.entries}
+    baseline = {key.text: value for key, value in top["baseline"].entries} if "baseline" in top else {}
+    named = (top.get("suite"), baseline.get("file"))
+    return tuple(str(path.parent / node.text) for node in named if node is not None and node.kind == "text")
+
+
 def read_document(path: Path, max_bytes: int = MAX_BYTES) -> Document:
     """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError."""
     data = read_bytes(path, max_bytes)

@@ -113,6 +113,44 @@ def test_a_report_replaces_the_file_behind_a_link_and_leaves_nothing_beside_it(p
     assert not [name for name in os.listdir(project) if name.startswith(".verdict")]  # noqa: PTH208 - likewise
 
 
+@pytest.mark.hazard("H78")
+@pytest.mark.parametrize("name", ["highbar.json", "suite.json", "baseline.json", "results.jsonl", "runs/more.jsonl"])
+def test_a_report_overwrites_nothing_that_is_read(tmp_path, name):
+    policy = {
+        "suite": "suite.json",
+        "baseline": {"file": "baseline.json", "margin": {"accuracy": "1%"}},
+        "thresholds": {"blocking": {"pass_rate": "50%"}},
+    }
+    (tmp_path / "runs").mkdir()
+    for file, content in (
+        ("highbar.json", json.dumps(policy)),
+        ("suite.json", '["A", "B"]'),
+        ("baseline.json", "{}"),
+        ("results.jsonl", '{"id": "A", "passed": true}\n'),
+        ("runs/more.jsonl", '{"id": "B", "passed": true}\n'),
+    ):
+        (tmp_path / file).write_text(content)
+    before = (tmp_path / name).read_text()
+    done = run(tmp_path, "check", "results.jsonl", "runs", "--output", f"json={name}")
+    assert (done.exit, done.out) == (2, "")
+    assert f"{name} is read as well" in done.err
+    assert "hint: give the report a file of its own" in done.err
+    assert (tmp_path / name).read_text() == before
+
+
+@pytest.mark.parametrize("broken", ["thresholds: {blocking: {acuracy: 90}}\nsuite: suite.json", "a: [", "suite: [A]"])
+def test_a_policy_that_is_refused_is_not_overwritten_either(tmp_path, broken):
+    (tmp_path / "highbar.yaml").write_text(broken)
+    (tmp_path / "suite.json").write_text('["A"]')
+    (tmp_path / "results.jsonl").write_text('{"id": "A", "passed": true}\n')
+    done = run(tmp_path, "check", "results.jsonl", "--output", "json=highbar.yaml")
+    assert done.exit == 2
+    assert (tmp_path / "highbar.yaml").read_text() == broken
+    if "suite.json" in broken:
+        assert run(tmp_path, "check", "results.jsonl", "--output", "suite.json").exit == 2
+        assert (tmp_path / "suite.json").read_text() == '["A"]'
+
+
 def test_standard_input_is_read_and_a_missing_policy_is_said(tmp_path):
     done = run(tmp_path, "check", "-", "--input-format", "jsonl", stdin=b'{"id": "A", "passed": true}\n')
     assert done.exit == 0, done.err
