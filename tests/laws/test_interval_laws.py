@@ -7,6 +7,7 @@ import tempfile
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -327,6 +328,44 @@ def test_a_percentile_needs_59_trials_to_be_under_a_limit_with_confidence():
         for n in (58, 59)
     ]
     assert outcomes == ["inconclusive", "pass"]
+
+
+# --- one metric against another --------------------------------------------------------------
+
+
+def compared(rows, *own):
+    """How a check judges `accuracy ≥ pass_rate` with confidence."""
+    composite = {"formula": "pass_rate × 1.0", "pass": "accuracy ≥ pass_rate"}
+    metrics = [{"name": f"m{at}", "formula": formula} for at, formula in enumerate(own)]
+    return highbar.check(rows, {"evidence": "confident", "composite": composite, "metrics": metrics}).rules[0].outcome
+
+
+def test_two_metrics_that_have_nothing_to_do_with_each_other_are_told_apart_only_by_much():
+    random = Random(1)
+    rows = [{"id": f"s{at}", "passed": random.random() < 0.5, "correct": random.random() < 0.5} for at in range(100)]
+    assert compared(rows) == compared(rows, "pass_rate - accuracy") == "inconclusive"
+
+
+def test_two_scenarios_do_not_show_that_two_metrics_agree():
+    rows = [{"id": f"s{at}", "passed": at > 0, "correct": at > 0} for at in range(2)]
+    assert compared(rows) == compared(rows, "pass_rate - accuracy") == "inconclusive"
+
+
+@pytest.mark.parametrize("scenarios", [1, 2, 5])
+def test_scenarios_that_are_all_alike_make_no_difference_certain(scenarios):
+    """Sums of thirds are rounded; that must not look like two metrics that move together."""
+    rows = [
+        {"id": f"s{at}", "trial": trial, "passed": trial == 0, "correct": trial < 2}
+        for at in range(scenarios)
+        for trial in range(3)
+    ]
+    policy = {**PASS_RATE, "metrics": [{"name": "gap", "formula": "pass_rate - accuracy"}]}
+    plain, alone = (
+        highbar.check(results, policy).metrics["gap"]
+        for results in (rows, [{**row, "cluster": row["id"]} for row in rows])
+    )
+    assert plain.high - plain.low > 0.2
+    assert (alone.low, alone.high) == pytest.approx((plain.low, plain.high), abs=1e-6)
 
 
 # --- published -------------------------------------------------------------------------------
