@@ -169,9 +169,9 @@ class _Reader:
     def _milliseconds(self, case: _Case) -> float | None:
         """The time in milliseconds. `1,234.5` is more than a thousand seconds; of `1,234` nobody knows."""
         text = case.attributes.get("time", case.attributes.get("duration", "")).strip()
-        seconds = _SECONDS.fullmatch(text)
-        if seconds:
-            return float(text.replace(",", "")) * 1000
+        seconds = float(text.replace(",", "")) if _SECONDS.fullmatch(text) else None
+        if seconds is not None and seconds < 1e9:
+            return seconds * 1000
         if text:
             self._report.unread["times that are no number of seconds"] += 1
         return None

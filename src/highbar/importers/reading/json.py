@@ -30,6 +30,7 @@ _WINDOW = 1024 * 1024
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _AFTER = re.compile(r"trailing characters \(byte (\d+)\)")
 _TOO_DEEP = "nested too deep to be read"
+_BARE = ("true", "false", "null", "NaN", "-Infinity", "Infinity")
 _CUT_OFF = "the file is cut off: it ends in the middle of a value"
 
 
@@ -265,7 +266,8 @@ def _start(data: Bytes) -> bytes:
 def _message(error: json.JSONDecodeError) -> str:
     if error.msg == "Extra data":
         return "text after the end of the value"
-    at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+    rest = error.doc[error.pos :].strip()
+    at_end = any(word.startswith(rest) for word in _BARE) or error.msg.startswith("Unterminated string")
     return "this is cut off" if at_end else f"this is not JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
