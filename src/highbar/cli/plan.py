@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
 from highbar.cli.plan_options import Options, Question, read_question
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem
-from highbar.model import Format, Policy
+from highbar.model import Policy
 from highbar.planning import Plan, chance, plan_policy, plan_verdict, reach, show, smallest, suppose
 
 _EXAMPLES = """\b
@@ -32,7 +33,7 @@ Examples:
 @click.argument("results", nargs=-1, type=click.Path(allow_dash=True))
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--agent-version", metavar="V", help="Which version is planned for, for progressive thresholds.")
-@click.option("--input-format", type=click.Choice(get_args(Format)), help="What the results are, whatever their names.")
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--threshold", metavar="SHARE", help="The threshold to reach: 85%.")
 @click.option("--rate", multiple=True, metavar="SHARE", help="A supposed true rate. May be repeated.")
 @click.option("--scenarios", type=click.IntRange(1, 10**9), metavar="N", help="Say what so many scenarios can show.")
@@ -87,6 +88,7 @@ def _from_results(question: Question) -> Plan:
             input_format=question.input_format,
             progress=progress,
             stdin=sys.stdin.buffer if sys.stdin else None,
+            told=streams.say,
         )
     return plan_verdict(verdict)
 
