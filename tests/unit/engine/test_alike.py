@@ -110,7 +110,7 @@ def test_text_that_looks_like_a_trailing_comma_is_text(tmp_path, lines):
 
 
 def test_other_forms_of_behaviors_in_the_last_row_are_read(tmp_path, lines):
-    verdict = checked(tmp_path, with_last(lines, behaviors={name: True for name in NAMES[:3]}, passed=True))
+    verdict = checked(tmp_path, with_last(lines, behaviors=dict.fromkeys(NAMES[:3], True), passed=True))
     assert f"S-{LAST:05d}" not in {scenario.id for scenario in verdict.scenarios_failed}
 
 
