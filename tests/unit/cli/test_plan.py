@@ -253,3 +253,30 @@ def test_what_stands_in_files_is_not_printed_raw(tmp_path, run):
         done = run(tmp_path, "plan", *arguments, "--policy", "p\x1b[31m.yaml")
         assert done.exit == 0, done.err
         assert b"\x1b" not in done.stdout
+
+
+def test_the_text_of_differences_and_of_the_rules_that_a_suite_can_show(suite, run):
+    told = run(suite, "plan", "--scenarios", "100").out
+    assert told.splitlines()[-2].split() == ["10%", "7.9", "points", "100"]
+    assert told.splitlines()[-3].split() == ["5%", "-", "100"]
+    sized = run(suite, "plan", "--scenarios", "100", "--policy", "highbar.yaml").out
+    assert sized.splitlines()[-1].split() == ["thresholds.blocking.pass_rate", "≥", "85%", "≥", "93.5%", "≤", "74.8%"]
+    (suite / "highbar.yaml").write_text("thresholds: { warning: { error_rate: ≤ 5%, cost_per_pass: 0.5 } }\n", "utf-8")
+    lower = run(suite, "plan", "--scenarios", "100", "--policy", "highbar.yaml").out
+    assert "  thresholds.warning.error_rate  ≤ 5%    ≤ 0.8%  ≥ 12.3%\n" in lower
+    assert "Rules without a number\n  thresholds.warning.cost_per_pass: how much cost_per_pass varies" in lower
+
+
+def test_a_difference_and_a_threshold_may_be_asked_together(tmp_path, plan):
+    document = plan(tmp_path, "--difference", "5%", "--threshold", "85%", "--rate", "90%", "--scenarios", "100")
+    assert [row["scenarios"] for row in document["differences"]] == [248]
+    assert len(document["chances"]) == len(document["suites"]) == 1
+
+
+def test_repeated_trials_as_json(tmp_path, plan):
+    rows = [{"id": f"s{at}", "trial": trial, "passed": (at * trial) % 3 != 1} for at in range(30) for trial in range(3)]
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = plan(tmp_path, "results.jsonl")["repetition"]
+    assert found["trials"] == 3
+    assert [row["trials"] for row in found["equal"]] == [1, 2, 3, 5, 10]
+    assert 0 <= found["narrowest"] < 1
