@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, cast
 
 from highbar import importers
 from highbar.errors import InputError, Problem
-from highbar.load import foreign
+from highbar.load import foreign, hints
 from highbar.model import Format, ResultsFile
 from highbar.model.mapping import RowMap
 
@@ -70,7 +70,7 @@ def find(
     if len(found) > 1:
         problems.extend(Problem("this file holds no row", file=file.name) for file in found if _holds_no_row(file))
     problems.extend(
-        Problem("the array is cut off", file=file.name, hint="is the file complete?")
+        Problem("the array is cut off: it does not end in ]", file=file.name, hint=hints.CUT_OFF)
         for file in found
         if file.format == "json" and _is_cut_off(file)
     )
@@ -176,6 +176,9 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
             start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
+    if start.split(b"\n", 1)[0].strip() == b"{":
+        told = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
+        raise InputError(Problem(told, file=path, line=1, hint="a mapping reads any other shape: --map FILE"))
     return "jsonl" if start.startswith(b"{") else "json"
 
 
@@ -257,7 +260,7 @@ def _uncompressed_table(file: ResultsFile, stack: ExitStack) -> ResultsFile:
         with _opened(file) as stream, open(copy, "wb") as target:
             shutil.copyfileobj(stream, target)
     except (OSError, EOFError, ValueError) as error:
-        raise InputError(Problem(f"cannot be read: {error}", file=file.name, hint="is the file complete?")) from error
+        raise InputError(Problem(f"cannot be read: {error}", file=file.name, hint=hints.UNPACKED)) from error
     return replace(file, path=copy, compression=None, original=file.original or file.path)
 
 
