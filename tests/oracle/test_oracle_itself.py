@@ -300,9 +300,6 @@ def test_counts_pool_what_a_violation_scores_zero():
     assert (whole["behavior_coverage"], whole["behavior_coverage_pooled"]) == (0, Fraction(1, 2))
 
 
-# --- formulas, thresholds, rules -----------------------------------------------------------------
-
-
 def test_formulas_are_exact():
     group = Group(scenarios_of([{"id": "a", "passed": True}], Settings()), Settings())
     assert group.evaluate("0.1 + 0.2") == Fraction(3, 10)
