@@ -25,6 +25,9 @@ PLAIN = (
 """An id without case, spaces and invisible characters."""
 
 
+NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
+
+
 class BadRows(InputError):
     """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
 
@@ -34,7 +37,7 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
     if bad:
         raise BadRows(Problem(f"{bad} of {trials} results do not have the declared form"))
     if not trials:
-        raise InputError(Problem("the results hold no row: nothing to judge", hint="did the run write its results?"))
+        raise InputError(NO_ROW)
 
 
 def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from highbar.engine.protocol import Group, Matched, Rank, Reduction, RepetitionS
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import any_match, is_pattern, literal, literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
-from highbar.errors import InputError, Problem
 from highbar.model import FailedScenario, FlakyScenario, Percentile, ResultsFile
 
 if TYPE_CHECKING:
@@ -71,9 +70,7 @@ class DuckDBEngine:
             self._connection.register("results", table)
             self._parts = (table_part(self._connection, "results"),)
         if not self.columns():
-            raise InputError(
-                Problem("the results hold no row: nothing to judge", hint="did the run write its results?")
-            )
+            raise checks.BadRows(checks.NO_ROW)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""

@@ -157,9 +157,10 @@ def _csv_header(connection: DuckDBPyConnection, file: ResultsFile) -> tuple[str,
         )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise InputError(Problem(f"the column {twice[0]!r} stands twice in the header", file=file.name, line=1))
+        raise InputError(Problem(f"duplicate column {twice[0]!r}", file=file.name, line=1, hint="keep one of the two"))
     if "" in header:
-        raise InputError(Problem("a column without a name in the header", file=file.name, line=1))
+        hint = "is there a comma too many?"
+        raise InputError(Problem("a column without a name in the header", file=file.name, line=1, hint=hint))
     return header
 
 

@@ -12,16 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, cast
 
 from highbar.errors import Problem
+from highbar.load import hints
 from highbar.load.rows import faults
 from highbar.model import ResultsFile
 
 MOST_PROBLEMS = 20
 LONGEST_LINE = 16 * 1024 * 1024
 DEEPEST = 64
+FLAT = "keep such data out of the results, or as text"
 
 
 class _Refused(ValueError):
     """A value that JSON allows and results do not."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def explain(
@@ -73,7 +79,9 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
         with _open(file) as stream:
             for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
                 if len(line) > LONGEST_LINE:
-                    yield problem("this line is longer than 16 MiB")
+                    yield problem(
+                        "this line is longer than 16 MiB", "one result per line; keep what is so long out of it"
+                    )
                     return
                 if not line.strip():
                     blank_at = blank_at or number
@@ -88,7 +96,7 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
                     blank_at = None
                 yield from _line_problems(line, scalars, numbers, problem)
     except (OSError, EOFError, zlib.error) as error:
-        yield problem(f"cannot be read: {error}", hint="is the file complete, and compressed as its name says?")
+        yield problem(f"cannot be read: {error}", hint=hints.UNPACKED)
 
 
 def _line_problems(
@@ -100,13 +108,14 @@ def _line_problems(
         yield problem("this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
         return
     except json.JSONDecodeError as error:
-        yield problem(_json_message(error, line), hint=_json_hint(line), column=error.colno)
+        message, hint = _json_message(error, line)
+        yield problem(message, hint=hint, column=error.colno)
         return
     except RecursionError:
-        yield problem(f"this line is nested deeper than {DEEPEST}")
+        yield problem(f"this line is nested deeper than {DEEPEST}", hint=FLAT)
         return
     except ValueError as error:
-        yield problem(str(error))
+        yield problem(str(error), hint=_hint_of(error))
         return
     for message, hint in faults(row, scalars, numbers):
         yield problem(message, hint)
@@ -127,7 +136,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Refused(f"duplicate key {twice!r}")
+        raise _Refused(f"duplicate key {twice!r}", hints.DUPLICATE)
     _check_surrogates(row)
     return row
 
@@ -137,17 +146,18 @@ def _check_surrogates(row: dict[str, Any]) -> None:
         for text in (name, value):
             if isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text):
                 shown = name.encode("ascii", "backslashreplace").decode()
-                raise _Refused(f"{shown!r} holds half of a surrogate pair: this is not text")
+                message = f"{shown!r} holds half of a surrogate pair: this is not text"
+                raise _Refused(message, "where text is cut, cut at a whole character")
 
 
 def _no_constant(name: str) -> float:
-    raise _Refused(f"{name} is not a JSON number; wanted a finite number or null")
+    raise _Refused(f"{name} is not a JSON number; wanted a finite number or null", hints.NO_NUMBER)
 
 
 def _float(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise _Refused(f"{text[:40]} is not a finite number")
+        raise _Refused(f"{text[:40]} is not a finite number", hints.NO_NUMBER)
     return value
 
 
@@ -155,17 +165,17 @@ def _int(text: str) -> int | float:
     return int(text) if len(text) <= 40 else float(text[:300])
 
 
-def _json_message(error: json.JSONDecodeError, line: bytes) -> str:
+def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | None]:
+    """What is wrong with a line that is not JSON, and what to do."""
     if error.msg == "Extra data":
-        return "text after the object; wanted one result per line"
-    cut = not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]"))
-    return "this line is cut off" if cut else f"this is not JSON: {_lowered(error.msg)}"
+        return "text after the object; wanted one result per line", "put each result on a line of its own"
+    if not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]")):
+        return "this line is cut off", hints.CUT_OFF
+    return f"this is not JSON: {_lowered(error.msg)}", hints.of_json(line)
 
 
-def _json_hint(line: bytes) -> str | None:
-    if line.startswith(b"version https://git-lfs"):
-        return "this is a Git LFS pointer, not the file: run `git lfs pull`"
-    return None
+def _hint_of(error: ValueError) -> str | None:
+    return error.hint if isinstance(error, _Refused) else None
 
 
 def _encoding_hint(line: bytes) -> str | None:
@@ -183,10 +193,11 @@ def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
         yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(content))
         return
     except (OSError, EOFError, zlib.error) as error:
-        yield Problem(f"cannot be read: {error}", file=file.name)
+        yield Problem(f"cannot be read: {error}", file=file.name, hint=hints.UNPACKED)
         return
     if not text.lstrip().startswith("["):
-        yield Problem("wanted a JSON array of results", file=file.name, line=1)
+        hint = "begin it with [; or name the file .jsonl and write one result per line"
+        yield Problem("wanted a JSON array of results", file=file.name, line=1, hint=hint)
         return
     yield from _array_problems(file.name, text, scalars, numbers)
 
@@ -202,13 +213,17 @@ def _array_problems(name: str, text: str, scalars: tuple[str, ...], numbers: tup
         try:
             row, end = decoder.raw_decode(text, place)
         except json.JSONDecodeError as error:
-            yield Problem(f"this is not JSON: {_lowered(error.msg)}", file=name, line=error.lineno, column=error.colno)
+            message, hint = (
+                f"this is not JSON: {_lowered(error.msg)}",
+                hints.of_json(text[place : error.pos + 9].encode()),
+            )
+            yield Problem(message, file=name, line=error.lineno, column=error.colno, hint=hint)
             return
         except RecursionError:
-            yield Problem(f"nested deeper than {DEEPEST}", file=name, line=line)
+            yield Problem(f"nested deeper than {DEEPEST}", file=name, line=line, hint=FLAT)
             return
         except ValueError as error:
-            yield Problem(str(error), file=name, line=line)
+            yield Problem(str(error), file=name, line=line, hint=_hint_of(error))
             return
         for message, hint in faults(row, scalars, numbers):
             yield Problem(message, file=name, line=line, hint=hint)
@@ -216,7 +231,8 @@ def _array_problems(name: str, text: str, scalars: tuple[str, ...], numbers: tup
         if text[place : place + 1] == ",":
             place = _skip(text, place + 1)
             if text[place : place + 1] == "]":
-                yield Problem("a comma before the end of the array", file=name, line=line)
+                hint = "no comma after the last result"
+                yield Problem("a comma before the end of the array", file=name, line=line, hint=hint)
                 return
         elif text[place : place + 1] != "]":
             break
@@ -224,7 +240,8 @@ def _array_problems(name: str, text: str, scalars: tuple[str, ...], numbers: tup
         if place < len(text) and not text[place + 1 :].strip():
             return
     line += text.count("\n", seen, place)
-    yield Problem("the array is cut off, or something stands in or after it that is no result", file=name, line=line)
+    message = "the array is cut off, or something stands in or after it that is no result"
+    yield Problem(message, file=name, line=line, hint=hints.CUT_OFF)
 
 
 def _skip(text: str, place: int) -> int:
@@ -250,7 +267,9 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) 
             return
         for cells in reader:
             if len(cells) != len(header):
-                yield Problem(f"found {len(cells)} fields, wanted {len(header)}", file=file.name, line=reader.line_num)
+                message = f"found {len(cells)} fields, wanted {len(header)}"
+                quote = "a field with a comma in it stands in double quotes"
+                yield Problem(message, file=file.name, line=reader.line_num, hint=quote)
                 continue
             row = {name: _cell(name, cell) for name, cell in zip(header, cells, strict=True) if cell != ""}
             for message, hint in faults(row, scalars, numbers):
@@ -295,7 +314,8 @@ def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ..
         try:
             cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": file.path})
         except duckdb.Error as error:
-            yield Problem(f"this is not a sound Parquet file: {str(error).splitlines()[0]}", file=file.name)
+            message = f"this is not a sound Parquet file: {str(error).splitlines()[0]}"
+            yield Problem(message, file=file.name, hint="was it written to its end?")
             return
         names = [column[0] for column in cursor.description or ()]
         number = 0

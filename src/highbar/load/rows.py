@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from highbar.load import hints
+
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LARGEST_WHOLE = 2**63 - 1
 
@@ -150,7 +152,7 @@ def faults(
 ) -> Iterator[tuple[str, str | None]]:
     """What is wrong with a row, each with a hint or None. `scalars` are sliced by, `numbers` are measured."""
     if not isinstance(row, Mapping):
-        yield f"found {shown(row)}, wanted an object with the columns of one result", None
+        yield f"found {shown(row)}, wanted an object with the columns of one result", hints.ONE_RESULT
         return
     if row.get("id") is None:
         yield "this result has no id", "every result names its scenario in `id`"
@@ -158,34 +160,16 @@ def faults(
         value = row.get(column)
         wanted = None if value is None else check(value)
         if wanted:
-            yield f"{column}: found {shown(value)}, {wanted}", _hint(column, value)
+            yield f"{column}: found {shown(value)}, {wanted}", hints.of_value(column, value)
     for column in scalars:
         if isinstance(_dotted(row, column), Mapping | list | tuple):
-            yield f"{column}: found {shown(_dotted(row, column))}, wanted text or a number to slice by", None
+            message = f"{column}: found {shown(_dotted(row, column))}, wanted text or a number to slice by"
+            yield message, "slice by a column that has one value for each scenario"
     for column in numbers:
         value = row.get(column)
         if value is not None and (not _is_number(value) or not abs(value) <= 1e18):
-            yield f"{column}: found {shown(value)}, wanted a finite number", None
+            yield f"{column}: found {shown(value)}, wanted a finite number", hints.of_number(value)
 
 
 def _dotted(row: Mapping[str, Any], column: str) -> object:
     return row.get(column)
-
-
-def _hint(column: str, value: object) -> str | None:
-    if isinstance(value, str) and column in (
-        "passed",
-        "correct",
-        "latency_ms",
-        "tokens_used",
-        "quality_score",
-        "cost_usd",
-        "weight",
-        "trial",
-    ):
-        return "write it without quotes" if value.replace(".", "", 1).isdigit() or value in ("true", "false") else None
-    if column == "quality_score" and _is_number(value):
-        return "a score out of 100 is divided by 100 first"
-    if column == "id" and _is_number(value):
-        return "ids are text: write it in quotes"
-    return None

@@ -1,0 +1,101 @@
+"""What is wrong with a file of results → what to do about it, where that can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+CUT_OFF = "did the run end before it had written everything?"
+DUPLICATE = "keep one of the two: which of them counts would be left to chance"
+NO_NUMBER = "write null where there is no number"
+ONE_RESULT = 'a result is an object: {"id": …}'
+UNPACKED = "is the file complete, and compressed as its name says?"
+
+_PYTHON_WORDS = (b"True", b"False", b"None")
+
+
+def of_json(text: bytes) -> str | None:
+    """For text that is not JSON: what else it looks like."""
+    start = text.lstrip()
+    if start.startswith(b"version https://git-lfs"):
+        return "this is a Git LFS pointer, not the file: run `git lfs pull`"
+    if start.startswith((b"{'", b"[{'")):
+        return "names and text stand in double quotes: write it with a JSON library"
+    if any(word in text for word in _PYTHON_WORDS):
+        return "write true, false and null: a JSON library does"
+    if start.rstrip() in (b"{", b"["):
+        return "one result per line, or name the file .json and write an array"
+    if text.rstrip().endswith((b",}", b", }", b",]", b", ]")):
+        return "no comma before } or ]"
+    return None if start.startswith((b"{", b"[")) else "a .jsonl file has one JSON object per line"
+
+
+def of_value(column: str, value: object) -> str | None:
+    """For a value that its column cannot have."""
+    return _OF_COLUMN.get(column, _quoted)(value)
+
+
+def of_number(value: object) -> str | None:
+    """For what should be a number."""
+    if not isinstance(value, str):
+        return None
+    if _is_numeral(value):
+        return "write it without quotes"
+    return "write the number alone, without a unit" if value[:1].isdigit() else None
+
+
+def _is_numeral(text: str) -> bool:
+    return text.replace(".", "", 1).removeprefix("-").isdigit()
+
+
+def _truth(value: object) -> str | None:
+    return "write it without quotes" if value in ("true", "false") else "write true or false"
+
+
+def _quoted(value: object) -> str | None:
+    """For text: a number or a truth value, which may be an id or a label all the same."""
+    return "write it in quotes" if isinstance(value, bool | int | float) else None
+
+
+def _listed(value: object) -> str | None:
+    if isinstance(value, str):
+        return 'write it as a list: ["…"]'
+    twice = isinstance(value, list | tuple) and all(isinstance(item, Mapping) and "name" in item for item in value)
+    return "say each name once" if twice else None
+
+
+def _outcome(value: object) -> str | None:
+    return "write it in small letters" if str(value).lower() in ("tp", "fp", "fn", "tn") else None
+
+
+def _tags(value: object) -> str | None:
+    return "write every value as text" if isinstance(value, Mapping) else None
+
+
+def _score(value: object) -> str | None:
+    return "a score out of 100 is divided by 100 first" if isinstance(value, int | float) else of_number(value)
+
+
+def _tokens(value: object) -> str | None:
+    return "tokens are counted whole" if isinstance(value, float) else of_number(value)
+
+
+def _weight(value: object) -> str | None:
+    return "leave a scenario out that should not count" if value == 0 else of_number(value)
+
+
+_OF_COLUMN: dict[str, Callable[[object], str | None]] = {
+    "passed": _truth,
+    "correct": _truth,
+    "expected_behaviors": _listed,
+    "behaviors": _listed,
+    "must_not": _listed,
+    "violations": _listed,
+    "outcome": _outcome,
+    "tags": _tags,
+    "quality_score": _score,
+    "tokens_used": _tokens,
+    "weight": _weight,
+    "trial": of_number,
+    "latency_ms": of_number,
+    "cost_usd": of_number,
+}
