@@ -7,6 +7,7 @@ share below is bounded; and a formula of several parts combines theirs through i
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +21,8 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
 
 UNBOUNDED = Interval(-math.inf, math.inf)
+STEPS = 32
+ROUNDING = 1e-9
 
 
 class RatioTotals(Protocol):
@@ -91,7 +94,14 @@ class Bounds:
         parts = Formula(node).parts()
         if len(parts) <= 1:
             return self._carried(node, parts)
-        return self._combined(node)
+        return self._chosen(node) if node[0] in ("min", "max") else self._combined(node)
+
+    def _chosen(self, node: tuple[str, tuple[Node, ...]]) -> tuple[float, Interval]:
+        """The smallest or largest of several: each end is the smallest or largest of theirs."""
+        choose = min if node[0] == "min" else max
+        known = [self._of(child) for child in node[1]]
+        ends = [interval for _, interval in known]
+        return choose(value for value, _ in known), Interval(choose(e.low for e in ends), choose(e.high for e in ends))
 
     def _value(self, part: Part) -> float:
         if isinstance(part, Percentile):
@@ -120,30 +130,47 @@ class Bounds:
         return ratio_bounds_from_sums(jackknife, self.alpha) or UNBOUNDED
 
     def _carried(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
-        """A node of one part: the part's ends go through it, and so do its values."""
+        """A node of one part: the part's interval goes through it, point by point, for it may turn inside."""
         if not parts:
             value = self._at(node, {})
             return value, Interval(value, value)
         part = parts[0]
         value = self._at(node, {part: self._value(part)})
-        ends = [self._at(node, {part: end}) for end in self._part(part)]
-        return value, Interval(min(*ends, value), max(*ends, value))
+        points = self._points(part)
+        for divisor in _divisors(node):
+            numbers = [self._at(divisor, {part: point}) for point in points]
+            if min(numbers) < 0 <= max(numbers):
+                return value, UNBOUNDED
+        found = [value, *(self._at(node, {part: point}) for point in points)]
+        return value, Interval(min(found), max(found))
+
+    def _points(self, part: Part) -> list[float]:
+        """Both ends of a part's interval and points between them; what cannot be negative starts at 0."""
+        low, high = self._part(part)
+        if isinstance(part, Percentile) and not part.column.startswith("extra:"):
+            low = max(low, 0.0)
+        if math.isinf(low) or math.isinf(high):
+            return [low, self._value(part), high]
+        return [low + (high - low) * step / STEPS for step in range(STEPS)] + [high]
 
     def _combined(self, node: Node) -> tuple[float, Interval]:
-        """A node of several parts: what each of its largest single-part nodes does to it, put together."""
-        pieces = list(dict.fromkeys(_pieces(node)))
+        """A node of several parts: what each of its pieces does to it, put together through the gradient."""
+        pieces = _distinct_pieces(node)
         known = {piece: self._of(piece) for piece in pieces}
         values = {piece: value for piece, (value, _) in known.items()}
+        values |= {fixed: self._at(fixed, {}) for fixed in _fixed_totals(node)}
         value = self._at(node, values)
-        terms, signs = [], []
+        terms, parts, signs = [], [], []
         for piece in pieces:
             low, high = known[piece][1]
-            part = Formula(piece).parts()[0]
-            terms.append(Term(values[piece], low, high, _slope(node, values, piece), isinstance(part, Percentile)))
-            signs.append(self._direction(piece, part))
-        parts = [Formula(piece).parts()[0] for piece in pieces]
+            inside = Formula(piece).parts()
+            part = inside[0] if len(inside) == 1 else None
+            alone = part is None or isinstance(part, Percentile)
+            terms.append(Term(values[piece], low, high, _slope(node, values, piece), alone))
+            parts.append(part)
+            signs.append(1 if part is None else self._direction(piece, part))
         matrix = [
-            [signs[i] * signs[j] * self._correlation(parts[i], parts[j]) for j in range(len(parts))]
+            [self._correlation(terms[i], terms[j], parts[i], parts[j], signs[i] * signs[j]) for j in range(len(parts))]
             for i in range(len(parts))
         ]
         return value, combine(value, terms, matrix)
@@ -153,19 +180,25 @@ class Bounds:
         low, high = (self._at(piece, {part: end}) for end in self._part(part))
         return -1 if low > high else 1
 
-    def _correlation(self, first: Part, second: Part) -> float:
-        if isinstance(first, Percentile) or isinstance(second, Percentile):
+    def _correlation(self, one: Term, two: Term, first: Part | None, second: Part | None, sign: int) -> float:
+        """How two terms vary together; what is not known counts as it would be worst."""
+        if not isinstance(first, Ratio) or not isinstance(second, Ratio):
             return 0.0
         if first == second:
-            return 1.0
-        one, two = self.group.ratios[first].sums, self.group.ratios[second].sums
+            return float(sign)
+        same_way = 1.0 if one.gradient * two.gradient >= 0 else -1.0
         cross = self.group.crosses.get((first, second))
-        if cross is None:
-            turned = self.group.crosses.get((second, first))
-            if turned is None:
-                return 1.0  # not asked for: the worst case
+        turned = self.group.crosses.get((second, first))
+        if cross is None and turned is not None:
             cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
-        return correlation(one, two, cross)
+        if cross is None:
+            return same_way
+        sums, others = self.group.ratios[first].sums, self.group.ratios[second].sums
+        found = sign * correlation(sums, others, cross)
+        # Two that never differed make a difference of theirs certain, which few scenarios do not show.
+        units = min(sums.clusters, others.clusters)
+        never_differed = abs(found) > 1 - ROUNDING and found * same_way < 0
+        return found * units / (units + 1) if never_differed else found
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
         """The value of a node, in floats, for given values of some nodes inside."""
@@ -197,10 +230,48 @@ def _apply(operator: str, numbers: list[float]) -> float:
     return left / right if right else math.copysign(math.inf, left) if left else 0.0
 
 
+def _distinct_pieces(node: Node) -> list[Node]:
+    """The pieces of a node; a part that stands in several of them is a piece by itself, so that its slopes add up."""
+    pieces = list(dict.fromkeys(_pieces(node)))
+    holding = Counter(part for piece in pieces for part in Formula(piece).parts())
+    found: dict[Node, None] = {}
+    for piece in pieces:
+        shared = [part for part in Formula(piece).parts() if holding[part] > 1]
+        whole = _is_choice(piece) or _has_total(piece)
+        found.update(dict.fromkeys(shared if shared and not whole else [piece]))
+    return list(found)
+
+
+def _is_choice(node: Node) -> bool:
+    return isinstance(node, tuple) and node[0] in ("min", "max") and len(Formula(node).parts()) > 1
+
+
+def _has_total(node: Node) -> bool:
+    """Whether a sum by itself is inside, whose size only the group knows."""
+    return isinstance(node, tuple) and (node[0] == "size" or any(_has_total(child) for child in node[1]))
+
+
+def _fixed_totals(node: Node) -> list[Node]:
+    """The nodes inside that hold a number of scenarios and nothing that varies."""
+    if not isinstance(node, tuple) or not _has_total(node):
+        return []
+    if not Formula(node).parts():
+        return [node]
+    return [fixed for child in node[1] for fixed in _fixed_totals(child)]
+
+
+def _divisors(node: Node) -> list[Node]:
+    """Everything inside that is divided by."""
+    if not isinstance(node, tuple):
+        return []
+    inside = [divisor for child in node[1] for divisor in _divisors(child)]
+    return [*inside, node[1][1]] if node[0] == "/" else inside
+
+
 def _pieces(node: Node) -> list[Node]:
-    """The largest nodes inside that have one part each."""
+    """The largest nodes inside that have one part each, or choose between several."""
     parts = Formula(node).parts()
-    if len(parts) == 1:
+    if len(parts) == 1 or _is_choice(node):
         return [node]
     if not parts or not isinstance(node, tuple):
         return []

@@ -47,9 +47,19 @@ class Formula:
         return tuple(dict.fromkeys(_parts(self.root)))
 
 
+def ratios(node: Node) -> Iterator[Ratio]:
+    """Every ratio that a formula's value needs, those that do not vary too."""
+    if isinstance(node, Ratio):
+        yield node
+    elif isinstance(node, tuple):
+        for child in node[1]:
+            yield from ratios(child)
+
+
 def _parts(node: Node) -> Iterator[Part]:
     if isinstance(node, Ratio | Percentile):
-        yield node
+        if isinstance(node, Percentile) or node.z != node.d:  # a count over itself does not vary
+            yield node
     elif isinstance(node, tuple):
         for child in node[1]:
             yield from _parts(child)
@@ -63,7 +73,7 @@ def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     ratio = _ratio(policy, expression, where)
     if ratio is not None:
-        return _through_jaccard(ratio)
+        return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
     match expression:
         case Number(number):
             return number
@@ -73,6 +83,8 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
             wanted = catalogue.terms(expression, where) if function == "percentile" else None
             if isinstance(wanted, Percentile):
                 return wanted
+            if function == "sum":
+                return _total(_terms(expression, where)[0])
             return function, tuple(_node(policy, argument, where) for argument in arguments)
         case Negative(operand):
             return "-", (Fraction(0), _node(policy, operand, where))
@@ -86,8 +98,11 @@ def _named(policy: Policy, name: str, where: Where) -> Node:
         return of_metric(policy, policy.metrics[name], where).root
     if name in catalogue.SETTINGS:
         return policy.latency_limit
-    # A sum by itself: the mean over the scenarios, times how many there are, which is not left to chance.
-    (term,) = _terms(Name(name), where)
+    return _total(_terms(Name(name), where)[0])
+
+
+def _total(term: Term) -> Node:
+    """A sum by itself: the mean over the scenarios, times how many there are, which is not left to chance."""
     everything = Term("scenario", where=term.where)
     return "size", (Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),)),)
 
@@ -158,7 +173,7 @@ def is_share(ratio: Ratio) -> bool:
         return False
     if (above.column, under.column) == ("observed", "expected"):
         return True
-    counted = under.of == "count" or under.column == "scenario"
+    counted = under.column == "scenario" or (under.of == "count" and under.column == above.column)
     repeated = above.column.startswith(("pass_at_", "pass_hat_"))
     return counted and above.of == "sum" and (above.column in SHARES or repeated)
 

@@ -12,7 +12,23 @@ from highbar import catalogue, formula
 from highbar.formula import Undefined
 from highbar.measure import intervals
 from highbar.measure.parts import is_share, of_metric
-from highbar.model import Binary, Call, Expression, Metric, Name, Percentile, Policy, Ratio, Term, Value, Where
+from highbar.measure.parts import ratios as ratios_of
+from highbar.model import (
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    ConditionRule,
+    Expression,
+    Metric,
+    Name,
+    Percentile,
+    Policy,
+    Ratio,
+    Term,
+    Value,
+    Where,
+)
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
@@ -96,12 +112,31 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=_where(wanted))] = None
-        parts = [p for p in of_metric(policy, policy.metrics[name], where).parts() if isinstance(p, Ratio)]
-        ratios.update(dict.fromkeys(parts))
+    formulas = [of_metric(policy, policy.metrics[name], where) for name, where in instances]
+    formulas += [of_metric(policy, difference(*sides)) for sides in _compared(policy)]
+    for tree in formulas:
+        ratios.update(dict.fromkeys(ratios_of(tree.root)))
+        parts = [part for part in tree.parts() if isinstance(part, Ratio)]
         crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return Needs(terms, percentiles, tuple(ratios), tuple(crosses))
+
+
+def difference(left: Expression, right: Expression) -> Metric:
+    """One expression less another, as a metric without a name of its own."""
+    return Metric("difference", "", Binary("-", left, right), "number", "higher")
+
+
+def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
+    """What the policy's conditions compare with each other."""
+    waiting: list[Condition] = [rule.condition for rule in policy.rules if isinstance(rule, ConditionRule)]
+    while waiting:
+        condition = waiting.pop()
+        if isinstance(condition, Comparison):
+            yield condition.left, condition.right
+        else:
+            waiting.extend(condition.operands)
 
 
 def _where(wanted: tuple[Term, ...] | Percentile) -> Where:
@@ -145,8 +180,7 @@ class Measured:
 
     def difference(self, left: Expression, right: Expression) -> Value:
         """One expression less another over all scenarios, with its interval."""
-        metric = Metric("difference", "", Binary("-", left, right), "number", "higher")
-        return self._measure(metric, ())
+        return self._measure(difference(left, right), ())
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
         """What a formula's names are worth over the scenarios that `where` lets through."""
@@ -173,10 +207,16 @@ class Measured:
     def _bounds(self, metric: Metric, where: Where, value: Fraction) -> tuple[float | None, float | None]:
         alpha = float(1 - self.policy.confidence)
         bounds = intervals.Bounds(self.group, alpha, trial_noise=self.policy.population == "suite")
-        low, high = bounds.of(of_metric(self.policy, metric, where))
+        try:
+            low, high = bounds.of(of_metric(self.policy, metric, where))
+            shown = float(value)
+        except OverflowError:
+            return None, None  # beyond every float: exact, but not to be bounded
         if metric.unit == "ratio":
             low, high = max(low, 0.0), min(high, 1.0)
-        return _shown(min(low, float(value))), _shown(max(high, float(value)))
+        elif metric.unit != "number":
+            low = max(low, 0.0)  # neither times nor money nor tokens are negative
+        return _shown(min(low, shown)), _shown(max(high, shown))
 
     def _support(self, metric: Metric, where: Where) -> tuple[int, int]:
         """How many scenarios all parts of the metric rest on, and how many the worst off of them lacks."""

@@ -60,9 +60,15 @@ def correlation(first: Sums, second: Sums, cross: CrossSums) -> float:
     product = _covariation(cross, rate, other)
     squares = _covariation(CrossSums(first.zz, first.zd, first.zd, first.dd), rate, rate)
     other_squares = _covariation(CrossSums(second.zz, second.zd, second.zd, second.dd), other, other)
-    if squares <= 0 or other_squares <= 0:
+    if _is_noise(squares, first) or _is_noise(other_squares, second):
         return 0.0
     return max(-1.0, min(1.0, float(product) / math.sqrt(squares * other_squares)))
+
+
+def _is_noise(squares: Fraction, sums: Sums) -> bool:
+    """Whether a sum of squares is 0 but for the rounding of what it was taken from."""
+    scale = Fraction(sums.zz) + sums.value**2 * Fraction(sums.dd)
+    return squares <= scale / 10**12
 
 
 def _covariation(cross: CrossSums, rate: Fraction, other: Fraction) -> Fraction:
