@@ -2,10 +2,11 @@
 
     python -m tests.importers.fuzzing [SECONDS] [TOOL…]
 
-For as long as is asked (60 seconds), files of every tool are mutated, as bytes and as JSON, and imported. A file may be
-read or refused; it must not crash, hang or leave a record without account. And breaking a file must not make it pass:
-where a verdict is changed for the worse (true to false, an error added, a value taken away), no trial may pass that
-did not pass before. Prints what it did; exits with 1 at the first fault, and keeps the file that showed it.
+For as long as is asked (60 seconds), hypothesis mutates files of every tool, as bytes and by what they say, and they
+are imported. A file may be read or refused; it must not crash, hang or leave a record without account. And breaking a
+file must not make it pass: where it is changed for the worse (true to false, a right grade to a wrong one, an error
+added, a value taken away or replaced by null or NaN), no more trials may pass than did before. Prints what it did; a
+fault is shrunk to the smallest change that shows it, the file is kept, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -14,48 +15,45 @@ import copy
 import io
 import json
 import random
+import re
 import sys
 import tempfile
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
 from highbar import importers
 from highbar.errors import InputError
+from highbar.importers.reading import zip as archives
 from highbar.importers.writing import convert
 from tests.importers.imported import FIXTURES, SAMPLES, recognized
 
 SLOWEST = 20.0
 LARGEST = 300_000
+BATCH = 100
 BYTES = (b"", b"\x00", b"\xff", b'"', b"{", b"}", b"[", b"]", b",", b":", b"NaN", b"-1", b"1e999", b"null", b"\\ud800")
 VALUES: tuple[Any, ...] = (None, True, False, 0, 1, -1, 1e308, "", "x", "NaN", [], {}, [None], {"a": None}, 2**70)
 WORSE = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I", "correct": "incorrect"}
 """A verdict, and the one that is worse."""
+NOTHING: tuple[Any, ...] = (None, float("nan"))
+"""What may stand where a value was taken away."""
+TRACELESS = frozenset({"pydantic-evals", "mlflow", "otel"})
+"""Tools whose files say only once that a judge was not content: taken away, that leaves no trace."""
 
 
-def files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Files that a reader takes, small enough to be read often; of a long list its beginning, written to `folder`."""
+def files() -> Iterator[tuple[str, Path]]:
+    """Files that a reader takes, small enough to be read often."""
     for path in sorted([*FIXTURES.rglob("*"), *SAMPLES.rglob("*")]):
-        if not path.is_file() or path.name == "totals.json":
-            continue
-        tool = recognized(path)
-        small = path.stat().st_size <= LARGEST
-        if tool is not None and (small or path.suffix == ".json"):
-            found = path if small else shortened(path, folder)
-            if found is not None:
-                yield tool, found
-
-
-def shortened(path: Path, folder: Path) -> Path | None:
-    """The first few records of a file that is one list."""
-    document = json.loads(path.read_text("utf-8"))
-    if not isinstance(document, list):
-        return None
-    short = folder / f"short-{path.name}"
-    short.write_text(json.dumps(document[:6]), "utf-8")
-    return short
+        if path.is_file() and path.name != "totals.json" and path.stat().st_size <= LARGEST:
+            tool = recognized(path)
+            if tool is not None:
+                yield tool, path
 
 
 def passes(tool: str, path: Path) -> Counter[str] | None:
@@ -64,18 +62,25 @@ def passes(tool: str, path: Path) -> Counter[str] | None:
     try:
         report = convert(importers.named(tool), str(path), path.name, target)
     except InputError as error:
-        if not error.problems:
-            raise AssertionError("refused without a word") from error
-        return None
+        return None if error.problems else Counter({"refused without a word": sys.maxsize})
     assert report.unaccounted == 0
     rows = [json.loads(line) for line in target.getvalue().splitlines()]
-    return Counter(row["id"] for row in rows if row.get("passed") and not row.get("error") and not violated(row))
+    return Counter(row["id"] for row in rows if passing(row))
 
 
-def violated(row: dict[str, Any]) -> bool:
-    """Whether something happened that must not."""
+def passing(row: dict[str, Any]) -> bool:
+    """Whether a row passes, as the engine would say."""
     marks = row.get("must_not")
-    return bool(row.get("violations")) or (isinstance(marks, dict) and any(marks.values()))
+    if row.get("error") or row.get("violations") or (isinstance(marks, dict) and any(marks.values())):
+        return False
+    if row.get("passed") is not None:
+        return bool(row["passed"])
+    expected, seen = set(row.get("expected_behaviors") or ()), set(row.get("behaviors") or ())
+    judged = "correct" in row or expected or (marks and row.get("output") != "")
+    return bool(judged) and row.get("correct") is not False and expected <= seen
+
+
+# --- bending -----------------------------------------------------------------------------------
 
 
 def bent_bytes(data: bytes, chance: random.Random) -> bytes:
@@ -97,18 +102,6 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(inner, (*path, key))
 
 
-def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """A copy of the document with another value at one place."""
-    if not path:
-        return value
-    changed = copy.deepcopy(document)
-    holder = changed
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = value
-    return changed
-
-
 def at(document: Any, path: tuple[Any, ...]) -> Any:
     """The value at one place."""
     for key in path:
@@ -116,80 +109,169 @@ def at(document: Any, path: tuple[Any, ...]) -> Any:
     return document
 
 
-def documents(path: Path) -> tuple[list[Any], bool] | None:
-    """The documents of a JSON file, and whether there is one on each line; None for any other file."""
+def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A copy of the document with another value at one place."""
+    if not path:
+        return value
+    changed = copy.deepcopy(document)
+    at(changed, path[:-1])[path[-1]] = value
+    return changed
+
+
+def without(document: Any, path: tuple[Any, ...]) -> Any:
+    """A copy of the document without the member at one place."""
+    changed = copy.deepcopy(document)
+    del at(changed, path[:-1])[path[-1]]
+    return changed
+
+
+def bent_value(document: Any, chance: random.Random, kind: str) -> Any | None:
+    """The document with one value replaced by any other, made worse, or taken away; None where that is not possible."""
+    ways = list(places(document))
+    if kind == "values":
+        return put(document, chance.choice(ways), chance.choice(VALUES))
+    if kind == "worse":
+        worse = [way for way in ways if isinstance(at(document, way), bool | str) and at(document, way) in WORSE]
+        way = chance.choice(worse) if worse else None
+        return None if way is None else put(document, way, WORSE[at(document, way)])
+    members = [way for way in ways if way and isinstance(way[-1], str)]
+    if not members:
+        return None
+    way = chance.choice(members)
+    return without(document, way) if chance.random() < 0.5 else put(document, way, chance.choice(NOTHING))
+
+
+def bent_xml(text: str, chance: random.Random, kind: str) -> str | None:
+    """The report with something added to a test case: what makes it worse, or anything."""
+    cases = [match.end() for match in re.finditer(r"<testcase\b[^<>]*(?<!/)>", text)]
+    if not cases:
+        return None
+    place = chance.choice(cases)
+    worse = ("<failure/>", '<error message="x"/>', "<skipped/>", "<flakyFailure/>", "<rerunError/>")
+    odd = (
+        "<testcase/>",
+        "<a>",
+        "</testcase>",
+        "<!---->",
+        "&x;",
+        "<![CDATA[<]]>",
+        '<property name="category" value="x"/>',
+    )
+    return text[:place] + chance.choice(odd if kind == "values" else worse) + text[place:]
+
+
+def bent_archive(path: Path, chance: random.Random, kind: str) -> bytes | None:
+    """The log with something in one of its members changed."""
+    with archives.opened(str(path)) as archive:
+        members = {name: bytes(archive.read(name)) for name in archive}
+    chosen = chance.choice(sorted(name for name in members if name == "header.json" or name.startswith("samples/")))
+    changed = bent_value(json.loads(members[chosen]), chance, kind)
+    if changed is None:
+        return None
+    members[chosen] = json.dumps(changed).encode()
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as out:
+        for name, data in members.items():
+            out.writestr(name, data)
+    return target.getvalue()
+
+
+def bent_json(path: Path, chance: random.Random, kind: str) -> bytes | None:
+    """The document, or one line of many, with something in it changed."""
     text = path.read_text("utf-8", "replace")
     try:
-        return [json.loads(text)], False
+        changed = bent_value(json.loads(text), chance, kind)
+        return None if changed is None else json.dumps(changed).encode()
     except ValueError:
-        pass
-    try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()], True
-    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+    number = chance.randrange(len(lines))
+    changed = bent_value(json.loads(lines[number]), chance, kind)
+    if changed is None:
         return None
+    return "\n".join([*lines[:number], json.dumps(changed), *lines[number + 1 :]]).encode()
 
 
-def bent_documents(path: Path, chance: random.Random, *, worse: bool) -> bytes | None:
-    """The file with one value replaced: by any other, or by a worse one."""
-    found = documents(path)
-    if found is None:
-        return None
-    texts, lines = found
-    number = chance.randrange(len(texts))
-    ways = list(places(texts[number]))
-    if worse:
-        ways = [
-            way for way in ways if isinstance(at(texts[number], way), bool | str) and at(texts[number], way) in WORSE
-        ]
-        if not ways:
-            return None
-    way = chance.choice(ways)
-    value = WORSE[at(texts[number], way)] if worse else chance.choice(VALUES)
-    texts[number] = put(texts[number], way, value)
-    return "\n".join(json.dumps(text) for text in texts).encode() if lines else json.dumps(texts[0]).encode()
+def bent(path: Path, chance: random.Random, kind: str) -> bytes | None:
+    """The file, bent; None where it cannot be bent in this way."""
+    if kind == "bytes":
+        return bent_bytes(path.read_bytes(), chance)
+    if path.suffix == ".eval":
+        return bent_archive(path, chance, kind)
+    if path.suffix == ".xml":
+        changed = bent_xml(path.read_text("utf-8", "replace"), chance, kind)
+        return None if changed is None else changed.encode()
+    return bent_json(path, chance, kind)
 
 
-def fuzz(seconds: float, tools: set[str], seed: int) -> Counter[str]:
-    """Mutate and read until the time is over; what happened how often. Raises at the first fault."""
-    chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        known = [(tool, path) for tool, path in files(Path(folder)) if not tools or tool in tools]
-        intact = {path: passes(tool, path) for tool, path in known}
-        known = [(tool, path) for tool, path in known if intact[path] is not None]
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            tool, path = chance.choice(known)
-            kind = chance.choice(("bytes", "values", "worse", "worse"))
-            data = bent_bytes(path.read_bytes(), chance) if kind == "bytes" else None
-            data = data if kind == "bytes" else bent_documents(path, chance, worse=kind == "worse")
-            if data is None:
-                continue
-            bent = Path(folder) / f"bent{path.suffix}"
-            bent.write_bytes(data)
-            started = time.monotonic()
-            try:
-                found = passes(tool, bent)
-                assert time.monotonic() - started < SLOWEST, "too slow"
-                if kind == "worse" and found is not None:
-                    better = {name for name in found if found[name] > (intact[path] or Counter())[name]}
-                    assert not better, f"these pass now: {sorted(better)[:5]}"
-            except BaseException:
-                kept = Path(f"fault-{tool}{path.suffix}").resolve()
-                kept.write_bytes(data)
-                print(f"{tool}, {kind}: {path.name}; the file that shows it is {kept}", file=sys.stderr)  # noqa: T201 (a command of its own)
-                raise
-            counts[f"{tool}: {kind} {'refused' if found is None else 'read'}"] += 1
-    return counts
+# --- watching ----------------------------------------------------------------------------------
+
+
+class Watch:
+    """The files, what passes in each as it is, and what was tried so far."""
+
+    def __init__(self, tools: set[str], folder: Path) -> None:
+        known = [(tool, path) for tool, path in files() if not tools or tool in tools]
+        self.intact = {(tool, path): found for tool, path in known if (found := passes(tool, path)) is not None}
+        self.counts: Counter[str] = Counter()
+        self.folder = folder
+
+    def attempt(self, which: tuple[str, Path], kind: str, chance: random.Random) -> None:
+        """Bend one file and read it; an AssertionError, or any other but a refusal, is a fault."""
+        tool, path = which
+        data = bent(path, chance, kind)
+        if data is None:
+            return
+        changed = self.folder / f"{path.stem}{path.suffix}"
+        changed.write_bytes(data)
+        started = time.monotonic()
+        try:
+            found = passes(tool, changed)
+            assert time.monotonic() - started < SLOWEST, "too slow"
+            watched = kind == "worse" or (kind == "taken" and tool not in TRACELESS)
+            if watched and found is not None:
+                # By their number: with what a test asks, its name may change.
+                better = found - self.intact[which]
+                assert found.total() <= self.intact[which].total(), f"these pass now: {sorted(better)[:5]}"
+        except BaseException:
+            Path(f"fault-{tool}{path.suffix}").write_bytes(data)
+            raise
+        self.counts[f"{tool}: {kind} {'refused' if found is None else 'read'}"] += 1
+
+    def run(self, examples: int, start: int) -> None:
+        """Many attempts; the first fault is shrunk and raised."""
+
+        @seed(start)
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            phases=(Phase.generate, Phase.shrink),
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(
+            st.sampled_from(sorted(self.intact)),
+            st.sampled_from(("bytes", "values", "worse", "taken")),
+            st.randoms(use_true_random=False),
+        )
+        def attempts(which: tuple[str, Path], kind: str, chance: random.Random) -> None:
+            self.attempt(which, kind, chance)
+
+        attempts()
 
 
 def main(arguments: list[str]) -> None:
     """`[SECONDS] [TOOL…]`."""
     seconds = float(arguments[0]) if arguments else 60.0
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 (likewise)
-    for what, number in sorted(fuzz(seconds, set(arguments[1:]), seed).items()):
-        print(f"{number:8} {what}")  # noqa: T201 (likewise)
+    chosen = random.SystemRandom().randrange(2**32)
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as folder:
+        watch = Watch(set(arguments[1:]), Path(folder))
+        print(f"seed {chosen}, {len(watch.intact)} files")  # noqa: T201 - a program
+        while time.monotonic() < end:
+            watch.run(BATCH, chosen)
+            chosen += 1
+    for what, number in sorted(watch.counts.items()):
+        print(f"{number:8} {what}")  # noqa: T201 - likewise
 
 
 if __name__ == "__main__":

@@ -214,6 +214,11 @@ def test_what_promptfoo_contradicts_itself_about_does_not_pass(tmp_path):
     assert row_of(tmp_path, failureReason=2)["passed"] is False
 
 
+def test_an_assertion_that_failed_and_does_not_say_what_it_is_counts_as_a_must_not(tmp_path):
+    graded = {"pass": True, "componentResults": [{"pass": False}, {"pass": True, "assertion": {"type": "contains"}}]}
+    assert row_of(tmp_path, gradingResult=graded)["must_not"] == {"assertion": True}
+
+
 def test_an_unknown_reason_for_failing_is_an_error_with_a_warning(tmp_path):
     rows, report = imported("promptfoo", written(tmp_path, "r.json", export(result(failureReason=7))))
     assert rows[0]["error"] == "an error without a message"

@@ -29,6 +29,7 @@ NEWEST = 4
 
 _ARRAYS = frozenset({"results", "results.results", "data.results", "data.results.results"})
 _NONE, _ASSERTION, _ERROR = 0, 1, 2
+_UNKNOWN = "assertion"
 _RED_TEAM = "promptfoo:redteam:"
 _FROM_METADATA = ("category", "capability", "cluster")
 _LONGEST_TAG = 200
@@ -176,7 +177,7 @@ class _Result:
             "passed": self._passed(judged=bool(behaviors), broken=error is not None),
             "correct": all(right) if right else None,
             "error": error,
-            "output": as_text(self._response.get("output")),
+            "output": as_text(self._response.get("output")) or "",  # nothing is an answer that says nothing
             "input": self._asked,
             **self._measures(),
             "quality_score": score if score is not None and 0 <= score <= 1 and self._assertions else None,
@@ -199,14 +200,17 @@ class _Result:
             assertion = _object(checked.value("assertion"))
             kind = assertion.get("type")
             if kind or "componentResults" not in checked:
-                yield as_text(kind) or "assertion", _name_of(assertion), checked.flag("pass") is True
+                yield as_text(kind) or _UNKNOWN, _name_of(assertion), checked.flag("pass") is True
 
     def _verdicts(self) -> tuple[dict[str, bool], dict[str, bool]]:
-        """Behaviors and whether they were seen; must-nots and whether they happened. The same name twice: the worse."""
+        """Behaviors and whether they were seen; must-nots and whether they happened. The same name twice: the worse.
+
+        An assertion that failed and does not say what it is may have been a must-not, and counts as one.
+        """
         behaviors: dict[str, bool] = {}
         must_not: dict[str, bool] = {}
         for kind, name, held in self._assertions:
-            if kind.startswith(("not-", _RED_TEAM)):
+            if kind.startswith(("not-", _RED_TEAM)) or (kind == _UNKNOWN and not held):
                 must_not[name] = must_not.get(name, False) or not held
             else:
                 behaviors[name] = behaviors.get(name, True) and held
@@ -283,7 +287,7 @@ def _digest(value: object) -> str:
 def _name_of(assertion: dict[str, Any]) -> str:
     """The metric that the assertion names, else its type and what it looks for."""
     metric, kind, value = (as_text(assertion.get(key)) for key in ("metric", "type", "value"))
-    plain = (kind or "assertion").removeprefix(_RED_TEAM).removeprefix("not-")
+    plain = (kind or _UNKNOWN).removeprefix(_RED_TEAM).removeprefix("not-")
     return metric or (f"{plain}: {_cut(value)}" if value else plain)
 
 
