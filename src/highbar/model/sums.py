@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -51,3 +51,11 @@ class Ratio:
 
     z: Linear
     d: Linear
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Hash once: ratios are looked up thousands of times in a check, and the hash of a fraction is slow."""
+        object.__setattr__(self, "_hash", hash((self.z, self.d)))
+
+    def __hash__(self) -> int:
+        return self._hash
