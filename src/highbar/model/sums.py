@@ -59,3 +59,6 @@ class Ratio:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[type[Ratio], tuple[Linear, Linear]]:
+        return Ratio, (self.z, self.d)  # another process hashes text differently

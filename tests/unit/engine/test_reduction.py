@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import highbar
 from highbar.engine import duckdb as engine
 
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 
@@ -105,3 +107,12 @@ def test_an_engine_that_fails_on_sound_results_is_not_their_fault(monkeypatch, f
     monkeypatch.setattr(duckdb, "connect", lambda *a, **k: Failing(sound(*a, **k), fault))
     with pytest.raises(fault):
         highbar.check([{"id": "a", "passed": True}], PASS_RATE)
+
+
+@pytest.mark.parametrize("case", sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()))
+def test_how_small_files_are_planned_changes_nothing(case, monkeypatch):
+    (results,) = GOLDEN.joinpath(case).glob("results.*")
+    policy = next(GOLDEN.joinpath(case).glob("policy.*"), PASS_RATE)
+    as_small = highbar.check(results, policy, agent_version="2.0.0")
+    monkeypatch.setattr(engine, "SMALL_FILES", 0)
+    assert highbar.check(results, policy, agent_version="2.0.0") == as_small
