@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from highbar import catalogue, formula, gate, measure
+from highbar import catalogue, gate, measure
 from highbar import policy as policies
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Reduction, Request
@@ -138,7 +138,7 @@ def _judge(
     policy = policies.resolve_version(policy, given=agent_version, recorded=reduction.agent_version)
     whole = measure.Measured(policy, reduction.whole)
     if read is None:
-        policy = policies.default([name for name in policy.metrics if _has_data(whole, name, reduction.columns)])
+        policy = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
     evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, float(1 - policy.confidence))
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     alpha = float(1 - policy.confidence)
@@ -229,12 +229,6 @@ def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> R
         optional=patterns["warning"],
         suite=policy.suite,
     )
-
-
-def _has_data(whole: measure.Measured, name: str, columns: Sequence[str]) -> bool:
-    """Whether a metric rests on anything: for a percentile not on errors alone, but on its column."""
-    needed = formula.columns(whole.policy.metrics[name].expression) & catalogue.COLUMN_NAMES
-    return whole.value(name).scenarios > 0 and needed <= set(columns)
 
 
 def _refuse_columns(loaded: _Loaded, policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> None:

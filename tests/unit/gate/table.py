@@ -56,6 +56,7 @@ class Difference:
     extra: int = 0
     extra_ids: tuple = ()
     different: tuple = ()
+    excused_ids: tuple = ()
 
 
 def value(number, *, scenarios=20, missing=0, unit="ratio", better="higher", reason=None, low=None, high=None):
