@@ -45,7 +45,8 @@ def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
 
 
 def _listed(found: Counter[str]) -> str:
-    return ", ".join(f"{what} ({number})" for what, number in found.most_common())
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))  # the same words in every run
+    return ", ".join(f"{what} ({number})" for what, number in ordered)
 
 
 def _count(number: int, noun: str) -> str:
