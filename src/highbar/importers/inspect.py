@@ -163,7 +163,7 @@ class _Log:
         scores = {name: self._scorer(name, value).take(plain(value)) for name, value in sample.scores()}
         row = sample.row()
         self.fixed[sample.key[0]] = {name: row.get(name) for name in (*_FROM_METADATA, "tags")}
-        self.aside.put([row, scores])
+        self.aside.put(row, scores)
 
     def _scorer(self, name: str, value: object) -> Scorer:
         return self.scorers.setdefault(name, Scorer(scalar=not isinstance(value, Part)))

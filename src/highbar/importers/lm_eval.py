@@ -103,7 +103,7 @@ class _Samples:
     def rows(self, task: str) -> Iterator[Row]:
         """The rows, now that all filters are known."""
         judge = next((name for name in _JUDGES if name in self._metrics), None)
-        for row in self._aside:
+        for row, _ in self._aside:
             scores = self._scores[row["id"]]
             values = [scores.get((judge, one)) for one in self._filters] if judge else []
             row["id"] = identifier(f"{task}/{row['id']}")

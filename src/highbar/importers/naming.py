@@ -12,6 +12,7 @@ from functools import lru_cache
 from highbar.catalogue import COLUMN_NAMES
 from highbar.spelling import near_miss
 
+_NUMBERS = (int, float)
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _CORRECT = frozenset(
@@ -61,7 +62,9 @@ def scalar(value: object) -> str | None:
     """Text, a number or a truth value as text; None for anything else."""
     if isinstance(value, str):
         return value
-    return json.dumps(value) if isinstance(value, bool | int | float) else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, _NUMBERS) else None
 
 
 def as_text(value: object) -> str | None:

@@ -34,6 +34,7 @@ _RED_TEAM = "promptfoo:redteam:"
 _FROM_METADATA = ("category", "capability", "cluster")
 _LONGEST_TAG = 200
 _LONGEST_NAME = 60
+_NUMBERS = (int, float, bool)
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
@@ -43,7 +44,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
         keep = _read_lines if _is_lines(stream) else _read_document
         suite = keep(stream, aside, names, report)
         trials = Trials()
-        for test, column, row in aside:
+        for row, (test, column) in aside:
             row["id"] = names.of(test, column)
             row["trial"] = trials.number(row["id"])
             row["suite"] = suite
@@ -85,7 +86,7 @@ def _read_document(stream: IO[bytes], aside: Aside, names: _Names, report: Repor
 
 
 def _keep(result: _Result, aside: Aside, names: _Names) -> None:
-    aside.put((names.note(result.test()), names.note_column(result.column), result.row()))
+    aside.put(result.row(), (names.note(result.test()), names.note_column(result.column)))
 
 
 def _refuse_incomplete(document: Record, report: Report) -> None:
@@ -119,7 +120,7 @@ class _Names:
         self._prompts.add(column[1])
         return column
 
-    def of(self, test: list[str], column: list[str]) -> str:
+    def of(self, test: tuple[str, str], column: tuple[str, str]) -> str:
         """The id: the test; its digest where another has the same name; provider and prompt where there are several."""
         name, digest = test
         provider, prompt = column
@@ -266,12 +267,10 @@ def _object(value: object) -> dict[str, Any]:
 
 def _flat(value: object) -> Row:
     """The members of an object that can be sliced by: numbers and short texts, but not promptfoo's own (`_…`)."""
-    members = value.items() if isinstance(value, dict) else ()
     return {
         key: member
-        for key, member in members
-        if (len(member) <= _LONGEST_TAG if isinstance(member, str) else isinstance(member, int | float))
-        and key[:1] != "_"
+        for key, member in _object(value).items()
+        if (len(member) <= _LONGEST_TAG if type(member) is str else type(member) in _NUMBERS) and key[:1] != "_"
     }
 
 
@@ -286,9 +285,12 @@ def _digest(value: object) -> str:
 
 def _name_of(assertion: dict[str, Any]) -> str:
     """The metric that the assertion names, else its type and what it looks for."""
-    metric, kind, value = (as_text(assertion.get(key)) for key in ("metric", "type", "value"))
-    plain = (kind or _UNKNOWN).removeprefix(_RED_TEAM).removeprefix("not-")
-    return metric or (f"{plain}: {_cut(value)}" if value else plain)
+    metric = assertion.get("metric")
+    if metric:
+        return as_text(metric) or _UNKNOWN
+    plain = (as_text(assertion.get("type")) or _UNKNOWN).removeprefix(_RED_TEAM).removeprefix("not-")
+    value = as_text(assertion.get("value"))
+    return f"{plain}: {_cut(value)}" if value else plain
 
 
 def _cut(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO, Any
@@ -30,7 +31,7 @@ def identifier(text: str) -> str:
     >>> identifier("two\nlines")
     'two\\nlines'
     """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report | None = None) -> Report:
@@ -39,8 +40,13 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     Nothing is dropped in silence: a record that is neither a row nor merged nor left out is an internal error.
     """
     report = Report() if report is None else report
+    shapes: Counter[tuple[str, ...]] = Counter()
     for row in _placed(read, path, name, report):
-        target.write(_line(row, report))
+        kept = _kept(row, report)
+        shapes[tuple(kept)] += 1
+        target.write(_line(kept))
+    for shape, rows in shapes.items():
+        report.columns.update(dict.fromkeys(shape, rows))
     if report.unaccounted:
         raise RuntimeError(f"{name}: {report.unaccounted} records were neither read nor left out for a reason")
     return report
@@ -58,7 +64,8 @@ def _placed(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
-def _line(row: Row, report: Report) -> bytes:
+def _kept(row: Row, report: Report) -> Row:
+    """The row without what is absent, its long texts cut; the report counts it."""
     report.rows += 1
     kept = {column: value for column, value in row.items() if value is not None}
     for column in _SHOWN:
@@ -66,8 +73,11 @@ def _line(row: Row, report: Report) -> bytes:
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
             kept[column] = value[:LONGEST_TEXT] + "…"
             report.cut += 1
-    report.columns.update(list(kept))
     report.errors += bool(kept.get("error"))
+    return kept
+
+
+def _line(kept: Row) -> bytes:
     with suppress(UnicodeEncodeError):
         data = msgspec.json.encode(kept)
         if data.isascii() and b"\x7f" not in data:  # nothing below has anything to do, and looking costs more than it
