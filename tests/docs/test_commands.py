@@ -25,6 +25,25 @@ TESTED = {
         "scripts/docs": "test_pages.py runs what it runs",
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
+        "scripts/samples": "tests/importers reads the same files",
+        "scripts/fuzz": "tests/importers/test_fuzzing.py does a little of it",
+        ".venv/bin/python bench/importers.py": "a command of its own, run before a release",
+    },
+    "docs/how-to/inspect.md": {
+        "inspect eval arithmetic.py --model openai/gpt-4o --no-fail-on-error": "make_inspect.py makes such a log",
+        "highbar check logs/*.eval": "the page itself, on that log",
+    },
+    "docs/how-to/promptfoo.md": {
+        "promptfoo eval --no-cache -o results.json": "tests/importers/recipes/make_promptfoo.py makes such a file",
+        "highbar check results.json": "the page itself, on that file",
+    },
+    "docs/how-to/lm-eval.md": {
+        "lm_eval --model local-completions --tasks gsm8k --output_path results --log_samples": "make_lm_eval.py does",
+        "highbar check 'results/*/samples_*.jsonl'": "the page itself, on its files",
+    },
+    "docs/how-to/junit.md": {
+        "pytest --junitxml=report.xml tests/evals": "tests/importers/recipes/make_junit.py makes such a file",
+        "highbar check report.xml": "the page itself, on that file",
     },
     "docs/how-to/deepeval.md": {
         "deepeval test run tests/evals": "tests/importers/recipes/make_deepeval.py makes such a file",
