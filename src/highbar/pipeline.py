@@ -169,7 +169,7 @@ def _judge(
 
 def _slices(whole: measure.Measured, reduction: Reduction) -> tuple[Slice, ...]:
     groups = [group for group in reduction.slices if group.by is not None]
-    measured = [measure.Measured(whole.policy, group) for group in groups]
+    measured = [whole.over(group) for group in groups]
     return tuple(
         Slice(group.by or ("", ""), group.scenarios, part.values(), standing.worse, standing.p_value, standing.likely)
         for group, part, standing in zip(groups, measured, measure.standings(whole, measured), strict=True)

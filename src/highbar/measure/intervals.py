@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -80,6 +80,7 @@ class Bounds:
     group: Group
     alpha: float
     trial_noise: bool = False
+    known: dict[Part, Interval] = field(default_factory=dict)  # of parts: formulas share them
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -110,6 +111,11 @@ class Bounds:
         return float(self.group.ratios[part].sums.value)
 
     def _part(self, part: Part) -> Interval:
+        if part not in self.known:
+            self.known[part] = self._taken(part)
+        return self.known[part]
+
+    def _taken(self, part: Part) -> Interval:
         if isinstance(part, Percentile):
             rank = self.group.ranks[part]
             return Interval(

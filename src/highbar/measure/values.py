@@ -11,7 +11,7 @@ from typing import Protocol
 from highbar import catalogue, formula
 from highbar.formula import Undefined
 from highbar.measure import intervals
-from highbar.measure.parts import is_share, of_metric
+from highbar.measure.parts import Formula, Part, is_share, of_metric
 from highbar.measure.parts import ratios as ratios_of
 from highbar.model import (
     Binary,
@@ -31,6 +31,7 @@ from highbar.model import (
 )
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
+from highbar.statistics.interval import Interval
 
 LACKS = {
     "correct": "no scenario has `correct`, `expected` or `outcome`",
@@ -161,6 +162,12 @@ class Measured:
     policy: Policy
     group: Group
     _known: dict[tuple[str, Where], Value] = field(default_factory=dict)
+    _bounded: dict[Part, Interval] = field(default_factory=dict)
+    _formulas: dict[tuple[str, Where], Formula] = field(default_factory=dict)
+
+    def over(self, group: Group) -> Measured:
+        """The same metrics of another group; their formulas are taken apart once for all of them."""
+        return Measured(self.policy, group, _formulas=self._formulas)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` lets through."""
@@ -175,7 +182,7 @@ class Measured:
 
     def sums(self, name: str, where: Where = ()) -> Sums | None:
         """The sums behind a metric that is one share; None for any other metric."""
-        root = of_metric(self.policy, self.policy.metrics[name], where).root
+        root = self._formula(self.policy.metrics[name], where).root
         return self.group.ratios[root].sums if isinstance(root, Ratio) and is_share(root) else None
 
     def difference(self, left: Expression, right: Expression) -> Value:
@@ -204,11 +211,19 @@ class Measured:
         low, high = self._bounds(metric, where, result)
         return Value(result, scenarios, missing, metric.unit, metric.better, low=low, high=high)
 
+    def _formula(self, metric: Metric, where: Where) -> Formula:
+        if self.policy.metrics.get(metric.name) is not metric:
+            return of_metric(self.policy, metric, where)
+        key = (metric.name, where)
+        if key not in self._formulas:
+            self._formulas[key] = of_metric(self.policy, metric, where)
+        return self._formulas[key]
+
     def _bounds(self, metric: Metric, where: Where, value: Fraction) -> tuple[float | None, float | None]:
         alpha = float(1 - self.policy.confidence)
-        bounds = intervals.Bounds(self.group, alpha, trial_noise=self.policy.population == "suite")
+        bounds = intervals.Bounds(self.group, alpha, self.policy.population == "suite", self._bounded)
         try:
-            low, high = bounds.of(of_metric(self.policy, metric, where))
+            low, high = bounds.of(self._formula(metric, where))
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
