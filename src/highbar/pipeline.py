@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from highbar import catalogue, gate, measure
 from highbar import policy as policies
@@ -27,8 +27,10 @@ from highbar.model import (
     Verdict,
     Where,
 )
-from highbar.model.mapping import RowMap
 from highbar.spelling import near_miss
+
+if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.mapping import RowMap
 
 Progress = Callable[[float], None]
 OF_THE_RESULTS = {
@@ -57,7 +59,7 @@ def check(  # noqa: PLR0913 - what the command line can say
     what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
     """
     read = read_policy(policy)
-    mapping = policies.read_map_file(map_file) if map_file is not None else read.mapping if read else None
+    mapping = read_map(map_file, read)
     with ExitStack() as stack:
         found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, mapping=mapping)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
@@ -105,12 +107,13 @@ def _found() -> Path | None:
     return None if found is None else Path(os.path.relpath(found))
 
 
-def read_map(map_file: str | None) -> RowMap | None:
-    """The mapping in a file, or that of the policy which holds here."""
-    if map_file is not None:
-        return policies.read_map_file(map_file)
-    policy = read_policy(None)
-    return policy.mapping if policy else None
+def read_map(map_file: str | None, policy: Policy | None) -> RowMap | None:
+    """The mapping in a file, or else that of the policy."""
+    if map_file is None:
+        return policy.mapping if policy else None
+    from highbar.policy.mapping import read_map_file  # see RowMap
+
+    return read_map_file(map_file)
 
 
 @dataclass(frozen=True, slots=True)

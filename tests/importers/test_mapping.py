@@ -12,7 +12,8 @@ import highbar
 from highbar.errors import InputError
 from highbar.importers.mapping import reader
 from highbar.importers.report import Report
-from highbar.policy import read_dict, read_map_file
+from highbar.policy import read_dict
+from highbar.policy.mapping import read_map_file
 from tests.commandline import run
 from tests.importers.imported import SAMPLES, Row, imported, refusal, samples, written
 

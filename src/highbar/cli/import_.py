@@ -66,9 +66,9 @@ command.help = (
 
 
 def _read_map(map_file: str | None) -> RowMap | None:
-    from highbar.pipeline import read_map  # only the mapping needs policies
+    from highbar.pipeline import read_map, read_policy  # only the mapping needs policies
 
-    return read_map(map_file)
+    return read_map(map_file, None if map_file else read_policy(None))
 
 
 def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.load import foreign, hints
 from highbar.model import Format, ResultsFile
-from highbar.model.mapping import RowMap
+
+if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.mapping import RowMap
 
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
 SUFFIXES: dict[str, Format] = {

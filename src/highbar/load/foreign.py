@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers import summary
 from highbar.importers.report import Report
 from highbar.model import ResultsFile
-from highbar.model.mapping import RowMap
+
+if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.mapping import RowMap
 
 MAPPED = "map"
 """The format of files that are read by a mapping."""

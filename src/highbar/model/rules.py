@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from highbar.model.formulas import Condition, Expression
-from highbar.model.mapping import RowMap
 from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
+
+if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.mapping import RowMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
     find()                                          -> the path of the policy that holds here, or None
     read(path), read_dict(mapping)                  -> Policy, or InputError with every problem at once
     default()                                       -> the typical thresholds, where there is no policy
-    read_map_file(path)                             -> RowMap: which path of a foreign record feeds which column
+    mapping.read_map_file(path)                     -> RowMap: which path of a foreign record feeds which column
     resolve_version(policy, given, recorded)        -> the policy for one agent version
 
 `policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
 """
 
 from highbar.policy.files import NAMES, files_named_in, find
-from highbar.policy.mapping import read_map_file
 from highbar.policy.patterns import matches
 from highbar.policy.reading import categories, default, read, read_dict
 from highbar.policy.versions import resolve_version
@@ -24,6 +23,5 @@ __all__ = [
     "matches",
     "read",
     "read_dict",
-    "read_map_file",
     "resolve_version",
 ]

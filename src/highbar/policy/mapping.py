@@ -39,10 +39,8 @@ def read_map_file(path: FilePath | str) -> RowMap:
     return found
 
 
-def read_mapping(cursor: Cursor | None, allow_columns: Collection[str]) -> RowMap | None:
-    """The block `map`; None where there is none, or after noting what is wrong with it."""
-    if cursor is None:
-        return None
+def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | None:
+    """The block `map`; None after noting what is wrong with it."""
     known = len(cursor.problems)
     fields = cursor.fields(MAP_KEYS)
     if "description" in fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
@@ -15,7 +15,6 @@ from highbar.model import NO_POLICY, Policy, ProgressiveRule, Rule, SuiteRule, T
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
-from highbar.policy.mapping import read_mapping
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on
 from highbar.policy.rules import RuleReader, scenario_rules
@@ -24,6 +23,9 @@ from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
 from highbar.policy.versions import HINT, order
 from highbar.threshold import read as read_threshold
+
+if TYPE_CHECKING:  # see _read_mapping
+    from highbar.model.mapping import RowMap
 
 KEYS = (
     "description",
@@ -143,9 +145,17 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         allow_columns=settings.allow_columns,
         allow_categories=settings.allow_categories,
         description=settings.description,
-        mapping=read_mapping(top.get("map"), settings.allow_columns),
+        mapping=_read_mapping(top.get("map"), settings),
     )
     return policy if cursor.problems else notes_on(policy)
+
+
+def _read_mapping(cursor: Cursor | None, settings: Settings) -> RowMap | None:
+    if cursor is None:
+        return None
+    from highbar.policy.mapping import read_mapping  # few policies have one, and it takes 5 ms to load
+
+    return read_mapping(cursor, settings.allow_columns)
 
 
 def _read_metrics(
