@@ -1,4 +1,4 @@
-"""Speed of imports: `python bench/importers.py [--inspect-python PYTHON]` prints one table.
+"""Speed of imports: `python -m bench.importers [--inspect-python PYTHON]` prints one table.
 
 An Inspect AI log beside `inspect_ai.log.read_eval_log` (PYTHON is an interpreter that has inspect_ai; without one that
 line is left out), a promptfoo export beside merely parsing it with the fastest JSON parser at hand (orjson, else
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from run import Line, Run, by_turns, run
+from bench.run import Line, Run, by_turns, run
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "importers" / "fixtures"
 SENTENCE = "The quick brown fox jumps over the lazy dog, and then says a number: "

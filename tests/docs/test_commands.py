@@ -27,7 +27,7 @@ TESTED = {
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
         "scripts/samples": "tests/importers reads the same files",
         "scripts/fuzz": "tests/importers/test_fuzzing.py does a little of it",
-        ".venv/bin/python bench/importers.py": "a command of its own, run before a release",
+        ".venv/bin/python -m bench.importers": "a command of its own, run before a release",
     },
     "docs/how-to/inspect.md": {
         "inspect eval arithmetic.py --model openai/gpt-4o --no-fail-on-error": "make_inspect.py makes such a log",
