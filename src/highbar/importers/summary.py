@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 
 from highbar.importers.report import Report
 
@@ -34,19 +34,20 @@ def notes(report: Report) -> tuple[str, ...]:
 
 def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
     """Everything, for people: the counts, the columns that were filled, what was left out and why."""
-    details = [f"columns: {_listed(report.columns)}"] if report.columns else []
+    columns = sorted(report.columns.items(), key=lambda item: -item[1])  # those alike as the rows have them: id first
+    details = [f"columns: {_listed(columns)}"] if columns else []
     details += [f"unscored: {_count(report.unscored, 'row')}, which count as not passed"] if report.unscored else []
     details += [f"skipped: {_count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
     details += [f"missing: {_count(report.missing, 'row')}, which count as errors"] if report.missing else []
-    details += [f"no column for: {_listed(report.unread)}"] if report.unread else []
+    unread = sorted(report.unread.items(), key=lambda item: (-item[1], item[0]))  # the same words in every run
+    details += [f"no column for: {_listed(unread)}"] if unread else []
     details += [f"cut short: {_count(report.cut, 'long text')}"] if report.cut else []
     details += [f"warning: {note}" for note in notes(report)]
     return (f"{name}: {title}: {sentence(report)}", *(f"  {detail}" for detail in details))
 
 
-def _listed(found: Counter[str]) -> str:
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))  # the same words in every run
-    return ", ".join(f"{what} ({number})" for what, number in ordered)
+def _listed(found: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{what} ({number})" for what, number in found)
 
 
 def _count(number: int, noun: str) -> str:
