@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to m
     from highbar.model.mapping import RowMap
 
 Progress = Callable[[float], None]
+MOST_SCENARIOS = 100_000
+"""How many scenarios a verdict lists, where a report wants them all: about what a page or a CI system can show."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
     "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
@@ -52,11 +54,13 @@ def check(  # noqa: PLR0913 - what the command line can say
     names: Mapping[str, str] | None = None,
     told: Callable[[str], None] | None = None,
     map_file: str | None = None,
+    list_scenarios: bool = False,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
     `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
     what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
+    `list_scenarios` fills the verdict's list of all scenarios, which costs a query more.
     """
     read = read_policy(policy)
     mapping = read_map(map_file, read)
@@ -67,7 +71,7 @@ def check(  # noqa: PLR0913 - what the command line can say
             if told is not None and file.imported:
                 told(file.imported)
         with digests.started(found) as sums:
-            loaded = _Loaded(found)
+            loaded = _Loaded(found, scenario_limit=MOST_SCENARIOS if list_scenarios else 0)
             return _judge(loaded, read, agent_version, slices, progress, sums)
 
 
@@ -118,10 +122,11 @@ def read_map(map_file: str | None, policy: Policy | None) -> RowMap | None:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What is to be judged: files, or a table."""
+    """What is to be judged: files, or a table; and how many of its scenarios are to be listed, one by one."""
 
     files: tuple[ResultsFile, ...]
     table: object | None = None
+    scenario_limit: int = 0
 
     def place(self, text: str) -> Problem:
         return explain.locate(self.files, text)
@@ -160,6 +165,7 @@ def _judge(
             *(note for file in loaded.files for note in file.notes),
             *reduction.warnings,
             *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
+            *(gate.slack_notes(rules) if read else ()),
         ),
         policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
         results=sums(),
@@ -167,6 +173,7 @@ def _judge(
         confidence=policy.confidence,
         flaky=() if reduction.repetition is None else reduction.repetition.scenarios_flaky,
         repetition=measure.repetition(reduction.repetition, reduction.whole.scenarios, alpha),
+        scenarios=reduction.scenarios,
     )
 
 
@@ -202,7 +209,8 @@ def _reduced(engine: DuckDBEngine, loaded: _Loaded, policy: Policy, slices: Sequ
     while True:
         columns = engine.columns()
         _refuse_columns(loaded, policy, slices, columns)
-        reduction = engine.reduce(_request(policy, slices, columns))
+        request = replace(_request(policy, slices, columns), scenario_limit=loaded.scenario_limit)
+        reduction = engine.reduce(request)
         if engine.columns() == columns:
             return reduction
 

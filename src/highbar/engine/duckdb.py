@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, plan, ranks, ratios
+from highbar.engine import checks, plan, ranks, ratios, scenarios
 from highbar.engine.protocol import Group, Matched, Rank, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import any_match, is_pattern, literal, literals, matches
@@ -153,6 +153,7 @@ class DuckDBEngine:
             columns=self.columns(),
             categories=self._categories(),
             warnings=(*warnings, *more),
+            scenarios=scenarios.listed(self._rows, request) if request.scenario_limit else (),
         )
 
     def _define(self, name: str, sql: str, *, kept: bool) -> None:

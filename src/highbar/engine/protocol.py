@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from highbar.model import FailedScenario, FlakyScenario, Percentile, Ratio, Suite, Term, Weights
+from highbar.model import FailedScenario, FlakyScenario, Percentile, Ratio, ScenarioResult, Suite, Term, Weights
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
@@ -32,6 +32,7 @@ class Request:
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
+    scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ class Reduction:
     columns: tuple[str, ...]
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
+    scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
 
 
 class Engine(Protocol):

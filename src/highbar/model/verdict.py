@@ -78,6 +78,29 @@ class FailedScenario:
 
 
 @dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """What became of one scenario, passed or not; `reason` is None where every trial passed.
+
+    `errors` and `violated` count trials; `duration_ms` is the latencies of its trials added up, where they have any.
+    """
+
+    id: str
+    category: str | None
+    trials: int
+    passed_trials: int
+    errors: int = 0
+    violated: int = 0
+    reason: str | None = None
+    required: bool = False
+    duration_ms: Fraction | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every trial passed."""
+        return self.passed_trials == self.trials
+
+
+@dataclass(frozen=True, slots=True)
 class FlakyScenario:
     """A scenario that passed some of its trials and failed others."""
 
@@ -138,6 +161,7 @@ class Verdict:
     confidence: Fraction = Fraction(95, 100)
     flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
     repetition: Repetition | None = None
+    scenarios: tuple[ScenarioResult, ...] = ()  # the failed first, a bounded number; only where a report asked for them
 
     @property
     def passed(self) -> bool:
