@@ -42,6 +42,14 @@ def amount(value: Fraction, unit: Unit, bounds: Iterable[Fraction] = _NOTHING) -
     return {"ms": f"{text} ms", "per token": f"{text} per token"}.get(unit, text)
 
 
+def gap(size: Fraction, unit: Unit) -> str:
+    """How far two values of one unit are apart: `2.5 points` for ratios, which is not 2.5 % of either."""
+    if unit != "ratio":
+        return amount(size, unit)
+    points = amount(size, unit).removesuffix("%")
+    return f"{points} {'point' if points == '1' else 'points'}"
+
+
 def wanted(threshold: str, unit: Unit | None) -> str | None:
     """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None where it is something else."""
     found = _THRESHOLD.fullmatch(threshold)

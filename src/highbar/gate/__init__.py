@@ -2,6 +2,7 @@
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.rules import judge
+from highbar.gate.slack import slack_notes
 from highbar.gate.verdict import decide
 
-__all__ = ["Evidence", "decide", "judge"]
+__all__ = ["Evidence", "decide", "judge", "slack_notes"]

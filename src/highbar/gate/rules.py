@@ -7,6 +7,8 @@ from typing import assert_never
 from highbar import formula
 from highbar.gate.conditions import judge_condition
 from highbar.gate.evidence import Evidence, SuiteMatch
+from highbar.gate.progressive import stand
+from highbar.gate.slack import slack
 from highbar.gate.thresholds import Judged, judge_value
 from highbar.model import (
     BaselineRule,
@@ -63,6 +65,8 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         fragile=judged.fragile,
         second_run=judged.second_run,
         more_scenarios=judged.more_scenarios,
+        progressive=stand(rule.stage, value) if rule.stage else None,
+        slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
     )
 
 

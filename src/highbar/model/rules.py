@@ -72,8 +72,32 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What a progressive rule demands from one agent version on."""
+
+    version: str
+    threshold: Threshold
+    demand: Demand = Demand()
+    description: str | None = None
+    threshold_place: Place = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a progressive rule stands at one agent version: the step that holds, the one after it, and the goal."""
+
+    step: Step
+    next: Step | None = None
+    target: Threshold | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """A metric, over the scenarios that `where` lets through, must reach a threshold."""
+    """A metric, over the scenarios that `where` lets through, must reach a threshold.
+
+    `place` is where the rule begins, `threshold_place` where the text of its threshold does; `stage` is there where it
+    was a progressive rule.
+    """
 
     name: str
     level: Level
@@ -83,6 +107,8 @@ class ThresholdRule:
     demand: Demand = Demand()
     description: str | None = None
     place: Place = Place()
+    threshold_place: Place = Place()
+    stage: Stage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +156,6 @@ class BaselineRule:
     file: str
     where: Where = ()
     place: Place = Place()
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a progressive rule demands from one agent version on."""
-
-    version: str
-    threshold: Threshold
-    demand: Demand = Demand()
-    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

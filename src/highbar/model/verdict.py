@@ -45,6 +45,28 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """A threshold that does not hold yet: whether the value reaches it already, and what it lacks (0 where nothing).
+
+    `distance` is None where the value is undefined; `version` is the one from which on it holds, None for the target.
+    """
+
+    threshold: str
+    met: bool
+    distance: Fraction | None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progressive:
+    """Where a progressive rule stands: the step that holds now, by its version as written, and what is to come."""
+
+    step: str
+    next: Goal | None = None
+    target: Goal | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RuleResult:
     """What became of one rule, and why."""
 
@@ -61,6 +83,8 @@ class RuleResult:
     fragile: bool = False  # the interval reaches across the threshold: another run may be judged differently
     second_run: float | None = None  # how likely that is for the same agent
     more_scenarios: int | None = None  # about how many more would settle it, at the observed value
+    progressive: Progressive | None = None
+    slack: Fraction | None = None  # how much better than the threshold the value surely is, where that is far better
 
 
 @dataclass(frozen=True, slots=True)

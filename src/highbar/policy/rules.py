@@ -14,6 +14,7 @@ from highbar.model import (
     Demand,
     Level,
     Metric,
+    Place,
     ProgressiveRule,
     Rule,
     ScenarioRule,
@@ -52,7 +53,8 @@ class Bar:
 
     threshold: Threshold
     demand: Demand
-    description: str | None = None
+    description: str | None
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class RuleReader:
             else:
                 seen[ordered] = version
                 if bar:
-                    steps.append((ordered, Step(version, bar.threshold, bar.demand, bar.description)))
+                    steps.append((ordered, Step(version, bar.threshold, bar.demand, bar.description, bar.place)))
         return [step for _, step in sorted(steps, key=lambda pair: pair[0])]
 
     def pass_criteria(self, cursor: Cursor | None) -> list[Rule]:
@@ -152,7 +154,7 @@ class RuleReader:
             return None
         blocking: Level = "blocking" if level == "blocking" else "warning"
         return ThresholdRule(
-            item.path, blocking, metric.name, bar.threshold, where, bar.demand, bar.description, item.place
+            item.path, blocking, metric.name, bar.threshold, where, bar.demand, bar.description, item.place, bar.place
         )
 
     def typical(self, definitions: Iterable[Definition], others: Iterable[Rule], judged: frozenset[str]) -> list[Rule]:
@@ -211,7 +213,9 @@ class RuleReader:
         bar = self.bar(cursor, metric) if metric else None
         if bar is None:
             return None
-        return ThresholdRule(name, level, metric_name, bar.threshold, where, bar.demand, bar.description, cursor.place)
+        return ThresholdRule(
+            name, level, metric_name, bar.threshold, where, bar.demand, bar.description, cursor.place, bar.place
+        )
 
     def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
         """A threshold as text, as a number, or as a mapping with demands; `outer` has demands that stand beside it."""
@@ -229,7 +233,7 @@ class RuleReader:
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
         if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
             fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
-        return Bar(threshold, demand, description) if threshold else None
+        return Bar(threshold, demand, description, fields["threshold"].place) if threshold else None
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
         evidence = (

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from highbar.errors import InputError, Problem
-from highbar.model import Policy, ProgressiveRule, Rule, ThresholdRule
+from highbar.model import Policy, ProgressiveRule, Rule, Stage, ThresholdRule
 
 _VERSION = re.compile(
     r"[vV]?([0-9]{1,9}(?:\.[0-9]{1,9})*)(?:-?([A-Za-z][0-9A-Za-z.-]*)|-([0-9][0-9A-Za-z.-]*))?(?:\+[0-9A-Za-z.-]+)?"
@@ -46,7 +46,8 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
     Each progressive rule becomes the threshold of its highest step at or below that version; below the first step, the
     first. Raises InputError where such a rule needs a version and there is none that can be read.
     """
-    version = given or policy.agent_version or recorded
+    # A version that was given empty, as by a variable that is not set, is not one that was not given.
+    version = given if given is not None else policy.agent_version or recorded
     progressive = [rule for rule in policy.rules if isinstance(rule, ProgressiveRule)]
     notes = policy.notes
     if progressive and recorded and version and order(recorded) != order(version):
@@ -68,12 +69,17 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
 def _settle(rule: Rule, version: Ordered) -> Rule:
     if not isinstance(rule, ProgressiveRule):
         return rule
-    holding = rule.steps[0]
-    for step in rule.steps:
-        ordered = order(step.version)
-        if ordered is not None and ordered <= version:
-            holding = step
-    description = holding.description or rule.description
+    at = _holding(rule, version)
+    step, *later = rule.steps[at:]
+    description = step.description or rule.description
+    stage = Stage(step, later[0] if later else None, rule.target)
     return ThresholdRule(
-        rule.name, rule.level, rule.metric, holding.threshold, (), holding.demand, description, rule.place
-    )
+        rule.name, rule.level, rule.metric, step.threshold, (), step.demand, description, rule.place,
+        step.threshold_place, stage,
+    )  # fmt: skip
+
+
+def _holding(rule: ProgressiveRule, version: Ordered) -> int:
+    """Which step holds: the highest at or below the version; below the first, the first."""
+    reached = (ordered is not None and ordered <= version for ordered in (order(step.version) for step in rule.steps))
+    return max((place for place, there in enumerate(reached) if there), default=0)

@@ -14,7 +14,7 @@ from typing import Any
 
 from highbar.digits import as_float, bounds_by_metric
 from highbar.errors import Problem
-from highbar.model import FailedScenario, RuleResult, Slice, Source, Value, Verdict, Where
+from highbar.model import FailedScenario, Goal, Progressive, RuleResult, Slice, Source, Value, Verdict, Where
 from highbar.report import PAGE, Display
 
 SCHEMA = "highbar/verdict/1"
@@ -130,10 +130,25 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> dict[str, Any]:
         "fragile": rule.fragile,
         "second_run": rule.second_run,
         "more_scenarios": rule.more_scenarios,
+        "progressive": _progressive(rule.progressive) if rule.progressive else None,
+        "slack": None if rule.slack is None else as_float(rule.slack),
         "description": rule.description,
         "file": rule.place.file,
         "line": rule.place.line,
     }
+
+
+def _progressive(found: Progressive) -> dict[str, Any]:
+    return {
+        "step": found.step,
+        "next": _goal(found.next) if found.next else None,
+        "target": _goal(found.target) if found.target else None,
+    }
+
+
+def _goal(goal: Goal) -> dict[str, Any]:
+    distance = None if goal.distance is None else as_float(goal.distance)
+    return {"version": goal.version, "threshold": goal.threshold, "met": goal.met, "distance": distance}
 
 
 def _where(where: Where) -> dict[str, Any] | None:

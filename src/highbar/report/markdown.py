@@ -14,7 +14,7 @@ from fractions import Fraction
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, FailedScenario, RuleResult, Slice, Value, Verdict, Where
-from highbar.report import PAGE, Display
+from highbar.report import PAGE, Display, progressive
 from highbar.report.headline import (
     NO_VERDICT,
     bounds_label,
@@ -53,6 +53,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     bounds = bounds_by_metric(verdict.rules)
     sections = (
         _rules(verdict, bounds),
+        _table(f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.rows(verdict, code)),
         _metrics(verdict, bounds),
         _failed_scenarios(verdict.scenarios_failed, verdict.counts.failed),
         *_slices(verdict, bounds),

@@ -131,12 +131,27 @@ def _rule() -> dict[str, Any]:
             "fragile": {"type": "boolean", "description": "Whether the interval reaches across the threshold."},
             "second_run": {**_NUMBER_OR_NULL, "description": "The chance that a second run is judged differently."},
             "more_scenarios": {**_COUNT_OR_NULL, "description": "About how many more would settle it."},
+            "progressive": {"oneOf": [_progressive(), {"type": "null"}]},
+            "slack": {**_NUMBER_OR_NULL, "description": "By how much the threshold is passed, where that is far."},
             "description": _TEXT_OR_NULL,
             "file": _TEXT_OR_NULL,
             "line": _COUNT_OR_NULL,
         },
         "What became of one rule.",
     )
+
+
+def _progressive() -> dict[str, Any]:
+    goal = _object(
+        {
+            "version": {**_TEXT_OR_NULL, "description": "From which on it holds; null for the target."},
+            "threshold": _TEXT,
+            "met": {"type": "boolean", "description": "Whether the value reaches it already."},
+            "distance": {**_NUMBER_OR_NULL, "description": "What the value lacks, in its unit; 0 where nothing."},
+        }
+    )
+    either = {"oneOf": [goal, {"type": "null"}]}
+    return _object({"step": {**_TEXT, "description": "The one that holds now."}, "next": either, "target": either})
 
 
 def _scenario() -> dict[str, Any]:

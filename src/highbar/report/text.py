@@ -15,7 +15,7 @@ from types import MappingProxyType
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
-from highbar.report import PAGE, Display
+from highbar.report import PAGE, Display, progressive
 from highbar.report.headline import (
     NO_VERDICT,
     bounds_label,
@@ -48,6 +48,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
         *_evidence(verdict),
         *_missed(verdict, display),
         *_passed(verdict, bounds, display),
+        *_progressive(verdict, display),
         *_metrics(verdict, bounds, display),
         *_slices(verdict, bounds, display),
         *_failed_scenarios(verdict, display),
@@ -137,6 +138,11 @@ def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         lines += table(("", "value", "wanted", "scenarios"), firm[:_MOST_PASSED_RULES], display)
         lines += _rest(len(firm), _MOST_PASSED_RULES)
     return lines
+
+
+def _progressive(verdict: Verdict, display: Display) -> list[str]:
+    rows = progressive.rows(verdict, visible)
+    return [*title(progressive.HEADING, display), *table(("", *progressive.COLUMNS), rows, display)] if rows else []
 
 
 def _passed_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:

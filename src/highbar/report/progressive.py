@@ -1,0 +1,45 @@
+"""Where the progressive rules stand, as rows that every report for human eyes shows. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from highbar.digits import gap, wanted
+from highbar.model import Goal, Unit, Verdict
+
+HEADING = "Progressive thresholds"
+COLUMNS = ("step", "wanted", "to go")
+
+Encode = Callable[[str], str]
+
+
+def rows(verdict: Verdict, encode: Encode) -> list[tuple[str, ...]]:
+    """For each progressive rule a row of the step that holds, behind the rule's name; then of the next, of the target.
+
+    `encode` is the report's own, for what comes from the policy.
+    """
+    return list(_rows(verdict, encode))
+
+
+def _rows(verdict: Verdict, encode: Encode) -> Iterator[tuple[str, ...]]:
+    for rule in verdict.rules:
+        found, unit = rule.progressive, rule.value.unit if rule.value else "number"
+        if found is None:
+            continue
+        yield encode(rule.rule), encode(found.step), _wanted(rule.threshold or "", unit, encode), "holds now"
+        for goal in (found.next, found.target):
+            if goal is not None:
+                step = "target" if goal.version is None else encode(goal.version)
+                yield "", step, _wanted(goal.threshold, unit, encode), _left(goal, unit)
+
+
+def _left(goal: Goal, unit: Unit) -> str:
+    if goal.met:
+        return "reached"
+    if goal.distance is None:
+        return "undefined"
+    return gap(goal.distance, unit) if goal.distance else "the value is just there, more is wanted"
+
+
+def _wanted(threshold: str, unit: Unit, encode: Encode) -> str:
+    return wanted(threshold, unit) or encode(threshold)
