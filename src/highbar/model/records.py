@@ -1,0 +1,53 @@
+"""One scenario of a run, as a comparison needs it: exact, and small enough to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+ONE = Fraction(1)
+RANKED_ABOVE = ("latency_ms", "tokens_used", "cost_usd")
+"""Columns in which a trial that ended in an error ranks above every number; so do those of the user (`extra:`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRecord:
+    """What became of one scenario: how many of its trials passed, and its value of every measure that it has.
+
+    A value is the mean over the trials that have it. `ranks` holds the values of the trials that a percentile ranks,
+    None for one that never completed, where `values` do not say them already. `bare` marks a scenario whose errors
+    carry no expectation: it counts as 0 in `correct` and `behavior_score` wherever other scenarios have those.
+    """
+
+    id: str
+    trials: int
+    passed: int
+    columns: Mapping[str, str] = field(default_factory=dict)  # category, capability and what else it is sliced by
+    values: Mapping[str, Fraction] = field(default_factory=dict)
+    ranks: Mapping[str, tuple[Fraction | None, ...]] = field(default_factory=dict)
+    weight: Fraction = ONE
+    cluster: str | None = None
+    bare: bool = False
+
+    @property
+    def all_passed(self) -> bool:
+        """Whether every trial passed."""
+        return self.passed == self.trials
+
+    @property
+    def flaky(self) -> bool:
+        """Whether some trials passed and others did not."""
+        return 0 < self.passed < self.trials
+
+    def ranked(self, column: str) -> tuple[Fraction | None, ...]:
+        """The values of its trials that a percentile of the column ranks, None for one that never completed."""
+        return self.ranks.get(column) or self.single_rank(column)
+
+    def single_rank(self, column: str) -> tuple[Fraction | None, ...]:
+        """What the values say of the rank of a scenario's one trial; nothing where there are several."""
+        if self.trials != 1:
+            return ()
+        if self.values.get("error") and (column in RANKED_ABOVE or column.startswith("extra:")):
+            return (None,)
+        return (self.values[column],) if column in self.values else ()
