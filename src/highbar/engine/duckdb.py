@@ -18,6 +18,8 @@ from highbar.model import FailedScenario, FlakyScenario, Percentile, ResultsFile
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from highbar.model.details import RowDetails
+
 LARGE = 4_000_000
 """Bytes from which on JSON rows are first supposed to be alike, which saves a pass."""
 CONFIGURATION = {
@@ -138,13 +140,14 @@ class DuckDBEngine:
         warnings += checks.required_and_optional(self._rows, request)
         checks.refuse_disagreement(self._rows, made.layout)
         whole, slices, more = self._groups(made, request)
+        failed = self._failed(request) if counts[4] else ()
         return Reduction(
             whole=whole,
             slices=slices,
             errors=counts[2],
             unjudged=counts[3],
             failed=counts[4],
-            scenarios_failed=self._failed(request) if counts[4] else (),
+            scenarios_failed=failed,
             patterns=self._patterns(request),
             suite=checks.compare_with_suite(self._connection, request) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
@@ -154,6 +157,7 @@ class DuckDBEngine:
             categories=self._categories(),
             warnings=(*warnings, *more),
             scenarios=scenarios.listed(self._rows, request) if request.scenario_limit else (),
+            details=self._details(failed) if request.details else None,
         )
 
     def _define(self, name: str, sql: str, *, kept: bool) -> None:
@@ -253,6 +257,11 @@ class DuckDBEngine:
             )
         }
         return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
+
+    def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
+        from highbar.engine import details  # few reports need it
+
+        return details.read(self._rows, self._parts, failed)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
         """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from highbar.model import FailedScenario, FlakyScenario, Percentile, Ratio, ScenarioResult, Suite, Term, Weights
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
+
+if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
+    from highbar.model.details import RowDetails
 
 NO_WEIGHTS = Weights()
 
@@ -32,6 +35,7 @@ class Request:
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
+    details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
 
 
@@ -137,6 +141,7 @@ class Reduction:
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
     scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
+    details: RowDetails | None = None
 
 
 class Engine(Protocol):

@@ -202,6 +202,7 @@ class Policy:
     metrics: Mapping[str, Metric]
     file: str | None = None
     sha256: str | None = None
+    text: str | None = None  # of the file
     agent_version: str | None = None
     weights: Weights = Weights()
     suite: Suite | None = None

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
+
+if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
+    from highbar.model.details import Details
 
 NOWHERE = Place()
 NO_POLICY = "no policy: the typical thresholds apply"
@@ -186,8 +191,14 @@ class Verdict:
     flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
     repetition: Repetition | None = None
     scenarios: tuple[ScenarioResult, ...] = ()  # the failed first, a bounded number; only where a report asked for them
+    details: Details | None = None  # where a report asked for them
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass; an inconclusive one is not."""
         return self.verdict == "pass"
+
+    def _repr_html_(self) -> str:
+        """The verdict in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
+        shown: str = import_module("highbar.report.html").compact(self)
+        return shown

@@ -21,6 +21,7 @@ class Document:
     root: Node
     sha256: str
     problems: tuple[Problem, ...] = ()
+    text: str = ""
 
 
 def find(start: Path | None = None) -> Path | None:
@@ -63,9 +64,9 @@ def read_document(path: Path, max_bytes: int = MAX_BYTES) -> Document:
     text = decode(data, path)
     digest = hashlib.sha256(data).hexdigest()
     if path.suffix.lower() == ".json":
-        return Document(parse_json(text, str(path)), digest)
+        return Document(parse_json(text, str(path)), digest, text=text)
     root, problems = parse_yaml(text, str(path))
-    return Document(root, digest, problems)
+    return Document(root, digest, problems, text)
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:

@@ -66,7 +66,8 @@ def read(path: Path | str) -> Policy:
     """The policy in a file, YAML or JSON by its name. Raises InputError with every problem that it has."""
     path = Path(path)
     document = read_document(path)
-    return _read(document.root, str(path), document.sha256, path.parent, document.problems)
+    policy = _read(document.root, str(path), document.sha256, path.parent, document.problems)
+    return replace(policy, text=document.text)
 
 
 def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:

@@ -1,0 +1,158 @@
+"""What reports for looking closer show of the rows: the trials of failed scenarios, and how latencies are spread.
+
+Only the rows of the failed scenarios are read again, in full; only so many of them, and so much of their texts, as a
+report can hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from highbar.engine.sources import Part
+from highbar.engine.sql import literal
+from highbar.engine.typed import EMPTY, READERS, text
+from highbar.model import FailedScenario
+from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
+
+Rows = Callable[[str], list[Any]]
+MOST_SCENARIOS = 10_000
+"""Failed scenarios, the worst first, whose trials are read."""
+MOST_TRIALS = 20
+"""Trials of one scenario; those that did not pass come first."""
+MOST_NAMES = 100
+LONGEST_NAME = 300
+SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
+MOST_BINS = 40
+_SCALED = 10**6
+_NAMES = ("expected_behaviors", "behaviors", "must_not", "violations")
+_TEXTS = ("input", "output")
+_TYPES = {
+    name: EMPTY[name]
+    for name in (
+        "id", "trial", "expected_behaviors", "behaviors", "must_not", "happened", "violation_names", "violation_count",
+        "expected", "predicted", "error", "latency_ms",
+    )
+} | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
+
+
+def read(rows: Rows, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> RowDetails:
+    """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` is there by now."""
+    return RowDetails(_scenarios(rows, parts, failed) if failed else (), latency(rows))
+
+
+# --- failed scenarios ------------------------------------------------------------------------
+
+
+def _scenarios(rows: Rows, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
+    found: dict[str, list[TrialDetail]] = {}
+    for id_, *columns in rows(_query(parts, failed)):
+        found.setdefault(id_, []).append(_trial(*columns))
+    return tuple(ScenarioDetail(scenario, tuple(found.get(scenario.id, ()))) for scenario in failed)
+
+
+def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
+    """SQL for the trials of the scenarios, with what the scored trials say of each."""
+    repeated = any("trial" in part.columns for part in parts)
+    ids = f"id IN ({', '.join(literal(scenario.id) for scenario in failed)})"
+    longest = _longest(len(failed), sum(min(scenario.trials, MOST_TRIALS) for scenario in failed))
+    source = " UNION ALL ".join(f"SELECT * FROM ({_typed(part)}) WHERE {ids}" for part in parts)
+    same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
+    violations = (
+        "list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])),"
+        " list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))))"
+    )
+    lists = {name: name for name in _NAMES} | {"violations": violations}
+    shown = [
+        f"list_transform(list_slice({sql}, 1, {MOST_NAMES}), lambda x: left(x, {LONGEST_NAME}))"
+        for sql in lists.values()
+    ]
+    excerpts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
+    short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted", "error")]
+    columns = [
+        "r.id", "r.trial", "t.p", "t.why", *excerpts, *shown, "violation_count", *short,
+        f"CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
+    ]  # fmt: skip
+    return (
+        f"SELECT {', '.join(columns)} FROM ({source}) AS r JOIN (SELECT * FROM trials WHERE {ids}) AS t ON {same}"
+        f" QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY t.p, r.trial) <= {MOST_TRIALS}"
+        " ORDER BY r.id, r.trial"
+    )
+
+
+def _typed(part: Part) -> str:
+    """SQL for one part's rows with the columns that are shown, typed; what the part does not have is NULL."""
+    values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
+    for name, raw in part.columns.items():
+        if name in READERS:
+            typed = text(name, raw) if name in _TEXTS else READERS[name](name, raw)
+            values |= {column: f"CAST({sql} AS {_TYPES[column]})" for column, sql in typed.columns if column in _TYPES}
+    selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
+    return f"SELECT {selected} FROM {part.relation([name for name in part.columns if name in READERS])}"
+
+
+def _longest(scenarios: int, trials: int) -> int:
+    """How many characters of a text are kept, so that a report of few scenarios is small and of many still opens."""
+    room = 200_000 + 2_000 * scenarios
+    return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
+
+
+def _trial(trial: int | None, passed: bool, why: str | None, *columns: Any) -> TrialDetail:  # noqa: FBT001 - a row
+    asked, asked_more, came, came_more, expected, observed, must_not, violations, count, wanted, got, error, took = (
+        columns
+    )
+    return TrialDetail(
+        trial=trial,
+        passed=passed,
+        reason=why,
+        input=None if asked is None else Excerpt(asked, asked_more),
+        output=None if came is None else Excerpt(came, came_more),
+        expected_behaviors=tuple(expected or ()),
+        behaviors=tuple(observed or ()),
+        must_not=tuple(must_not or ()),
+        violations=tuple(violations or ()),
+        violation_count=count,
+        expected=None if wanted is None else wanted.removeprefix('"'),  # a label that is text has a quote before it
+        predicted=None if got is None else got.removeprefix('"'),
+        error=error or None,
+        latency_ms=None if took is None else Fraction(took, _SCALED),
+    )
+
+
+# --- latency ---------------------------------------------------------------------------------
+
+
+def latency(rows: Rows) -> Latency | None:
+    """The latencies of the trials that completed, in at most 40 bins of equal width; None where none is known.
+
+    Far beyond the 95th percentile they are counted in one bin without an end, so that one slow trial hides no other.
+    """
+    known, errors, least, most, usual = rows(
+        "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank)),"
+        " min(latency_rank) FILTER (isfinite(latency_rank)), max(latency_rank) FILTER (isfinite(latency_rank)),"
+        " quantile_disc(latency_rank, 0.95) FILTER (isfinite(latency_rank))"
+        " FROM trials WHERE latency_rank IS NOT NULL"
+    )[0]
+    if not known:
+        return None
+    end = min(most, 2 * usual - least) if usual > least else most
+    width = _nice_width((end - least) / MOST_BINS)
+    first = math.floor(Fraction(least) / width)
+    last = math.floor(Fraction(end) / width)
+    # Cut before it is cast: a latency can be larger than any whole number that SQL has.
+    inside = f"least(latency_rank * {width.denominator} / {width.numerator}, {last + 1})"
+    place = f"greatest(CAST(floor({inside}) AS BIGINT), {first})"
+    counted = dict(rows(f"SELECT {place}, count(*) FROM trials WHERE isfinite(latency_rank) GROUP BY 1"))
+    bins = [Bin(width * n, width * (n + 1), counted.get(n, 0)) for n in range(first, last + 1)]
+    above = counted.get(last + 1, 0)
+    return Latency((*bins, *([Bin(width * (last + 1), None, above)] if above else ())), errors)
+
+
+def _nice_width(least: float) -> Fraction:
+    """The smallest of 1, 2 and 5 times a power of ten that is not below `least`."""
+    if least <= 0:
+        return Fraction(1)
+    power = Fraction(10) ** math.floor(math.log10(least))
+    return next(power * step for step in (1, 2, 5, 10) if power * step >= least)

@@ -1,0 +1,37 @@
+"""The comparisons that a condition consists of, each as the threshold that it is: for reports that draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from highbar.exact import write_decimal
+from highbar.gate.evidence import Evidence
+from highbar.model import Comparison, Condition, ConditionRule, Name, Number, Operator, Rule
+from highbar.model.details import ConditionPart
+
+_MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "=": "=", "!=": "!="}
+
+
+def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPart, ...]:
+    """Every comparison of a metric with a number in the conditions among the rules; what stands below a NOT is not."""
+    found = []
+    for rule in rules:
+        if isinstance(rule, ConditionRule):
+            for metric, operator, number in _compared(rule.condition):
+                if metric in evidence.metrics:
+                    threshold = f"{operator} {write_decimal(number.value)}"
+                    found.append(ConditionPart(rule.name, metric, threshold, evidence.measured.value(metric)))
+    return tuple(found)
+
+
+def _compared(condition: Condition) -> Iterator[tuple[str, Operator, Number]]:
+    match condition:
+        case Comparison(operator, Name(name), Number() as number):
+            yield name, operator, number
+        case Comparison(operator, Number() as number, Name(name)):
+            yield name, _MIRRORED[operator], number
+        case Comparison():
+            return
+        case _ if condition.operator != "not":
+            for operand in condition.operands:
+                yield from _compared(operand)

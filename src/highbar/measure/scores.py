@@ -1,0 +1,75 @@
+"""A score that is a sum of terms → what each term adds, and the most that it could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from highbar import catalogue, formula
+from highbar.formula import Lookup, Undefined
+from highbar.measure.values import Measured
+from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number
+from highbar.model.details import Score, ScorePart
+
+
+def scores(measured: Measured) -> tuple[Score, ...]:
+    """The composite and the weighted score, where the policy has them and they are sums."""
+    found = (measured.policy.metrics.get(name) for name in (catalogue.FINAL_SCORE, catalogue.WEIGHTED_SCORE))
+    split = (_split(metric, measured) for metric in found if metric is not None)
+    return tuple(score for score in split if len(score.parts) > 1)
+
+
+def _split(metric: Metric, measured: Measured) -> Score:
+    now, best = measured.lookup(metric.where), _best(measured)
+    parts = [
+        ScorePart(formula.to_words(term), _known(term, now), _known(term, best)) for term in _terms(metric.expression)
+    ]
+    return Score(metric.name, metric.formula, tuple(parts))
+
+
+def _terms(node: Expression) -> Iterator[Expression]:
+    """The terms whose sum `node` is. What a whole sum is divided by, or multiplied with, belongs to each of them."""
+    match node:
+        case Binary("+", left, right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case Binary("-", left, right):
+            yield from _terms(left)
+            yield from (_negative(term) for term in _terms(right))
+        case Binary("/" | "*" as operator, left, Number() as right):
+            yield from (Binary(operator, term, right) for term in _terms(left))
+        case Binary("*", Number() as left, right):
+            yield from (Binary("*", left, term) for term in _terms(right))
+        case _:
+            yield node
+
+
+def _negative(term: Expression) -> Expression:
+    return term.operand if isinstance(term, Negative) else Negative(term)
+
+
+def _known(term: Expression, lookup: Lookup) -> Fraction | None:
+    value = formula.evaluate(term, lookup)
+    return None if isinstance(value, Undefined) else value
+
+
+def _best(measured: Measured) -> Lookup:
+    """What a formula's names are worth at their best: only a ratio has one."""
+
+    def find(leaf: Name | Call) -> Fraction | Undefined:
+        metric = measured.policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
+        if metric is None or metric.unit != "ratio":
+            return Undefined("it has no best value")
+        return Fraction(1 if metric.better == "higher" else 0)
+
+    return find
+
+
+def percentiles_of(column: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """The metrics that are a percentile of this column over all scenarios, and nothing else."""
+    found = []
+    for metric in metrics:
+        match metric.expression:
+            case Call("percentile", (Name(name), Number())) if name == column and not metric.where:
+                found.append(metric.name)
+    return tuple(found)
