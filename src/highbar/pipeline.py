@@ -30,10 +30,12 @@ from highbar.model import (
 from highbar.spelling import near_miss
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.details import Details
     from highbar.model.mapping import RowMap
 
 Progress = Callable[[float], None]
 MOST_SCENARIOS = 100_000
+MOST_FAILED, MOST_DETAILED = 1000, 10_000
 """How many scenarios a verdict lists, where a report wants them all: about what a page or a CI system can show."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
@@ -55,12 +57,14 @@ def check(  # noqa: PLR0913 - what the command line can say
     told: Callable[[str], None] | None = None,
     map_file: str | None = None,
     list_scenarios: bool = False,
+    details: bool = False,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
     `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
     what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
-    `list_scenarios` fills the verdict's list of all scenarios, which costs a query more.
+    `list_scenarios` fills the verdict's list of all scenarios, which costs a query more; `details` fills its details,
+    which reads the failed scenarios again.
     """
     read = read_policy(policy)
     mapping = read_map(map_file, read)
@@ -71,7 +75,7 @@ def check(  # noqa: PLR0913 - what the command line can say
             if told is not None and file.imported:
                 told(file.imported)
         with digests.started(found) as sums:
-            loaded = _Loaded(found, scenario_limit=MOST_SCENARIOS if list_scenarios else 0)
+            loaded = _Loaded(found, scenario_limit=MOST_SCENARIOS if list_scenarios else 0, details=details)
             return _judge(loaded, read, agent_version, slices, progress, sums)
 
 
@@ -127,6 +131,7 @@ class _Loaded:
     files: tuple[ResultsFile, ...]
     table: object | None = None
     scenario_limit: int = 0
+    details: bool = False
 
     def place(self, text: str) -> Problem:
         return explain.locate(self.files, text)
@@ -159,7 +164,7 @@ def _judge(
         metrics=whole.values(),
         slices=_slices(whole, reduction),
         rules=rules,
-        scenarios_failed=reduction.scenarios_failed,
+        scenarios_failed=reduction.scenarios_failed[:MOST_FAILED],
         warnings=(
             *policy.notes,
             *(note for file in loaded.files for note in file.notes),
@@ -174,7 +179,21 @@ def _judge(
         flaky=() if reduction.repetition is None else reduction.repetition.scenarios_flaky,
         repetition=measure.repetition(reduction.repetition, reduction.whole.scenarios, alpha),
         scenarios=reduction.scenarios,
+        details=_details(policy, evidence, whole, reduction) if loaded.details else None,
     )
+
+
+def _details(policy: Policy, evidence: gate.Evidence, whole: measure.Measured, reduction: Reduction) -> Details:
+    from highbar import __version__  # see Details: few reports need any of these
+    from highbar.gate.comparisons import comparisons
+    from highbar.measure.scores import percentiles_of, scores
+    from highbar.model.details import Details, RowDetails
+
+    rows = reduction.details or RowDetails()
+    if rows.latency is not None:
+        measured = percentiles_of("latency_ms", tuple(policy.metrics.values()))
+        rows = replace(rows, latency=replace(rows.latency, metrics=measured))
+    return Details(rows, scores(whole), comparisons(policy.rules, evidence), policy.text, __version__)
 
 
 def _slices(whole: measure.Measured, reduction: Reduction) -> tuple[Slice, ...]:
@@ -210,6 +229,8 @@ def _reduced(engine: DuckDBEngine, loaded: _Loaded, policy: Policy, slices: Sequ
         columns = engine.columns()
         _refuse_columns(loaded, policy, slices, columns)
         request = replace(_request(policy, slices, columns), scenario_limit=loaded.scenario_limit)
+        if loaded.details:
+            request = replace(request, details=True, failed_limit=MOST_DETAILED)
         reduction = engine.reduce(request)
         if engine.columns() == columns:
             return reduction
