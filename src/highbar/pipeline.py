@@ -35,8 +35,9 @@ if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to m
 
 Progress = Callable[[float], None]
 MOST_SCENARIOS = 100_000
-MOST_FAILED, MOST_DETAILED = 1000, 10_000
 """How many scenarios a verdict lists, where a report wants them all: about what a page or a CI system can show."""
+MOST_FAILED, MOST_DETAILED = 1000, 10_000
+"""How many failed scenarios a verdict lists, the worst first, and how many its details open."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
     "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",

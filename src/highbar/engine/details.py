@@ -18,8 +18,6 @@ from highbar.model import FailedScenario
 from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
 
 Rows = Callable[[str], list[Any]]
-MOST_SCENARIOS = 10_000
-"""Failed scenarios, the worst first, whose trials are read."""
 MOST_TRIALS = 20
 """Trials of one scenario; those that did not pass come first."""
 MOST_NAMES = 100

@@ -28,18 +28,24 @@ def _split(metric: Metric, measured: Measured) -> Score:
 
 
 def _terms(node: Expression) -> Iterator[Expression]:
-    """The terms whose sum `node` is. What a whole sum is divided by, or multiplied with, belongs to each of them."""
+    """The terms whose sum `node` is; what the whole sum is divided by, or multiplied with, belongs to each of them."""
+    match node:
+        case Binary("/" | "*" as operator, left, Number() as right):
+            yield from (Binary(operator, term, right) for term in _added(left))
+        case Binary("*", Number() as left, right):
+            yield from (Binary("*", left, term) for term in _added(right))
+        case _:
+            yield from _added(node)
+
+
+def _added(node: Expression) -> Iterator[Expression]:
     match node:
         case Binary("+", left, right):
-            yield from _terms(left)
-            yield from _terms(right)
+            yield from _added(left)
+            yield from _added(right)
         case Binary("-", left, right):
-            yield from _terms(left)
-            yield from (_negative(term) for term in _terms(right))
-        case Binary("/" | "*" as operator, left, Number() as right):
-            yield from (Binary(operator, term, right) for term in _terms(left))
-        case Binary("*", Number() as left, right):
-            yield from (Binary("*", left, term) for term in _terms(right))
+            yield from _added(left)
+            yield from (_negative(term) for term in _added(right))
         case _:
             yield node
 
