@@ -24,9 +24,18 @@ def visible(text: str) -> str:
     >>> print(visible("::error::x ##[error]y"))
     \x3a:error::x #\x23[error]y
     """
-    if not text.isprintable() or not text.isascii():
-        text = "".join(char.encode("unicode_escape").decode() if _hidden(char) else char for char in text)
-    return _RUNNER_ORDER.sub(lambda match: r"\x3a:" if match[0] == "::" else r"#\x23", text)
+    return _RUNNER_ORDER.sub(lambda match: r"\x3a:" if match[0] == "::" else r"#\x23", revealed(text))
+
+
+def revealed(text: str) -> str:
+    r"""`text` on one line, with what is not plainly printable as an escape; an order to a CI runner is left as it is.
+
+    >>> print(revealed("ok\x1b[2J\n::error::x"))
+    ok\x1b[2J\n::error::x
+    """
+    if text.isprintable() and text.isascii():
+        return text
+    return "".join(char.encode("unicode_escape").decode() if _hidden(char) else char for char in text)
 
 
 def _hidden(char: str) -> bool:
