@@ -51,7 +51,7 @@ Examples:
     "outputs",
     multiple=True,
     metavar="[FORMAT=]FILE",
-    help="Write a report into a file too; its ending (.json, .md, .txt) says the format. May be repeated.",
+    help="Write a report into a file too; its ending (.json, .md, .xml, .csv) says the format. May be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where a version passes with warnings.")
 @click.option("--quiet", is_flag=True, help="Print the verdict's line only, and no progress.")
@@ -92,6 +92,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
+                list_scenarios=any(
+                    REPORTERS[name].lists_scenarios for name in (report_format, *(output.format for output in wanted))
+                ),
             )
     except InputError as error:
         _write_refusals(wanted, error)

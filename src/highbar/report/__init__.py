@@ -28,10 +28,14 @@ PAGE = Display()
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """A format: the module that renders it, loaded when it is first called, and the file endings that mean it."""
+    """A format: the module that renders it, loaded when it is first called, and the file endings that mean it.
+
+    `lists_scenarios` says that it wants `Verdict.scenarios`, which costs the engine a query more.
+    """
 
     module: str
     suffixes: tuple[str, ...]
+    lists_scenarios: bool = False
 
     def __call__(self, verdict: Verdict, display: Display = PAGE) -> str:
         """The verdict in this format, as text that ends with a line end."""
@@ -49,6 +53,9 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "text": Reporter("highbar.report.text", (".txt",)),
         "json": Reporter("highbar.report.json", (".json",)),
         "markdown": Reporter("highbar.report.markdown", (".md", ".markdown")),
+        "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
+        "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
+        "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
     }
 )
 

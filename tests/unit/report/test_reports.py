@@ -157,8 +157,11 @@ def test_a_report_that_fits_is_not_cut():
 
 
 def test_a_format_is_known_by_the_ending_of_the_file():
-    assert [format_of(name) for name in ("a.json", "b.MD", "c.txt", "d.html", "json")] == [
+    assert [format_of(name) for name in ("a.json", "b.MD", "c.txt", "d.pdf", "json")] == [
         "json", "markdown", "text", None, None,
+    ]  # fmt: skip
+    assert [format_of(name) for name in ("a.xml", "b.prom", "c.om", "d.csv")] == [
+        "junit", "openmetrics", "openmetrics", "csv",
     ]  # fmt: skip
 
 
@@ -178,5 +181,5 @@ def test_problems_are_shown_as_safely_as_a_verdict_and_never_as_one(name, proble
     if name == "json":
         assert json.loads(text)["verdict"] is None
         assert len(json.loads(text)["problems"]) == len(problems)
-    else:
+    elif name in {"text", "markdown"}:
         assert text.removeprefix("## ").startswith("NO VERDICT: nothing could be judged\n")

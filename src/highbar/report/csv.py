@@ -1,0 +1,161 @@
+"""The verdict as CSV: one table, of which `kind` says what a row is about: verdict, metric, slice, rule, scenario.
+
+A spreadsheet takes a text that begins like a formula for one, quoted or not: every such text has an apostrophe before
+it, and so has one that begins with an apostrophe, so that taking the first one away gives the text back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from highbar.digits import bounds_by_metric
+from highbar.errors import Problem
+from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
+from highbar.report import PAGE, Display
+from highbar.report.headline import evidence, headline
+from highbar.report.numbers import end, number
+from highbar.report.visible import visible
+
+COLUMNS = (
+    "kind", "name", "outcome", "level", "metric", "column", "slice", "threshold", "value", "low", "high", "unit",
+    "better", "scenarios", "missing", "category", "trials", "passed_trials", "required", "fragile", "reason",
+)  # fmt: skip
+"""A new column comes last: who reads by place must not be surprised."""
+_NUMBERS = {"value", "low", "high", "scenarios", "missing", "trials", "passed_trials"}
+# What a spreadsheet may read as a formula (OWASP), in full width too, and what is needed to tell ours from theirs.
+_FORMULA = tuple("=+-@\t\r\n\0'＝＋－＠")
+_Bounds = Mapping[str, tuple[Fraction, ...]]
+_Row = Mapping[str, str | int | None]
+
+
+def render(verdict: Verdict, _display: Display = PAGE) -> str:
+    """A row for the verdict, then one for each metric, slice and metric, rule, and scenario."""
+    bounds = bounds_by_metric(verdict.rules)
+    return _text(_rows(verdict, bounds))
+
+
+def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+    """A row without a verdict, and one for each problem."""
+    return _text([{"kind": "verdict", "outcome": "none"}, *(_problem(problem) for problem in problems)])
+
+
+def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
+    counts = verdict.counts
+    yield {
+        "kind": "verdict",
+        "name": verdict.agent_version,
+        "outcome": verdict.verdict,
+        "scenarios": counts.scenarios,
+        "trials": counts.trials,
+        "reason": f"{headline(verdict)}; {evidence(counts)}",
+    }
+    for name, value in verdict.metrics.items():
+        yield {"kind": "metric", "metric": name, "name": name, **_value(value, bounds.get(name, ()))}
+    for part in verdict.slices:
+        by = {"kind": "slice", "column": part.by[0], "slice": part.by[1]}
+        for name, value in part.metrics.items():
+            outcome = "worse" if part.worse and name == "pass_rate" else ""
+            yield {**by, "metric": name, "name": name, "outcome": outcome, **_value(value, bounds.get(name, ()))}
+    for rule in verdict.rules:
+        yield _rule(rule, bounds)
+    yield from _scenarios(verdict)
+
+
+def _value(value: Value, bounds: tuple[Fraction, ...]) -> _Row:
+    return {
+        "value": number(value.value, bounds),
+        "low": end(value.low),
+        "high": end(value.high),
+        "unit": value.unit,
+        "better": value.better,
+        "scenarios": value.scenarios,
+        "missing": value.missing,
+        "reason": value.reason,
+    }
+
+
+def _rule(rule: RuleResult, bounds: _Bounds) -> _Row:
+    value = _value(rule.value, bounds.get(rule.metric or "", ())) if rule.value else {}
+    return {
+        **value,
+        "kind": "rule",
+        "name": rule.rule,
+        "outcome": rule.outcome,
+        "level": rule.level,
+        "metric": rule.metric,
+        **_where(rule.slice),
+        "threshold": rule.threshold,
+        "fragile": _yes(rule.fragile),
+        "reason": rule.reason,
+    }
+
+
+def _where(where: Where) -> _Row:
+    return {
+        "column": " and ".join(column for column, _ in where),
+        "slice": " and ".join(" or ".join(values) for _, values in where),
+    }
+
+
+def _scenarios(verdict: Verdict) -> Iterator[_Row]:
+    """All of them where the verdict lists them, else those that failed; what is not listed is counted."""
+    for one in verdict.scenarios:
+        yield _scenario(one)
+    if not verdict.scenarios:
+        for failed in verdict.scenarios_failed:
+            told = ScenarioResult(failed.id, failed.category, failed.trials, failed.passed_trials)
+            yield {**_scenario(told), "reason": failed.reason, "required": _yes(failed.required)}
+    listed = len(verdict.scenarios or verdict.scenarios_failed)
+    if listed < verdict.counts.scenarios:
+        yield {
+            "kind": "unlisted",
+            "scenarios": verdict.counts.scenarios - listed,
+            "reason": f"so many scenarios more, which are not listed; {verdict.counts.failed} failed in all",
+        }
+
+
+def _scenario(scenario: ScenarioResult) -> _Row:
+    return {
+        "kind": "scenario",
+        "name": scenario.id,
+        "outcome": "pass" if scenario.passed else "fail",
+        "category": scenario.category,
+        "trials": scenario.trials,
+        "passed_trials": scenario.passed_trials,
+        "required": _yes(scenario.required),
+        "reason": scenario.reason,
+    }
+
+
+def _problem(problem: Problem) -> _Row:
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    hint = f" (hint: {problem.hint})" if problem.hint else ""
+    return {"kind": "problem", "name": place, "reason": f"{problem.message}{hint}"}
+
+
+def _yes(answer: bool) -> str:  # noqa: FBT001 - the one thing it takes
+    return "yes" if answer else ""
+
+
+def _text(rows: Iterable[_Row]) -> str:
+    lines = (",".join(_cell(column, row.get(column)) for column in COLUMNS) for row in rows)
+    return "\n".join([",".join(COLUMNS), *lines, ""])
+
+
+def _cell(column: str, value: str | int | None) -> str:
+    """A number as it is, which a reader may add up; every text in quotes."""
+    if value is None or value == "":
+        return ""
+    return str(value) if column in _NUMBERS else f'"{harmless(str(value))}"'
+
+
+def harmless(text: str) -> str:
+    """The one encoder of this output: visible text that no spreadsheet takes for a formula, for the inside of quotes.
+
+    >>> print(harmless("=1+1"), harmless("a"))
+    '=1+1 a
+    """
+    shown = visible(text)
+    before = "'" if text.startswith(_FORMULA) or shown.startswith(_FORMULA) else ""
+    return (before + shown).replace('"', '""')

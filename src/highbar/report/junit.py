@@ -1,0 +1,269 @@
+"""The verdict as JUnit XML: a test case for each rule and for each scenario, as GitLab, Jenkins and GitHub read them.
+
+- A blocking rule that did not pass is a failure. A warning is skipped: it is seen, and marks nothing as failed.
+- A scenario that did not pass every trial is a failure; an error where nothing but errors kept it from passing.
+- The reason stands in `message`, which Jenkins shows, and in the body, of which GitLab shows nothing else.
+- GitLab keeps one test case of each suite, class and name, joined by `_`: no two are alike so.
+- GitLab reads no file above 30 MB. What does not fit, and what the verdict does not list, is counted in one last case.
+
+ASCII only: whatever encoding a reader supposes, the file says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from xml.parsers import expat
+
+from highbar.digits import bounds_by_metric
+from highbar.errors import Problem
+from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
+from highbar.report import PAGE, Display
+from highbar.report.headline import NO_VERDICT, unsettled
+from highbar.report.numbers import end, number
+from highbar.report.visible import cut, visible
+
+LARGEST = 29_000_000  # bytes; GitLab reads 30 MB
+_LONGEST_NAME = 400
+_LONGEST_MESSAGE = 1000
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_Attributes = Iterable[tuple[str, str | int | None]]
+_Bounds = Mapping[str, tuple[Fraction, ...]]
+
+
+@dataclass(slots=True)
+class _Suite:
+    """Test cases as text, with the counts that the suite must state, and the names that are taken."""
+
+    name: str
+    cases: list[str] = field(default_factory=list)
+    count: dict[str, int] = field(default_factory=lambda: {"failure": 0, "error": 0, "skipped": 0})
+    taken: set[str] = field(default_factory=set)
+    size: int = 0
+
+    def add(self, case: _Case) -> None:
+        text = case.render(self._unique(case))
+        self.size += len(text) + 1
+        self.cases.append(text)
+        if case.outcome:
+            self.count[case.outcome] += 1
+
+    def _unique(self, case: _Case) -> str:
+        """The case's name, with a number behind it where GitLab or Jenkins would take it for another."""
+        name, place = case.name, 1
+        while (key := f"{case.classname}_{name}") in self.taken:
+            place += 1
+            name = f"{case.name} ({place})"
+        self.taken.add(key)
+        return name
+
+    def render(self, properties: _Attributes = ()) -> Iterator[str]:
+        count = self.count
+        yield _open(
+            "testsuite",
+            [("name", self.name), ("tests", len(self.cases)), ("failures", count["failure"]),
+             ("errors", count["error"]), ("skipped", count["skipped"])],
+        )  # fmt: skip
+        yield from _properties(properties)
+        yield from self.cases
+        yield "</testsuite>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A test case. `outcome` is the element that says how it did not pass; empty where it did."""
+
+    classname: str
+    name: str
+    outcome: str = ""
+    type: str = ""
+    message: str = ""
+    body: str = ""
+    properties: tuple[tuple[str, str | int | None], ...] = ()
+    attributes: tuple[tuple[str, str | int | None], ...] = ()
+
+    def render(self, name: str) -> str:
+        inside = [*_properties(self.properties)]
+        if self.outcome:
+            head = _open(self.outcome, [("message", self.message), ("type", self.type)])
+            inside.append(f"{head}{_body(self.body)}</{self.outcome}>")
+        head = _open("testcase", [("classname", self.classname), ("name", name), *self.attributes])
+        return "".join([head, *inside, "</testcase>"]) if inside else f"{head[:-1]}/>"
+
+
+def render(verdict: Verdict, _display: Display = PAGE) -> str:
+    """Two suites, `rules` and `scenarios`; whatever there is to say of the whole is in the properties of the first."""
+    bounds = bounds_by_metric(verdict.rules)
+    rules, scenarios = _Suite("rules"), _Suite("scenarios")
+    for rule in verdict.rules:
+        rules.add(_rule(rule, bounds))
+    room = LARGEST - rules.size
+    listed = 0
+    for scenario in verdict.scenarios or _failed(verdict):
+        if scenarios.size > room:
+            break
+        scenarios.add(_scenario(scenario))
+        listed += 1
+    if listed < verdict.counts.scenarios:
+        scenarios.add(_unlisted(verdict, listed))
+    return _document([(rules, _whole(verdict, bounds)), (scenarios, ())])
+
+
+def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+    """An error for each problem, and no rule: a reader sees that nothing was judged, never an empty success."""
+    suite = _Suite("problems")
+    for problem in problems:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""
+        message = visible(problem.message)
+        name = visible(place) or NO_VERDICT
+        suite.add(_Case("highbar.problems", name, "error", "problem", message, f"{NO_VERDICT}\n{message}{hint}"))
+    return _document([(suite, (("verdict", "none"),))])
+
+
+def _document(suites: Iterable[tuple[_Suite, _Attributes]]) -> str:
+    """The file, read once before anyone else does: a report that cannot be read shows no failures."""
+    made = list(suites)
+    counts = [("tests", sum(len(suite.cases) for suite, _ in made))]
+    counts += [(f"{kind}s", sum(suite.count[kind] for suite, _ in made)) for kind in ("failure", "error")]
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', _open("testsuites", [("name", "highbar"), *counts])]
+    for suite, properties in made:
+        lines += suite.render(properties)
+    text = "\n".join([*lines, "</testsuites>", ""])
+    expat.ParserCreate().Parse(text, True)  # noqa: FBT003 - expat's signature: this is all of it
+    return text
+
+
+# --- rules -----------------------------------------------------------------------------------
+
+
+def _rule(rule: RuleResult, bounds: _Bounds) -> _Case:
+    """A failure where a blocking rule did not pass, also where it could not be judged."""
+    missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
+    message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
+    told = [message, visible(rule.description or ""), unsettled(rule) if rule.fragile else ""]
+    return _Case(
+        classname=f"highbar.rules.{rule.level}",
+        name=_name(rule.rule),
+        outcome=missed,
+        type=rule.outcome,
+        message=message,
+        body="\n".join(line for line in told if line),
+        properties=(
+            ("outcome", rule.outcome),
+            ("level", rule.level),
+            ("metric", rule.metric),
+            *_where(rule.slice),
+            ("threshold", rule.threshold),
+            *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
+            *((("second_run", end(rule.second_run)), ("more_scenarios", rule.more_scenarios)) if rule.fragile else ()),
+        ),
+        attributes=(("file", rule.place.file), ("line", rule.place.line)),
+    )
+
+
+def _where(where: Where) -> Iterator[tuple[str, str]]:
+    return ((f"where.{column}", value) for column, values in where for value in values)
+
+
+def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[tuple[str, str | int | None]]:
+    """The value with its interval; what is undefined or unbounded is left out."""
+    named = f"{prefix}." if prefix else ""
+    yield prefix or "value", number(value.value, bounds) or None
+    yield f"{named}low", end(value.low) or None
+    yield f"{named}high", end(value.high) or None
+    yield f"{named}scenarios", value.scenarios
+    yield f"{named}missing", value.missing or None
+
+
+def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int | None]]:
+    counts = verdict.counts
+    yield "verdict", verdict.verdict
+    yield "agent_version", verdict.agent_version
+    yield "policy", verdict.policy.file if verdict.policy else None
+    yield "policy_sha256", verdict.policy.sha256 if verdict.policy else None
+    yield "confidence", number(verdict.confidence)
+    yield from (("scenarios", counts.scenarios), ("trials", counts.trials), ("errors", counts.errors))
+    yield from (("unjudged", counts.unjudged), ("failed", counts.failed))
+    for name, value in verdict.metrics.items():
+        yield from _value(f"metric.{name}", value, bounds.get(name, ()))
+
+
+# --- scenarios -------------------------------------------------------------------------------
+
+
+def _scenario(scenario: ScenarioResult) -> _Case:
+    trials, passed = scenario.trials, scenario.passed_trials
+    only_errors = scenario.errors == trials - passed and not scenario.violated
+    why = visible(scenario.reason or "")
+    message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
+    told = [message, "required by the policy" if scenario.required else ""]
+    missed = "" if scenario.passed else "error" if only_errors else "failure"
+    seconds = None if scenario.duration_ms is None else f"{float(scenario.duration_ms / 1000):.6f}"
+    # Jenkins takes everything behind the last dot for the class.
+    category = "." + visible(scenario.category).replace(".", "_") if scenario.category else ""
+    return _Case(
+        classname=f"highbar.scenarios{category}",
+        name=_name(scenario.id),
+        outcome=missed,
+        type="error" if only_errors else "violated" if scenario.violated else "failed",
+        message=message,
+        body="\n".join(line for line in told if line),
+        properties=(
+            ("category", scenario.category),
+            *((("trials", trials), ("passed_trials", passed)) if trials > 1 else ()),
+        ),
+        attributes=(("time", seconds),),
+    )
+
+
+def _failed(verdict: Verdict) -> Iterator[ScenarioResult]:
+    """What is known of a verdict that was made without the list of all scenarios."""
+    for one in verdict.scenarios_failed:
+        yield ScenarioResult(
+            one.id, one.category, one.trials, one.passed_trials, reason=one.reason, required=one.required
+        )
+
+
+def _unlisted(verdict: Verdict, listed: int) -> _Case:
+    rest = verdict.counts.scenarios - listed
+    message = (
+        f"{listed} of {verdict.counts.scenarios} scenarios are listed here, the failed first; "
+        f"{verdict.counts.failed} failed in all"
+    )
+    return _Case("highbar.scenarios", f"... and {rest} more", "skipped", "unlisted", message, message)
+
+
+# --- XML -------------------------------------------------------------------------------------
+
+
+def _name(text: str) -> str:
+    return cut(visible(text), _LONGEST_NAME) or "(blank)"
+
+
+def _open(element: str, attributes: _Attributes) -> str:
+    """An opening tag; an attribute without a value is left out."""
+    told = [f'{name}="{_attribute(str(value))}"' for name, value in attributes if value is not None]
+    return f"<{' '.join([element, *told])}>"
+
+
+def _properties(found: _Attributes) -> Iterator[str]:
+    known = [(name, value) for name, value in found if value is not None]
+    if known:
+        inside = (f"{_open('property', [('name', name), ('value', value)])[:-1]}/>" for name, value in known)
+        yield f"<properties>{''.join(inside)}</properties>"
+
+
+def _body(text: str) -> str:
+    """Lines that are visible already."""
+    return _xml("\n".join(cut(line, _LONGEST_MESSAGE) for line in text.split("\n")))
+
+
+def _attribute(text: str) -> str:
+    return _xml(cut(visible(text), _LONGEST_MESSAGE))
+
+
+def _xml(text: str) -> str:
+    """The one encoder of this output: visible text as XML, in attributes and between tags."""
+    return text.translate(_ESCAPES).encode("ascii", "xmlcharrefreplace").decode()

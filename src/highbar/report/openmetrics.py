@@ -1,0 +1,163 @@
+r"""The verdict as OpenMetrics text, for Prometheus and for GitLab's metrics reports.
+
+A value that is undefined, and an end that the data do not bound, has no sample: never 0, never NaN. How many scenarios
+a metric rests on is always there. Values are in the metric's own unit, which the `unit` label names.
+
+GitLab cuts a line at any `#`, and then finds its quotes unpaired: in a label it is written as `\x23`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import get_args
+
+from highbar.digits import bounds_by_metric
+from highbar.errors import Problem
+from highbar.model import Decision, Outcome, RuleResult, Value, Verdict, Where
+from highbar.report import PAGE, Display
+from highbar.report.numbers import bound, end, number
+from highbar.report.visible import visible
+
+_Labels = Mapping[str, str]
+_Bounds = Mapping[str, tuple[Fraction, ...]]
+_NO_LABELS: _Labels = {}
+_DECISIONS: Sequence[str] = (*get_args(Decision), "none")
+_OUTCOMES: Sequence[str] = get_args(Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """A metric family: its samples stand together, each label set once, behind its type and its help."""
+
+    name: str
+    type: str
+    help: str
+    samples: dict[str, str] = field(default_factory=dict)
+
+    def add(self, value: str, labels: _Labels = _NO_LABELS, suffix: str = "") -> None:
+        """One sample; none where the value is empty."""
+        if value:
+            told = ",".join(f'{name}="{_label(text)}"' for name, text in labels.items())
+            self.samples.setdefault(f"{self.name}{suffix}{{{told}}}" if told else f"{self.name}{suffix}", value)
+
+    def add_state(self, state: str, states: Sequence[str], labels: _Labels = _NO_LABELS) -> None:
+        """Which of the states holds: 1 for that, 0 for the others."""
+        for one in states:
+            self.add("1" if one == state else "0", {**labels, self.name: one})
+
+    def render(self) -> Iterator[str]:
+        if self.samples:
+            yield f"# TYPE {self.name} {self.type}"
+            yield f"# HELP {self.name} {self.help}"
+            yield from (f"{sample} {value}" for sample, value in self.samples.items())
+
+
+def render(verdict: Verdict, _display: Display = PAGE) -> str:
+    """The verdict, the counts, every metric, every slice and every rule, as gauges and sets of states."""
+    bounds = bounds_by_metric(verdict.rules)
+    about = _Family("highbar", "info", "What was judged.")
+    about.add("1", _about(verdict), "_info")
+    families = [_verdict(verdict.verdict), about, *_counts(verdict)]
+    families += _metrics(verdict.metrics, bounds)
+    families += _slices(verdict, bounds)
+    families += _rules(verdict.rules, bounds)
+    return _text(families)
+
+
+def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+    """The state `none` of the verdict, and how many problems there are; what they are does not belong in a label."""
+    count = _Family("highbar_problems", "gauge", "How many problems kept a verdict from being made.")
+    count.add(str(sum(1 for _ in problems)))
+    return _text([_verdict("none"), count])
+
+
+def _text(families: Iterable[_Family]) -> str:
+    return "\n".join([*(line for family in families for line in family.render()), "# EOF", ""])
+
+
+def _verdict(state: str) -> _Family:
+    family = _Family("highbar_verdict", "stateset", "The verdict; none where nothing could be judged.")
+    family.add_state(state, _DECISIONS)
+    return family
+
+
+def _about(verdict: Verdict) -> _Labels:
+    policy = verdict.policy
+    return {
+        "agent_version": verdict.agent_version or "",
+        "policy": policy.file if policy else "",
+        "policy_sha256": (policy.sha256 or "") if policy else "",
+    }
+
+
+def _counts(verdict: Verdict) -> Iterator[_Family]:
+    counts = verdict.counts
+    for name, value, told in (
+        ("highbar_confidence", number(verdict.confidence), "With which each end of an interval holds by itself."),
+        ("highbar_scenarios", str(counts.scenarios), "Scenarios that have a result."),
+        ("highbar_scenarios_failed", str(counts.failed), "Scenarios of which not every trial passed."),
+        ("highbar_trials", str(counts.trials), "Trials."),
+        ("highbar_trials_errors", str(counts.errors), "Trials that ended in an error."),
+        ("highbar_trials_unjudged", str(counts.unjudged), "Trials that nothing judges."),
+    ):
+        family = _Family(name, "gauge", told)
+        family.add(value)
+        yield family
+
+
+def _metrics(metrics: Mapping[str, Value], bounds: _Bounds) -> list[_Family]:
+    families = _value_families("highbar_metric", "Of a metric over all scenarios")
+    for name, value in metrics.items():
+        _add_value(families, value, bounds.get(name, ()), {"metric": name, "unit": value.unit})
+    return families
+
+
+def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Family]:
+    families = _value_families("highbar_slice", "Of a metric over the scenarios of one slice")
+    for part in verdict.slices:
+        for name, value in part.metrics.items():
+            labels = {"metric": name, "unit": value.unit, "column": part.by[0], "slice": part.by[1]}
+            _add_value(families, value, bounds.get(name, ()), labels)
+    return families
+
+
+def _rules(rules: Iterable[RuleResult], bounds: _Bounds) -> list[_Family]:
+    outcome = _Family("highbar_rule_outcome", "stateset", "What became of a rule.")
+    threshold = _Family("highbar_rule_threshold", "gauge", "What a rule demands of its metric.")
+    values = _value_families("highbar_rule", "Of the metric that a rule is about")
+    for rule in rules:
+        labels = {"rule": rule.rule, "level": rule.level}
+        outcome.add_state(rule.outcome, _OUTCOMES, labels)
+        about = {**labels, "metric": rule.metric or "", "where": _where(rule.slice)}
+        operator = (rule.threshold or "").partition(" ")[0]
+        threshold.add(bound(rule), {**about, "operator": operator})
+        if rule.value:
+            _add_value(values, rule.value, bounds.get(rule.metric or "", ()), {**about, "unit": rule.value.unit})
+    return [outcome, threshold, *values]
+
+
+def _where(where: Where) -> str:
+    return ", ".join(f"{column}: {' or '.join(values)}" for column, values in where)
+
+
+def _value_families(prefix: str, what: str) -> list[_Family]:
+    return [
+        _Family(f"{prefix}_value", "gauge", f"{what}: its value; no sample where it is undefined."),
+        _Family(f"{prefix}_low", "gauge", f"{what}: the lower end of its interval; none where there is none."),
+        _Family(f"{prefix}_high", "gauge", f"{what}: the upper end of its interval; none where there is none."),
+        _Family(f"{prefix}_scenarios", "gauge", f"{what}: how many scenarios it rests on."),
+        _Family(f"{prefix}_missing", "gauge", f"{what}: how many lack what it needs."),
+    ]
+
+
+def _add_value(families: Sequence[_Family], value: Value, bounds: tuple[Fraction, ...], labels: _Labels) -> None:
+    amounts = (number(value.value, bounds), end(value.low), end(value.high), str(value.scenarios), str(value.missing))
+    for family, amount in zip(families, amounts, strict=True):
+        family.add(amount, labels)
+
+
+def _label(text: str) -> str:
+    """The one encoder of this output: visible text inside the quotes of a label."""
+    return visible(text).replace("#", r"\x23").replace("\\", r"\\").replace('"', r"\"")
