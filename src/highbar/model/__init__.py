@@ -23,6 +23,7 @@ from highbar.model.rules import (
 from highbar.model.sums import Linear, Percentile, Ratio, ResultsFile, Term
 from highbar.model.verdict import (
     NO_POLICY,
+    Against,
     Counts,
     FailedScenario,
     FlakyScenario,
@@ -35,12 +36,14 @@ from highbar.model.verdict import (
     Source,
     Value,
     Verdict,
+    Weakening,
 )
 from highbar.model.words import Better, Decision, Evidence, Format, Level, Operator, Outcome, Unit, Where
 
 __all__ = [
     "COMPARE",
     "NO_POLICY",
+    "Against",
     "BaselineRule",
     "Better",
     "Binary",
@@ -90,6 +93,7 @@ __all__ = [
     "Unit",
     "Value",
     "Verdict",
+    "Weakening",
     "Weights",
     "Where",
 ]

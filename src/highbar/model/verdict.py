@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
@@ -174,6 +174,27 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Weakening:
+    """Something that was demanded before and is not any more, or less of it; `now` is None where it was removed."""
+
+    what: str  # the rule or the key, as in the policy
+    change: Literal["lowered", "removed", "changed"]
+    before: str
+    now: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """The bar as it was at a git ref: what was judged by it, and what has become less since then."""
+
+    ref: str
+    commit: str
+    verdict: Decision  # by that bar alone
+    policy: Source
+    weakened: tuple[Weakening, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer: pass, fail or inconclusive, and everything it rests on."""
 
@@ -190,6 +211,7 @@ class Verdict:
     confidence: Fraction = Fraction(95, 100)
     flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
     repetition: Repetition | None = None
+    against: Against | None = None
     scenarios: tuple[ScenarioResult, ...] = ()  # the failed first, a bounded number; only where a report asked for them
     details: Details | None = None  # where a report asked for them
 

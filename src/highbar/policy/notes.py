@@ -41,14 +41,14 @@ def _loose_warnings(policy: Policy) -> Iterable[str]:
     for warning in (rule for rule in rules if rule.level == "warning"):
         for blocking in (rule for rule in rules if rule.level == "blocking"):
             same = (warning.metric, warning.where) == (blocking.metric, blocking.where)
-            if same and _is_looser(warning.threshold, blocking.threshold):
+            if same and is_looser(warning.threshold, blocking.threshold):
                 yield (
                     f"{warning.name} ({warning.threshold.text}) is looser than {blocking.name}"
                     f" ({blocking.threshold.text}): what it would flag has failed already"
                 )
 
 
-def _is_looser(first: Threshold, second: Threshold) -> bool:
+def is_looser(first: Threshold, second: Threshold) -> bool:
     """Whether `first` is met by more values than `second`; both point the same way, as their metric does."""
     if first.value == second.value:
         return first.operator in (">=", "<=") and second.operator in (">", "<")
@@ -60,7 +60,7 @@ def _loose_steps(policy: Policy) -> Iterable[str]:
     for rule in policy.rules:
         if isinstance(rule, ProgressiveRule):
             for before, after in zip(rule.steps, rule.steps[1:], strict=False):
-                if _is_looser(after.threshold, before.threshold):
+                if is_looser(after.threshold, before.threshold):
                     yield f"{rule.name}: {after.version} ({after.threshold.text}) is looser than {before.version}"
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from highbar.errors import InputError, Problem
-from highbar.model import Policy, ProgressiveRule, Rule, Stage, ThresholdRule
+from highbar.model import Policy, ProgressiveRule, Rule, Stage, Step, ThresholdRule
 
 _VERSION = re.compile(
     r"[vV]?([0-9]{1,9}(?:\.[0-9]{1,9})*)(?:-?([A-Za-z][0-9A-Za-z.-]*)|-([0-9][0-9A-Za-z.-]*))?(?:\+[0-9A-Za-z.-]+)?"
@@ -69,14 +69,18 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
 def _settle(rule: Rule, version: Ordered) -> Rule:
     if not isinstance(rule, ProgressiveRule):
         return rule
-    at = _holding(rule, version)
-    step, *later = rule.steps[at:]
+    step, *later = rule.steps[_holding(rule, version) :]
     description = step.description or rule.description
     stage = Stage(step, later[0] if later else None, rule.target)
     return ThresholdRule(
         rule.name, rule.level, rule.metric, step.threshold, (), step.demand, description, rule.place,
         step.threshold_place, stage,
     )  # fmt: skip
+
+
+def step_at(rule: ProgressiveRule, version: Ordered | None) -> Step:
+    """The step that holds at a version."""
+    return rule.steps[_holding(rule, version)] if version is not None else rule.steps[0]
 
 
 def _holding(rule: ProgressiveRule, version: Ordered) -> int:

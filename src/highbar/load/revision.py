@@ -1,0 +1,114 @@
+"""Files as they were at a git ref, read through git itself into a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from highbar.errors import InputError, Problem
+
+_PATIENCE = 60
+_NOT_A_REF = re.compile(r"^-|[\x00-\x20\x7f:?*\[\\]|\.\.|\{/|^$")
+"""What could be an option, a range, a search or the name of a file, and whatever git allows in no ref."""
+_OPTIONS = ("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true")
+"""A replaced object would be another file under the same commit; an ambiguous name another commit."""
+_FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
+_REGULAR = ("100644", "100755")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The repository that the working folder is in, as it was at one commit; `folder` receives what is read of it."""
+
+    ref: str
+    commit: str
+    root: Path
+    folder: Path
+
+    def path(self, file: Path | str) -> str:
+        """Where in the repository `file`, a path as seen from the working folder, is. Raises InputError outside it."""
+        # The folder is resolved, the name is not: a link at that place is a link at the ref, too.
+        found = Path(file)
+        inside = os.path.relpath(os.path.join(os.path.realpath(found.parent), found.name), self.root)
+        if inside.startswith(os.pardir) or os.path.isabs(inside):
+            message = f"is outside the repository {self.root}, so {self.ref} does not have it"
+            raise InputError(Problem(message, str(file), hint="name one that is under version control"))
+        return Path(inside).as_posix()
+
+    def beside(self, path: str, name: str) -> str:
+        """Where in the repository the file is that the file at `path` calls `name`. Raises InputError outside it."""
+        inside = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        if posixpath.isabs(inside) or inside.split("/")[0] == "..":
+            message = f"names {name}, which is outside the repository, so it cannot be read as it was"
+            raise InputError(Problem(message, self.name(path)))
+        return inside
+
+    def has(self, path: str) -> bool:
+        """Whether there was something at that path."""
+        return bool(self._entry(path))
+
+    def read(self, path: str) -> Path:
+        """A copy of the file. Raises InputError where there was none, or where it was no plain file."""
+        entry = _FOUND.match(self._entry(path))
+        if entry is None:
+            raise InputError(Problem(f"is not there at {self.ref}", path, hint=f"git show {self.name(path)}"))
+        mode, kind, blob = (part.decode("ascii") for part in entry.groups())
+        if kind != "blob" or mode not in _REGULAR:
+            raise InputError(Problem("is no plain file there", self.name(path)))
+        copy = self.folder / path
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(_git("cat-file", "blob", blob))
+        return copy
+
+    def name(self, path: str) -> str:
+        """What git calls the file: `main:highbar.yaml`."""
+        return f"{self.ref}:{path}"
+
+    def renamed(self, text: str) -> str:
+        """`text` with the copies called by the names that git has for them."""
+        return text.replace(f"{self.folder}{os.sep}", f"{self.ref}:")
+
+    def _entry(self, path: str) -> bytes:
+        return _git("ls-tree", "-z", "--full-tree", self.commit, "--", path)
+
+
+def at(ref: str, folder: Path) -> Revision:
+    """The repository around the working folder as it was at `ref`. Raises InputError where git cannot say."""
+    if _NOT_A_REF.search(ref):
+        raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
+    root = Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
+    done = _run("rev-parse", "--verify", f"{ref}^{{commit}}")
+    if done.returncode:
+        hint = f"is it fetched? git fetch origin {ref.removeprefix('origin/')}"
+        raise InputError(Problem(f"--against-ref {ref}: git knows no such commit", hint=hint))
+    if b"ambiguous" in done.stderr:
+        hint = f"write refs/heads/{ref}, refs/tags/{ref}, or the commit itself"
+        raise InputError(Problem(f"--against-ref {ref} is ambiguous: it is the name of more than one thing", hint=hint))
+    return Revision(ref, done.stdout.decode("ascii").strip(), root, folder)
+
+
+def _git(*arguments: str) -> bytes:
+    done = _run(*arguments)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        raise InputError(
+            Problem(f"--against-ref: git {arguments[0]} failed: {said}", hint="run it inside a git repository")
+        )
+    return done.stdout
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command: Sequence[str] = ("git", *_OPTIONS, *arguments)
+    # No questions, no locks, and messages in the language that is looked for above.
+    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        return subprocess.run(  # noqa: S603 - no shell; a ref that could be an option is refused above
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False, env=environment
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(Problem(f"--against-ref: git could not be run: {error}")) from None

@@ -1,0 +1,226 @@
+"""Two policies in, what the later one demands less of out: thresholds lowered, rules removed, scoring changed.
+
+Both bars are judged anyway, so nothing here decides; it is what a reviewer must see. What is neither more nor less (a
+formula, a weight) counts as changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from highbar.digits import amount, wanted
+from highbar.exact import write_decimal
+from highbar.model import (
+    BaselineRule,
+    ConditionRule,
+    Demand,
+    Policy,
+    ProgressiveRule,
+    Rule,
+    ScenarioRule,
+    Step,
+    Threshold,
+    ThresholdRule,
+    Weakening,
+)
+from highbar.policy.notes import is_looser
+from highbar.policy.versions import order, step_at
+from highbar.policy.words import say
+
+_MOST_IDS = 10
+
+
+def weakened(before: Policy, now: Policy) -> tuple[Weakening, ...]:
+    """What `before` demands and `now` does not, or less of it; in the order of `before`."""
+    return (
+        *(found for rule in before.rules for found in _of_rule(rule, before, now)),
+        *_of_suite(before, now),
+        *_of_settings(before, now),
+        *_of_metrics(before, now),
+    )
+
+
+def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
+    if isinstance(rule, ProgressiveRule):
+        yield from _of_steps(rule, now)
+        return
+    if any(_covers(other, rule) for other in now.rules):
+        return
+    other = next((each for each in now.rules if each.name == rule.name and _alike(each, rule)), None)
+    if other is None:
+        other = next((each for each in now.rules if _alike(each, rule)), None)
+    if other is None:
+        yield Weakening(rule.name, "removed", _said(rule, before))
+        return
+    first, second = _difference(rule, other, before, now)
+    yield Weakening(rule.name, "changed" if isinstance(rule, ConditionRule) else "lowered", first, second)
+
+
+def _covers(other: Rule, rule: Rule) -> bool:
+    """Whether `other` demands all that `rule` does."""
+    if not _alike(other, rule) or (rule.level == "blocking" and other.level != "blocking"):
+        return False
+    match other, rule:
+        case ThresholdRule(), ThresholdRule():
+            return _reaches(other, rule)
+        case ProgressiveRule(), ThresholdRule():
+            return all(_reaches(step, rule) for step in other.steps)
+        case ConditionRule(), ConditionRule():
+            return other.condition == rule.condition and _weighs(other.demand, rule.demand)
+        case BaselineRule(), BaselineRule():
+            return other.relative == rule.relative and other.margin <= rule.margin
+    return True
+
+
+def _alike(other: Rule, rule: Rule) -> bool:
+    """Whether both are about the same thing, whatever they demand of it."""
+    match other, rule:
+        case ThresholdRule(), ThresholdRule():
+            return (other.metric, other.where) == (rule.metric, rule.where)
+        case BaselineRule(), BaselineRule():
+            return (other.metric, other.where) == (rule.metric, rule.where)
+        case ProgressiveRule(), ThresholdRule():
+            return other.metric == rule.metric and not rule.where
+        case ScenarioRule(), ScenarioRule():
+            return other.pattern == rule.pattern
+    return type(other) is type(rule)
+
+
+def _reaches(other: ThresholdRule | Step, rule: ThresholdRule | Step) -> bool:
+    return not is_looser(other.threshold, rule.threshold) and _weighs(other.demand, rule.demand)
+
+
+def _weighs(other: Demand, demand: Demand) -> bool:
+    """Whether `other` asks for as much evidence as `demand`."""
+    return (
+        (other.evidence == "confident" or demand.evidence == "estimate")
+        and other.margin <= demand.margin
+        and other.tolerate <= demand.tolerate
+        and (other.min_scenarios or 0) >= (demand.min_scenarios or 0)
+    )
+
+
+def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[str, str]:
+    """What the two demand, in as few words as show that it is not the same."""
+    first, second = (_short(each) for each in (rule, other))
+    if rule.level != other.level:
+        return f"{rule.level} {first}".rstrip(), f"{other.level} {second}".rstrip()
+    return (first, second) if first != second else (_said(rule, before), _said(other, now))
+
+
+def _short(rule: Rule) -> str:
+    if isinstance(rule, ThresholdRule):
+        return _shown(rule.threshold)
+    return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""
+
+
+def _said(rule: Rule, policy: Policy) -> str:
+    return _short(rule) or say(rule, policy)
+
+
+def _shown(threshold: Threshold) -> str:
+    return wanted(threshold.text, threshold.unit) or threshold.text
+
+
+# --- progressive ------------------------------------------------------------------------------
+
+
+def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
+    """Every step whose version would be held against less."""
+    for step in rule.steps:
+        holding = _holding(rule, step, now)
+        name = f"{rule.name}.{step.version}"
+        if not holding:
+            yield Weakening(name, "removed", _shown(step.threshold))
+        elif not any(_reaches(each, step) for each in holding):
+            yield Weakening(name, "lowered", _shown(step.threshold), _shown(holding[0].threshold))
+    other = next((each for each in now.rules if isinstance(each, ProgressiveRule) and each.name == rule.name), None)
+    if rule.target and other and other.target is None:
+        yield Weakening(f"{rule.name}.target", "removed", _shown(rule.target))
+    elif rule.target and other and other.target and is_looser(other.target, rule.target):
+        yield Weakening(f"{rule.name}.target", "lowered", _shown(rule.target), _shown(other.target))
+
+
+def _holding(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | ThresholdRule]:
+    """What blocks on the metric at the step's version now."""
+    version = order(step.version)
+    return [
+        step_at(other, version) if isinstance(other, ProgressiveRule) else other
+        for other in now.rules
+        if isinstance(other, ProgressiveRule | ThresholdRule)
+        and (other.metric, other.level) == (rule.metric, rule.level)
+        and (isinstance(other, ProgressiveRule) or not other.where)
+    ]
+
+
+# --- what rules rest on -----------------------------------------------------------------------
+
+
+def _of_suite(before: Policy, now: Policy) -> Iterator[Weakening]:
+    if before.suite is None or now.suite is None:
+        return  # without a suite the rule `suite` is gone, and is listed
+    kept = now.suite.scenarios
+    gone = sorted(before.suite.scenarios.keys() - kept.keys())
+    if gone:
+        yield Weakening("suite", "removed", _some(gone))
+    for name, columns in before.suite.scenarios.items():
+        if name in kept and kept[name] != columns:
+            yield Weakening(f"suite.{name}", "changed", _fixed(columns.items()), _fixed(kept[name].items()))
+
+
+def _some(ids: list[str]) -> str:
+    rest = len(ids) - _MOST_IDS
+    return ", ".join(ids[:_MOST_IDS]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _fixed(columns: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{column} {value}" for column, value in columns) or "nothing fixed"
+
+
+def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
+    if now.confidence < before.confidence:
+        yield Weakening("confidence", "lowered", amount(before.confidence, "ratio"), amount(now.confidence, "ratio"))
+    if now.pass_score < before.pass_score:
+        yield Weakening("pass_score", "lowered", amount(before.pass_score, "ratio"), amount(now.pass_score, "ratio"))
+    if now.latency_limit > before.latency_limit:
+        yield Weakening("latency_limit", "changed", amount(before.latency_limit, "ms"), amount(now.latency_limit, "ms"))
+    if _version_lowered(before, now):
+        yield Weakening("agent_version", "lowered", before.agent_version or "", now.agent_version)
+    for key in ("positive", "population"):
+        if getattr(before, key) != getattr(now, key):
+            yield Weakening(key, "changed", str(getattr(before, key)), str(getattr(now, key)))
+    if before.mapping != now.mapping:
+        yield Weakening("map", "changed", *("a mapping" if each.mapping else "none" for each in (before, now)))
+    for key in ("allow_columns", "allow_categories"):
+        added = sorted(getattr(now, key) - getattr(before, key))
+        if added:
+            yield Weakening(key, "changed", "not allowed", _some(added))
+    yield from _of_weights(before, now)
+
+
+def _version_lowered(before: Policy, now: Policy) -> bool:
+    """Whether a progressive rule is held at an older version than before."""
+    if not any(isinstance(rule, ProgressiveRule) for rule in before.rules):
+        return False
+    old, new = (order(policy.agent_version or "") for policy in (before, now))
+    return old is not None and (new is None or new < old)
+
+
+def _of_weights(before: Policy, now: Policy) -> Iterator[Weakening]:
+    for key in ("by_category", "by_capability", "by_metric"):
+        old, new = getattr(before.weights, key), getattr(now.weights, key)
+        for name in sorted({*old, *new}):
+            if old.get(name, 1) != new.get(name, 1):
+                told = (write_decimal(weights[name]) if name in weights else "not given" for weights in (old, new))
+                yield Weakening(f"weights.{key}.{name}", "changed", *told)
+
+
+def _of_metrics(before: Policy, now: Policy) -> Iterator[Weakening]:
+    for name, metric in before.metrics.items():
+        other = now.metrics.get(name)
+        if other and (other.expression, other.where, other.better, other.unit) != (
+            metric.expression, metric.where, metric.better, metric.unit,
+        ):  # fmt: skip
+            yield Weakening(
+                f"metrics.{name}", "changed", " ".join(metric.formula.split()), " ".join(other.formula.split())
+            )
