@@ -185,49 +185,6 @@ def test_terminal_escapes_of_a_log_reach_no_terminal(tmp_path):
     assert not {"\x1b", "\x9b", "\x07", "\u202e"} & set(done.out + done.err)
 
 
-OUTSIDER = """
-def recognizes(name, head):
-    return name.endswith(".csvish") or head.startswith(b"OUTSIDER")
-
-def read(path, report):
-    for line in open(path):
-        report.records += 1
-        yield {"id": line.strip(), "correct": True}
-"""
-
-
-@pytest.fixture
-def outsider(tmp_path):
-    """An installed package that adds a format, on a path of its own."""
-    place = tmp_path / "site"
-    about = place / "outsider-1.0.dist-info"
-    about.mkdir(parents=True)
-    (place / "outsider.py").write_text(OUTSIDER)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: outsider\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[highbar.importers]\nstrange = outsider\n")
-    import highbar
-
-    return {"PYTHONPATH": f"{place}:{Path(highbar.__file__).parents[1]}"}
-
-
-def test_an_outsider_adds_a_format_with_the_same_function(tmp_path, outsider):
-    (tmp_path / "highbar.yaml").write_text(POLICY % "50%")
-    written(tmp_path, "results.csvish", "a\nb\n")
-    done = run(tmp_path, "check", "results.csvish", "--format", "json", environment=outsider)
-    assert done.json["counts"]["scenarios"] == 2
-    done = run(tmp_path, "import", "strange", "results.csvish", environment=outsider)
-    assert done.out.splitlines() == ['{"id":"a","correct":true}', '{"id":"b","correct":true}']
-
-
-def test_an_outsider_who_loses_records_is_found_out(tmp_path, outsider):
-    place = Path(outsider["PYTHONPATH"].split(":")[0])
-    (place / "outsider.py").write_text(OUTSIDER.replace("yield", "if line.strip() != 'b': yield"))
-    written(tmp_path, "results.csvish", "a\nb\n")
-    done = run(tmp_path, "import", "strange", "results.csvish", environment=outsider)
-    assert done.exit == 4
-    assert "1 records were neither read nor left out" in done.err
-
-
 PEAK = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)

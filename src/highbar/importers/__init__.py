@@ -8,6 +8,7 @@ the same function and, if its files are to be known without `--input-format`, `r
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ def named(name: str) -> Read:
         if importer.name == name:
             return importer.read
     if name in _entry_points():
-        read: Read = _entry_points()[name]().read
+        read: Read = _loaded(name).read
         return read
     raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(names())}"))
 
@@ -115,13 +116,33 @@ def recognize(name: str, head: bytes) -> str | None:
 
 def _recognized_by_outsiders(name: str, head: bytes) -> str | None:
     """Rows of ours have an id, and no outsider is asked about them: to ask takes longer than to judge a few."""
-    if b'"id"' in head or name.lower().endswith((".csv", ".parquet")):
+    if name.lower().endswith(".parquet") or _has_id(head, table=name.lower().endswith(".csv")):
         return None
-    for format_name, load in _entry_points().items():
-        claims = getattr(load(), "recognizes", None)
+    for format_name in _entry_points():
+        claims = getattr(_loaded(format_name), "recognizes", None)
         if claims is not None and claims(name, head):
             return format_name
     return None
+
+
+def _has_id(head: bytes, *, table: bool) -> bool:
+    """Whether the file starts with a row that has an id: the header of a table, an object, or an array of them."""
+    text = head.decode("utf-8-sig", "replace").lstrip(" \t\r\n[")
+    if table:
+        return "id" in [cell.strip(' "') for cell in text.partition("\n")[0].strip().split(",")]
+    try:
+        return "id" in json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, TypeError, RecursionError):  # cut off, no JSON, or no object
+        return False
+
+
+def _loaded(name: str) -> Any:
+    """The module of an outsider's format. Raises InputError where the package that brings it is broken."""
+    try:
+        return _entry_points()[name]()
+    except Exception as error:
+        told = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+        raise InputError(Problem(told, hint="repair or remove that package")) from error
 
 
 @cache

@@ -1,0 +1,92 @@
+"""Makes the fixtures again with the real tools, and compares them with those that are kept.
+
+    python -m tests.importers.remake [--keep] [--environments FOLDER] [TOOL…]
+
+Each recipe below `recipes/` runs in an environment of its own, with the versions that it pins. What must be the same is
+what the tool itself counts (`totals.json`), and how many rows, errors and unscored our reader finds in each file; times
+and marks differ in every run. `--keep` puts the new files in the place of the old ones. Exits with 1 on a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+from highbar.errors import InputError
+from tests.importers.imported import FIXTURES, imported, recognized
+
+RECIPES = Path(__file__).parent / "recipes"
+_HEADER = re.compile(r"^# /// script\n(.*?)^# ///$", re.DOTALL | re.MULTILINE)
+
+
+def recipes() -> dict[str, Path]:
+    """The recipe of each tool, by the name of its folder of fixtures."""
+    return {path.stem.removeprefix("make_"): path for path in sorted(RECIPES.glob("make_*.py"))}
+
+
+def pinned(recipe: Path) -> list[str]:
+    """What a recipe needs, each with its version: the header of inline script metadata."""
+    found = _HEADER.search(recipe.read_text("utf-8"))
+    if found is None:
+        raise ValueError(f"{recipe.name} has no header that says what it needs")
+    needed: list[str] = tomllib.loads(re.sub(r"^# ?", "", found[1], flags=re.MULTILINE))["dependencies"]
+    return needed
+
+
+def environment(folder: Path, recipe: Path) -> Path:
+    """The Python of an environment that holds what the recipe needs; it is made once."""
+    python = folder / recipe.stem / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder / recipe.stem)], check=True)
+    if needed := pinned(recipe):
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *needed], check=True)
+    return python
+
+
+def counted(folder: Path) -> list[object]:
+    """What the tool counts, and what our reader finds in each of its files."""
+    found: list[object] = [json.loads((folder / "totals.json").read_text("utf-8"))]
+    for path in sorted(folder.iterdir()):
+        tool = None if path.name == "totals.json" else recognized(path)
+        if tool is None:
+            continue
+        try:
+            report = imported(tool, path)[1]
+            found.append((path.suffix, report.rows, report.errors, report.unscored, report.skipped))
+        except InputError as error:  # a fixture may be there to be refused
+            found.append((path.suffix, str(error).split(":")[-1]))
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Make them again and say of each tool whether it counts the same; 1 if one does not."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tools", nargs="*", metavar="TOOL", help=", ".join(recipes()))
+    parser.add_argument("--keep", action="store_true", help="put the new files in the place of the old ones")
+    parser.add_argument("--environments", type=Path, metavar="FOLDER", help="where environments stay for the next time")
+    asked = parser.parse_args(arguments)
+    differ = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in asked.tools or recipes():
+            recipe, made = recipes()[name], Path(temporary) / "made" / name
+            python = environment(asked.environments or Path(temporary), recipe)
+            subprocess.run([str(python), str(recipe), str(made)], check=True, stdout=subprocess.DEVNULL)
+            same = counted(made) == counted(FIXTURES / name)
+            differ += not same
+            told = "the same" if same else "DIFFERENT"
+            print(f"{name}: {told} ({', '.join(pinned(recipe)) or 'see the recipe'})")  # noqa: T201 - a program
+            if asked.keep:
+                shutil.rmtree(FIXTURES / name)
+                shutil.copytree(made, FIXTURES / name)
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""A format that somebody else adds: a small distribution of its own, really built and really installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import highbar
+from tests.commandline import run
+from tests.importers.imported import written
+
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "highbar-strange"
+version = "1.0"
+requires-python = ">=3.11"
+
+[project.entry-points."highbar.importers"]
+strange = "highbar_strange"
+
+[tool.hatch.build.targets.wheel]
+only-include = ["highbar_strange.py"]
+"""
+MODULE = """
+from highbar.importers.record import refuse
+
+def recognizes(name, head):
+    return head.lstrip().startswith(b'{"strange":')
+
+def read(path, report):
+    for number, line in enumerate(open(path), 1):
+        if "|" not in line:
+            continue
+        report.records += 1
+        name, verdict = line.strip().split("|")
+        if verdict not in ("good", "bad"):
+            refuse(f"found {verdict!r}, wanted good or bad", line=number)
+        yield {"id": name, "correct": verdict == "good"}
+"""
+FILE = '{"strange": 1, "run": {"id": 7}}\na|good\nb|bad\n'
+POLICY = "thresholds:\n  blocking: { accuracy: 50% }\n"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which pip installed the distribution."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    (source / "pyproject.toml").write_text(PROJECT, "utf-8")
+    (source / "highbar_strange.py").write_text(MODULE, "utf-8")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--target", target, source], check=True)
+    return target
+
+
+@pytest.fixture
+def place(installed: Path) -> dict[str, str]:
+    """An environment in which it is installed beside Highbar."""
+    return {"PYTHONPATH": os.pathsep.join([str(installed), str(Path(highbar.__file__).parents[1])])}
+
+
+def test_a_file_of_an_installed_package_is_recognized_and_judged(tmp_path: Path, place: dict[str, str]) -> None:
+    (tmp_path / "highbar.yaml").write_text(POLICY)
+    written(tmp_path, "results.json", FILE)
+    done = run(tmp_path, "check", "results.json", "--format", "json", environment=place)
+    assert done.exit == 0
+    assert done.json["counts"]["scenarios"] == 2
+    assert done.json["metrics"]["accuracy"]["value"] == 0.5
+    assert "read as strange: 2 records, 2 rows" in done.err
+    assert run(tmp_path, "check", "results.json").exit == 2
+
+
+def test_its_format_has_a_name_like_any_other(tmp_path: Path, place: dict[str, str]) -> None:
+    (tmp_path / "highbar.yaml").write_text(POLICY)
+    written(tmp_path, "results.log", FILE)
+    done = run(tmp_path, "import", "strange", "results.log", environment=place)
+    assert done.out.splitlines() == ['{"id":"a","correct":true}', '{"id":"b","correct":false}']
+    assert run(tmp_path, "check", "results.log", "--input-format", "strange", environment=place).exit == 0
+    assert "junit, strange" in run(tmp_path, "import", "strang", "results.log", environment=place).err
+
+
+def test_a_refusal_of_its_own_names_the_file_and_the_line(tmp_path: Path, place: dict[str, str]) -> None:
+    written(tmp_path, "results.json", FILE + "c|ugly\n")
+    done = run(tmp_path, "check", "results.json", environment=place)
+    assert done.exit == 2
+    assert "results.json:4: found 'ugly', wanted good or bad" in done.err
+
+
+def test_rows_of_ours_stay_ours(tmp_path: Path, place: dict[str, str]) -> None:
+    (tmp_path / "highbar.yaml").write_text(POLICY)
+    written(tmp_path, "ours.jsonl", '{"strange": 1, "id": "a", "correct": true}\n')
+    done = run(tmp_path, "check", "ours.jsonl", environment=place)
+    assert done.exit == 0
+    assert "read as" not in done.err
+
+
+@pytest.fixture
+def replaced(installed: Path):
+    """Puts another module in the place of the installed one, for a while."""
+    module = installed / "highbar_strange.py"
+    kept = module.read_text("utf-8")
+    yield module.write_text
+    module.write_text(kept, "utf-8")
+
+
+def test_an_outsider_who_loses_records_is_found_out(tmp_path: Path, place: dict[str, str], replaced) -> None:
+    replaced(MODULE.replace("yield {", "if name != 'b': yield {"))
+    written(tmp_path, "results.json", FILE)
+    done = run(tmp_path, "import", "strange", "results.json", environment=place)
+    assert done.exit == 4
+    assert "1 records were neither read nor left out" in done.err
+
+
+def test_a_package_that_is_broken_is_named(tmp_path: Path, place: dict[str, str], replaced) -> None:
+    replaced("import no_such_module\n")
+    written(tmp_path, "results.json", FILE)
+    done = run(tmp_path, "check", "results.json", environment=place)
+    assert done.exit == 2
+    assert "the format 'strange' of an installed package cannot be loaded: ModuleNotFoundError" in done.err
+    assert "hint: repair or remove that package" in done.err
