@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import checks, plan, ranks, ratios, scenarios
-from highbar.engine.protocol import Group, Matched, Rank, Reduction, RepetitionSums, Request
+from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part, parts, table_part
 from highbar.engine.sql import any_match, is_pattern, literal, literals, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
@@ -159,6 +159,15 @@ class DuckDBEngine:
             scenarios=scenarios.listed(self._rows, request) if request.scenario_limit else (),
             details=self._details(failed) if request.details else None,
         )
+
+    def records(self, request: Request) -> Records:
+        """Every scenario by itself, once `reduce` found that all can be judged."""
+        from highbar.engine import records  # only for a baseline or a comparison
+
+        made = plan.make(self._parts, request)
+        self._define("trials", made.trials, kept=made.parse_once)
+        self._define("scenarios", made.scenarios, kept=made.layout.repeated)
+        return records.find(self._rows, made.layout, request)
 
     def _define(self, name: str, sql: str, *, kept: bool) -> None:
         self._connection.execute(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {name} AS {sql}")

@@ -13,6 +13,7 @@ from highbar.statistics.composite import CrossSums
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import RowDetails
+    from highbar.model.records import ScenarioRecord
 
 NO_WEIGHTS = Weights()
 
@@ -144,6 +145,15 @@ class Reduction:
     details: RowDetails | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Every scenario by itself, sorted by id, and who judged the run, and of which suite it is."""
+
+    scenarios: tuple[ScenarioRecord, ...]
+    judges: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+
+
 class Engine(Protocol):
     """Anything that can reduce trials to sums."""
 
@@ -152,3 +162,9 @@ class Engine(Protocol):
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
+
+    def records(self, request: Request) -> Records:
+        """Every scenario by itself, with the request's slice columns; for a baseline or a comparison.
+
+        Only after `reduce`, which refuses what cannot be judged.
+        """

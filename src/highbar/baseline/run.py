@@ -1,0 +1,253 @@
+"""Records of scenarios → the sums that metrics are made of: what the engine gives for rows, for a run that is kept.
+
+A run's scenarios are in a fixed order, so that two runs of the same scenarios can be laid beside each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import comb
+from typing import Any, TypeVar
+
+from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
+from highbar.model.records import ScenarioRecord
+from highbar.statistics.bounds import Sums
+from highbar.statistics.composite import CrossSums
+from highbar.statistics.percentile import Ranks, clustered_ranks_of, nearest_rank, percentile_ranks
+
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
+_ZERO = Fraction(0)
+_OF_EVERY_SCENARIO = ("error", "violated", "unjudged")
+
+
+class _Lazy(dict[_K, _V]):
+    """A mapping whose values are made when they are asked for, and kept."""
+
+    def __init__(self, make: Callable[[_K], _V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: _K) -> _V:
+        self[key] = self._make(key)
+        return self[key]
+
+    def get(self, key: _K, _default: Any = None) -> Any:
+        return self[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A term's sum over the scenarios that have a value."""
+
+    value: Fraction
+    scenarios: int
+
+
+@dataclass(frozen=True, slots=True)
+class RatioTotals:
+    """The sums of one ratio over units: scenarios, or clusters of them."""
+
+    sums: Sums
+    largest: float
+    trials: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The value at a percentile's rank, and the values that bound it."""
+
+    value: Fraction | None
+    trials: int
+    errors: int
+    scenarios: int
+    low: Fraction | None = None
+    high: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Scenarios of one run, with the policy's weights; `units` says which of them stand or fall together."""
+
+    records: Sequence[ScenarioRecord]
+    units: Sequence[Hashable]
+    weights: Weights
+    alpha: float
+    _parts: dict[Term, list[Fraction | None]] = field(default_factory=dict)
+    _known: dict[str, _Lazy[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> Mapping[Term, Total]:
+        """Of each term."""
+        return self._known.setdefault("totals", _Lazy(self._total))
+
+    @property
+    def ratios(self) -> Mapping[Ratio, RatioTotals]:
+        """Of each ratio."""
+        return self._known.setdefault("ratios", _Lazy(self._ratio))
+
+    @property
+    def ranks(self) -> Mapping[Percentile, Rank]:
+        """Of each percentile."""
+        return self._known.setdefault("ranks", _Lazy(self._rank))
+
+    @property
+    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
+        """Of each pair of ratios."""
+        return self._known.setdefault("crosses", _Lazy(self._cross))
+
+    def parts(self, term: Term) -> list[Fraction | None]:
+        """What each scenario adds to a term; None where it has no value, or is not among those that count."""
+        if term not in self._parts:
+            self._parts[term] = self._taken(term)
+        return self._parts[term]
+
+    def has(self, term: Term) -> list[bool]:
+        """Which scenarios have the measure of a term and are among those that count, one that is bare included."""
+        maybe_bare = term.column in ("correct", "behavior_score")
+        return [
+            let_through(record, term.where) and (_value(record, term) is not None or (maybe_bare and record.bare))
+            for record in self.records
+        ]
+
+    def linear(self, linear: Linear) -> list[Fraction]:
+        """What each scenario adds to a weighted sum of terms."""
+        columns = [(self.parts(term), factor) for term, factor in linear]
+        if len(columns) == 1 and columns[0][1] == 1:
+            return [part or _ZERO for part in columns[0][0]]
+        return [
+            sum((factor * (parts[i] or _ZERO) for parts, factor in columns), _ZERO) for i in range(len(self.records))
+        ]
+
+    def by_unit(self, numbers: Sequence[Fraction]) -> dict[Hashable, Fraction]:
+        """The numbers of the scenarios, added up by unit."""
+        found: dict[Hashable, Fraction] = {}
+        for unit, number in zip(self.units, numbers, strict=True):
+            found[unit] = found[unit] + number if unit in found else number
+        return found
+
+    def _taken(self, term: Term) -> list[Fraction | None]:
+        counted = [let_through(record, term.where) for record in self.records]
+        values = [_value(record, term) if there else None for record, there in zip(self.records, counted, strict=True)]
+        if term.column in ("correct", "behavior_score") and any(value is not None for value in values):
+            # An error that carries no expectation counts as wrong wherever others have one.
+            for i, record in enumerate(self.records):
+                if values[i] is None and counted[i] and record.bare:
+                    values[i] = _ZERO
+        if term.of == "count":
+            values = [None if value is None else Fraction(1) for value in values]
+        if not term.weighted:
+            return values
+        return [
+            None if value is None else value * self._weight(record)
+            for value, record in zip(values, self.records, strict=True)
+        ]
+
+    def _weight(self, record: ScenarioRecord) -> Fraction:
+        category, capability = record.columns.get("category"), record.columns.get("capability")
+        by_category = self.weights.by_category.get(category, Fraction(1)) if category else Fraction(1)
+        by_capability = self.weights.by_capability.get(capability, Fraction(1)) if capability else Fraction(1)
+        return record.weight * by_category * by_capability
+
+    def _total(self, term: Term) -> Total:
+        present = [value for value in self.parts(term) if value is not None]
+        return Total(add_up(present), len(present))
+
+    def _sides(self, ratio: Ratio) -> tuple[list[Fraction], list[Fraction]]:
+        return self.linear(ratio.z), self.linear(ratio.d)
+
+    def _ratio(self, ratio: Ratio) -> RatioTotals:
+        above, below = self._sides(ratio)
+        z, d = self.by_unit(above), self.by_unit(below)
+        pairs = [(float(z[unit]), float(d[unit])) for unit in d]
+        per_trial = sum(
+            float(part) ** 2 / record.trials for part, record in zip(below, self.records, strict=True) if part
+        )
+        return RatioTotals(
+            Sums(
+                clusters=sum(1 for _, weight in pairs if weight > 0),
+                d=add_up(below),
+                z=add_up(above),
+                zz=sum(score * score for score, _ in pairs),
+                zd=sum(score * weight for score, weight in pairs),
+                dd=sum(weight * weight for _, weight in pairs),
+            ),
+            max((weight for _, weight in pairs), default=0.0),
+            float(add_up(below)) ** 2 / per_trial if per_trial else 0.0,
+        )
+
+    def _cross(self, pair: tuple[Ratio, Ratio]) -> CrossSums:
+        columns = [self.by_unit(side) for ratio in pair for side in self._sides(ratio)]
+        z1, d1, z2, d2 = ([float(number) for number in column.values()] for column in columns)
+        return CrossSums(*(sum(map(float.__mul__, a, b)) for a, b in ((z1, z2), (z1, d2), (d1, z2), (d1, d2))))
+
+    def ranked(self, wanted: Percentile) -> list[tuple[Fraction | None, Hashable]]:
+        """The values of the trials that are ranked, the smallest first, each with its unit; None ranks last."""
+        found = [
+            (value, unit)
+            for record, unit in zip(self.records, self.units, strict=True)
+            if let_through(record, wanted.where)
+            for value in record.ranked(wanted.column)
+        ]
+        return sorted(found, key=lambda one: (one[0] is None, one[0] or _ZERO))
+
+    def _rank(self, wanted: Percentile) -> Rank:
+        ranked = self.ranked(wanted)
+        values = [value for value, _ in ranked]
+        if not values:
+            return Rank(None, 0, 0, 0)
+        resting = sum(
+            bool(record.ranked(wanted.column)) for record in self.records if let_through(record, wanted.where)
+        )
+        low, high = _ends([unit for _, unit in ranked], wanted.share, self.alpha)
+        return Rank(
+            value=values[nearest_rank(len(values), wanted.share) - 1],
+            trials=len(values),
+            errors=values.count(None),
+            scenarios=resting,
+            low=None if low is None else values[low - 1],
+            high=None if high is None else values[high - 1],
+        )
+
+
+def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:
+    if len(set(units)) == len(units):
+        return percentile_ranks(len(units), share, alpha)
+    return clustered_ranks_of(units, share, alpha)
+
+
+def let_through(record: ScenarioRecord, where: Where) -> bool:
+    """Whether the scenario is among those that count."""
+    return all(record.columns.get(column) in values for column, values in where)
+
+
+def add_up(numbers: Iterable[Fraction]) -> Fraction:
+    """The exact sum: numerators of one denominator first, which is many times faster than one by one."""
+    by_denominator: dict[int, int] = {}
+    for number in numbers:
+        by_denominator[number.denominator] = by_denominator.get(number.denominator, 0) + number.numerator
+    return sum((Fraction(above, below) for below, above in by_denominator.items()), _ZERO)
+
+
+def _value(record: ScenarioRecord, term: Term) -> Fraction | None:
+    column = term.column
+    if column == "scenario":
+        return Fraction(1)
+    if column == "passed":
+        return Fraction(record.passed, record.trials)
+    if column in _OF_EVERY_SCENARIO:
+        return record.values.get(column, _ZERO)
+    if column.startswith(("pass_at_", "pass_hat_")):
+        return _repeated(record, column)
+    return record.values.get(column)
+
+
+def _repeated(record: ScenarioRecord, column: str) -> Fraction | None:
+    """Unbiased pass@k and pass^k; None where there are fewer than k trials."""
+    kind, _, digits = column.rpartition("_")
+    n, c, k = record.trials, record.passed, int(digits)
+    if n < k:
+        return None
+    return 1 - Fraction(comb(n - c, k), comb(n, k)) if kind == "pass_at" else Fraction(comb(c, k), comb(n, k))

@@ -1,0 +1,112 @@
+"""Every scenario by itself, exact, for a baseline or a comparison: the relation `scenarios`, read out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from highbar.engine import scoring
+from highbar.engine.layout import BARE_AND_VIOLATED, MEASURES, Layout
+from highbar.engine.protocol import Records, Request
+from highbar.engine.ranks import rank_column
+from highbar.engine.ratios import SCALES
+from highbar.model import Term
+from highbar.model.records import ONE, ScenarioRecord
+
+WHOLE_RUN = ("judge", "suite")
+"""Columns of a run rather than of a scenario: their values are listed once."""
+ALL_TERMS = tuple(Term(column) for column in MEASURES)
+"""What makes every measure take part, whatever the policy of today needs."""
+_OMITTED_AT_0 = ("error", "violated", "unjudged")
+
+Rows = Callable[[str], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The names of a row's columns, in the order of the query."""
+
+    layout: Layout
+
+    def query(self) -> str:
+        return f"SELECT {', '.join(self.names())} FROM scenarios ORDER BY id"
+
+    def names(self) -> tuple[str, ...]:
+        layout = self.layout
+        names = ["id", *(f"by_{i}" for i in range(len(layout.slices))), "n", "kp", "n_bare", "s_den"]
+        names += [name for measure in layout.measures.values() for name in (measure.trials, measure.total)]
+        names += [BARE_AND_VIOLATED] * layout.repeated + ["own"] * layout.own_weight + ["cluster"] * layout.clustered
+        return tuple(dict.fromkeys(names))
+
+
+def find(rows: Rows, layout: Layout, request: Request) -> Records:
+    """All scenarios, sorted by id as text; `scenarios` and `trials` must be defined for this request."""
+    columns = _Columns(layout)
+    names = columns.names()
+    ranks = _ranks(rows, layout, request)
+    records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]
+    whole = {
+        name: tuple(row[0] for row in rows(f"SELECT DISTINCT by_{i} FROM trials WHERE by_{i} IS NOT NULL ORDER BY 1"))
+        for i, name in enumerate(layout.slices)
+        if name in WHOLE_RUN
+    }
+    listed = tuple(sorted(records, key=lambda record: record.id))
+    return Records(listed, judges=whole.get("judge", ()), suites=whole.get("suite", ()))
+
+
+def _ranks(rows: Rows, layout: Layout, request: Request) -> dict[str, Mapping[str, tuple[Fraction | None, ...]]]:
+    """By id and column, the values of the trials that a percentile ranks."""
+    names = tuple(dict.fromkeys(("latency_ms", *(wanted.column for wanted in request.percentiles))))
+    sql = [rank_column(layout.extras, name) for name in names]
+    lists = ", ".join(f"list({column} ORDER BY {column}) FILTER ({column} IS NOT NULL)" for column in sql)
+    return {
+        id_: {
+            name: tuple(_finite(value) for value in values) for name, values in zip(names, found, strict=True) if values
+        }
+        for id_, *found in rows(f"SELECT id, {lists} FROM trials GROUP BY id")
+    }
+
+
+def _finite(value: float) -> Fraction | None:
+    return None if value == float("inf") else Fraction(str(value))
+
+
+def _record(
+    row: Mapping[str, Any], layout: Layout, ranks: Mapping[str, Mapping[str, tuple[Fraction | None, ...]]]
+) -> ScenarioRecord:
+    values = {name: value for name in layout.measures if (value := _value(row, layout, name)) is not None}
+    columns = {
+        name: row[f"by_{i}"]
+        for i, name in enumerate(layout.slices)
+        if name not in WHOLE_RUN and row[f"by_{i}"] is not None
+    }
+    record = ScenarioRecord(
+        id=row["id"],
+        trials=row["n"],
+        passed=row["kp"],
+        columns=columns,
+        values=values,
+        weight=Fraction(row["own"], scoring.WEIGHT) if layout.own_weight else ONE,
+        cluster=row["cluster"] if layout.clustered else None,
+        bare=bool(row["n_bare"]),
+    )
+    own = {name: listed for name, listed in ranks[record.id].items() if listed != record.single_rank(name)}
+    if not own:
+        return record
+    return ScenarioRecord(
+        record.id, record.trials, record.passed, columns, values, own, record.weight, record.cluster, record.bare
+    )
+
+
+def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
+    """The mean over the trials that have the measure, those that are bare included where others have it."""
+    measure = layout.measures[name]
+    trials, total = row[measure.trials], row[measure.total]
+    if name == "passed" or not trials or (name in _OMITTED_AT_0 and not total):
+        return None
+    if name in ("correct", "behavior_score"):
+        trials += row["n_bare"] - (row.get(BARE_AND_VIOLATED, 0) if name == "behavior_score" else 0)
+    scale = SCALES.get(name, scoring.EXTRA if name.startswith("extra:") else 1)
+    return Fraction(total, trials * scale * (row["s_den"] if name == "behavior_score" else 1))
