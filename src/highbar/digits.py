@@ -61,6 +61,12 @@ def wanted(threshold: str, unit: Unit | None) -> str | None:
     return f"{_SIGNS[found[1]]} {'$' if unit == 'USD' else ''}{_exact(bound)}{' ms' if found[3] else ''}"
 
 
+def held_against(threshold: str) -> tuple[str, Fraction] | None:
+    """The operator and the number of a canonical threshold; None where it is something else."""
+    found = _THRESHOLD.fullmatch(threshold)
+    return None if found is None else (found[1], Fraction(found[2]))
+
+
 def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction, ...]]:
     """For each metric the thresholds that rules hold it against: what its digits must not be rounded across."""
     found: dict[str, dict[Fraction, None]] = {}
