@@ -48,7 +48,7 @@ OF_THE_RESULTS = {
 def check(  # noqa: PLR0913 - what the command line can say
     results: Sequence[str],
     *,
-    policy: str | Mapping[str, Any] | None = None,
+    policy: str | Mapping[str, Any] | Policy | None = None,
     agent_version: str | None = None,
     slices: Sequence[str] = (),
     input_format: str | None = None,
@@ -100,8 +100,10 @@ def check_table(
     return _judge(_Loaded((), table), read_policy(policy), agent_version, slices, None, lambda: ())
 
 
-def read_policy(policy: str | Mapping[str, Any] | None) -> Policy | None:
+def read_policy(policy: str | Mapping[str, Any] | Policy | None) -> Policy | None:
     """The policy that was named, or the one that is found; None where there is none."""
+    if isinstance(policy, Policy):
+        return policy
     if isinstance(policy, Mapping):
         return policies.read_dict(policy)
     if policy is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -35,6 +37,9 @@ Examples:
 @click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
+@click.option(
+    "--against-ref", metavar="REF", help="Judge by the policy as it was at this git ref, too; the worse wins."
+)
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
@@ -60,6 +65,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     results: tuple[str, ...],
     policy: str | None,
     agent_version: str | None,
+    against_ref: str | None,
     slices: tuple[str, ...],
     input_format: str | None,
     map_file: str | None,
@@ -82,7 +88,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         refuse_overwriting(wanted, pipeline.inputs(results, policy, map_file))
     try:
         with progress_bar(quiet=quiet) as progress:
-            verdict = pipeline.check(
+            verdict = _judge_by(against_ref)(
                 results,
                 policy=policy,
                 agent_version=agent_version,
@@ -100,6 +106,17 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         _write_refusals(wanted, error)
         raise
     return _report(verdict, report_format, wanted, strict=strict, quiet=quiet)
+
+
+def _judge_by(against_ref: str | None) -> Callable[..., Verdict]:
+    """What judges: by the policy alone, or by what it was at a git ref as well."""
+    if against_ref is None:
+        from highbar import pipeline
+
+        return pipeline.check
+    from highbar import against  # few checks need it, or git
+
+    return partial(against.check, against_ref=against_ref)
 
 
 def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *, strict: bool, quiet: bool) -> int:

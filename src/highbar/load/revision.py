@@ -73,6 +73,11 @@ class Revision:
         """`text` with the copies called by the names that git has for them."""
         return text.replace(f"{self.folder}{os.sep}", f"{self.ref}:")
 
+    def as_here(self, text: str) -> str:
+        """`text` with the copies called as the files of today are, seen from the working folder."""
+        root = os.path.relpath(self.root)
+        return text.replace(f"{self.folder}{os.sep}", "" if root == os.curdir else f"{root}{os.sep}")
+
     def _entry(self, path: str) -> bytes:
         return _git("ls-tree", "-z", "--full-tree", self.commit, "--", path)
 

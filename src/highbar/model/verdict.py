@@ -182,6 +182,13 @@ class Weakening:
     before: str
     now: str | None = None
 
+    @property
+    def sentence(self) -> str:
+        """`thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%`."""
+        if self.now is None:
+            return f"{self.what}: {self.before}, removed"
+        return f"{self.what}: {self.before} → {self.now}"
+
 
 @dataclass(frozen=True, slots=True)
 class Against:
@@ -192,6 +199,11 @@ class Against:
     verdict: Decision  # by that bar alone
     policy: Source
     weakened: tuple[Weakening, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the verdict warns of because of it."""
+        return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
 
 
 @dataclass(frozen=True, slots=True)

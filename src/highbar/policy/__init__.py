@@ -9,7 +9,7 @@
 `policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
 """
 
-from highbar.policy.files import NAMES, files_named_in, find
+from highbar.policy.files import NAMES, files_named_in, find, folders, names_in
 from highbar.policy.patterns import matches
 from highbar.policy.reading import categories, default, read, read_dict
 from highbar.policy.versions import resolve_version
@@ -20,7 +20,9 @@ __all__ = [
     "default",
     "files_named_in",
     "find",
+    "folders",
     "matches",
+    "names_in",
     "read",
     "read_dict",
     "resolve_version",

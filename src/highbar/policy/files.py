@@ -29,8 +29,7 @@ def find(start: Path | None = None) -> Path | None:
 
     Outside a repository only the folder itself is looked at. Raises InputError where a folder has two.
     """
-    folder = (start or Path.cwd()).resolve()
-    for current in _up_to_the_root(folder):
+    for current in folders(start):
         found = [current / name for name in NAMES if (current / name).is_file()]
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
@@ -40,14 +39,21 @@ def find(start: Path | None = None) -> Path | None:
     return None
 
 
-def _up_to_the_root(folder: Path) -> list[Path]:
-    folders = [folder, *folder.parents]
-    root = next((index for index, each in enumerate(folders) if (each / ".git").exists()), 0)
-    return folders[: root + 1]
+def folders(start: Path | None = None) -> list[Path]:
+    """Where a policy is looked for, in this order."""
+    folder = (start or Path.cwd()).resolve()
+    upward = [folder, *folder.parents]
+    root = next((index for index, each in enumerate(upward) if (each / ".git").exists()), 0)
+    return upward[: root + 1]
 
 
 def files_named_in(path: Path) -> tuple[str, ...]:
-    """The files that a policy names, its suite and its baseline, however wrong the rest of it is."""
+    """The paths of the files that a policy names, its suite and its baseline, however wrong the rest of it is."""
+    return tuple(str(path.parent / name) for name in names_in(path))
+
+
+def names_in(path: Path) -> tuple[str, ...]:
+    """The names of those files, as the policy has them."""
     try:
         root = read_document(path).root
     except InputError:
@@ -55,7 +61,7 @@ def files_named_in(path: Path) -> tuple[str, ...]:
     top = {key.text: value for key, value in root.entries}
     baseline = {key.text: value for key, value in top["baseline"].entries} if "baseline" in top else {}
     named = (top.get("suite"), baseline.get("file"))
-    return tuple(str(path.parent / node.text) for node in named if node is not None and node.kind == "text")
+    return tuple(node.text for node in named if node is not None and node.kind == "text")
 
 
 def read_document(path: Path, max_bytes: int = MAX_BYTES) -> Document:

@@ -115,7 +115,7 @@ def _short(rule: Rule) -> str:
 
 
 def _said(rule: Rule, policy: Policy) -> str:
-    return _short(rule) or say(rule, policy)
+    return _short(rule) or say(rule, policy).removesuffix(".")
 
 
 def _shown(threshold: Threshold) -> str:

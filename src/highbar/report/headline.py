@@ -44,7 +44,8 @@ def warnings(verdict: Verdict) -> int:
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
     """What the verdict warns of, but for what stands at the top of the report already."""
-    return tuple(warning for warning in verdict.warnings if verdict.policy or warning != NO_POLICY)
+    told = {*(verdict.against.notes if verdict.against else ()), *(() if verdict.policy else (NO_POLICY,))}
+    return tuple(warning for warning in verdict.warnings if warning not in told)
 
 
 def unsettled(rule: RuleResult) -> str:
@@ -114,7 +115,17 @@ def _summary(verdict: Verdict) -> str:
         told = f"{missed} of {_count(len(blocking), 'blocking rule')} did not pass"
     else:
         told = f"{_count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
-    return f"{told}, {_count(warned, 'warning')}" if warned else told
+    weakened = len(verdict.against.weakened) if verdict.against else 0
+    told = f"{told}, {_count(warned, 'warning')}" if warned else told
+    return f"{told}; the bar is weakened in {_count(weakened, 'place')}" if weakened else told
+
+
+def weakened(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[str]]:
+    """A heading, and what was demanded at the ref and is not any more, or less of it."""
+    against = verdict.against
+    if against is None:
+        return "", []
+    return f"Weakened since {encode(against.ref)}", [encode(each.sentence) for each in against.weakened]
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from highbar.digits import as_float, bounds_by_metric
 from highbar.errors import Problem
-from highbar.model import FailedScenario, Goal, Progressive, RuleResult, Slice, Source, Value, Verdict, Where
+from highbar.model import Against, FailedScenario, Goal, Progressive, RuleResult, Slice, Source, Value, Verdict, Where
 from highbar.report import PAGE, Display
 
 SCHEMA = "highbar/verdict/1"
@@ -48,6 +48,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
             "repetition": None if verdict.repetition is None else asdict(verdict.repetition),
             "warnings": list(verdict.warnings),
             "policy": _source(verdict.policy) if verdict.policy else None,
+            "against": _against(verdict.against) if verdict.against else None,
             "results": [_source(source) for source in verdict.results],
         }
     )
@@ -165,6 +166,18 @@ def _scenario(scenario: FailedScenario) -> dict[str, Any]:
         "passed_trials": scenario.passed_trials,
         "input": scenario.input,
         "output": scenario.output,
+    }
+
+
+def _against(against: Against) -> dict[str, Any]:
+    return {
+        "ref": against.ref,
+        "commit": against.commit,
+        "verdict": against.verdict,
+        "policy": _source(against.policy),
+        "weakened": [
+            {"what": one.what, "change": one.change, "before": one.before, "now": one.now} for one in against.weakened
+        ],
     }
 
 

@@ -26,6 +26,7 @@ from highbar.report.headline import (
     repeated,
     standings,
     unsettled,
+    weakened,
 )
 from highbar.report.visible import cut, visible
 
@@ -51,7 +52,9 @@ class _Section:
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The report, cut at whole rows where it would be longer than a comment may be; the verdict always stays."""
     bounds = bounds_by_metric(verdict.rules)
+    heading, less = weakened(verdict, code)
     sections = (
+        _list(f"### {heading}", less),
         _rules(verdict, bounds),
         _table(f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.rows(verdict, code)),
         _metrics(verdict, bounds),
@@ -115,6 +118,8 @@ def _about(verdict: Verdict) -> str:
     if verdict.agent_version is not None:
         parts.append(f"agent version {code(verdict.agent_version)}")
     parts.append(f"policy {code(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
+    if verdict.against:
+        parts.append(f"and the policy at {code(verdict.against.ref)} ({verdict.against.commit[:12]})")
     return ", ".join(parts)
 
 

@@ -63,8 +63,30 @@ def _verdict() -> dict[str, Any]:
             "repetition": {"oneOf": [_repetition(), {"type": "null"}]},
             "warnings": {"type": "array", "items": _TEXT},
             "policy": {"oneOf": [{"$ref": "#/$defs/source"}, {"type": "null"}]},
+            "against": {"oneOf": [_against(), {"type": "null"}]},
             "results": _list("source"),
         }
+    )
+
+
+def _against() -> dict[str, Any]:
+    weakening = _object(
+        {
+            "what": {**_TEXT, "description": "The rule or the key, as in the policy."},
+            "change": {"enum": ["lowered", "removed", "changed"]},
+            "before": _TEXT,
+            "now": {**_TEXT_OR_NULL, "description": "null where it was removed."},
+        }
+    )
+    return _object(
+        {
+            "ref": _TEXT,
+            "commit": _TEXT,
+            "verdict": {"enum": list(get_args(Decision)), "description": "By the policy at the ref alone."},
+            "policy": {"$ref": "#/$defs/source"},
+            "weakened": {"type": "array", "items": weakening},
+        },
+        "The bar as it was at a git ref; the verdict is the worse of both.",
     )
 
 

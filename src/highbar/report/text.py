@@ -28,6 +28,7 @@ from highbar.report.headline import (
     repeated,
     standings,
     unsettled,
+    weakened,
 )
 from highbar.report.layout import columns, paint, paragraph, table, title
 from highbar.report.visible import cells, cut, visible
@@ -46,6 +47,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     lines = [
         render_headline(verdict, display),
         *_evidence(verdict),
+        *_weakened(verdict, display),
         *_missed(verdict, display),
         *_passed(verdict, bounds, display),
         *_progressive(verdict, display),
@@ -86,7 +88,17 @@ def _evidence(verdict: Verdict) -> list[str]:
     """What was judged, by which bar. Not wrapped: no line that starts at the margin may start with a text of theirs."""
     told = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     told.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
+    if verdict.against:
+        told.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     return [evidence(verdict.counts), ", ".join(told)]
+
+
+def _weakened(verdict: Verdict, display: Display) -> list[str]:
+    heading, rows = weakened(verdict, visible)
+    if not rows:
+        return []
+    told = columns([("-", row) for row in rows[:_MOST_ROWS]], 2, display)
+    return [*title(heading, display), *told, *_rest(len(rows), _MOST_ROWS)]
 
 
 # --- rules -----------------------------------------------------------------------------------
