@@ -239,7 +239,7 @@ def _unlisted(verdict: Verdict, listed: int) -> _Case:
 
 
 def _name(text: str) -> str:
-    return cut(visible(text), _LONGEST_NAME) or "(blank)"
+    return cut(visible(text), _LONGEST_NAME) if text.strip() else "(blank)"
 
 
 def _open(element: str, attributes: _Attributes) -> str:
@@ -256,8 +256,9 @@ def _properties(found: _Attributes) -> Iterator[str]:
 
 
 def _body(text: str) -> str:
-    """Lines that are visible already."""
-    return _xml("\n".join(cut(line, _LONGEST_MESSAGE) for line in text.split("\n")))
+    """Lines that are visible already; never blank, or GitLab shows the element's attributes in their place."""
+    told = "\n".join(cut(line, _LONGEST_MESSAGE) for line in text.split("\n"))
+    return _xml(told if told.strip() else "(no reason given)")
 
 
 def _attribute(text: str) -> str:

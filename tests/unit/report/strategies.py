@@ -7,7 +7,18 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from highbar.errors import Problem
-from highbar.model import Counts, FailedScenario, FlakyScenario, Repetition, RuleResult, Slice, Source, Value, Verdict
+from highbar.model import (
+    Counts,
+    FailedScenario,
+    FlakyScenario,
+    Repetition,
+    RuleResult,
+    ScenarioResult,
+    Slice,
+    Source,
+    Value,
+    Verdict,
+)
 
 ATTACKS = (
     "\x1b[2J\x1b[1;1H\x1b[32mALL PASSED\x1b[0m\x1b]0;x\x07\x1b]52;c;AAAA\x07",
@@ -64,6 +75,18 @@ def rule_results(draw):
 SCENARIOS = st.builds(
     FailedScenario, TEXTS, st.none() | TEXTS, TEXTS, st.integers(1, 3), st.just(0), st.booleans(), TEXTS, TEXTS
 )
+ALL_SCENARIOS = st.builds(
+    ScenarioResult,
+    TEXTS,
+    st.none() | TEXTS,
+    st.integers(1, 3),
+    st.integers(0, 1),
+    st.integers(0, 1),
+    st.integers(0, 1),
+    st.none() | TEXTS,
+    st.booleans(),
+    st.none() | st.fractions(0, 10**6),
+)
 METRICS = st.dictionaries(TEXTS, values(), max_size=3)
 SLICES = st.builds(Slice, st.tuples(TEXTS, TEXTS), st.integers(0, 9), METRICS, st.booleans(), ENDS, ENDS)
 VERDICTS = st.builds(
@@ -78,6 +101,7 @@ VERDICTS = st.builds(
     policy=st.none() | st.builds(Source, TEXTS, st.none() | st.just("a" * 64)),
     results=st.lists(st.builds(Source, TEXTS, st.none()), max_size=2).map(tuple),
     agent_version=st.none() | TEXTS,
+    scenarios=st.lists(ALL_SCENARIOS, max_size=3).map(tuple),
     flaky=st.lists(st.builds(FlakyScenario, TEXTS, st.integers(2, 5), st.just(1)), max_size=2).map(tuple),
     repetition=st.none()
     | st.builds(Repetition, st.integers(0, 9), *[st.floats(0, 1)] * 2, ENDS, st.integers(1, 9), st.floats(0, 1)),
