@@ -36,12 +36,13 @@ def _positive(label: str, positive: str | None) -> str:
 def evidence_columns(positive: str | None) -> list[tuple[str, str]]:
     """First step: what was seen."""
     observed = "len(list_filter(wanted, lambda x: list_contains(behaviors, x)))"
+    seen = f"CASE WHEN wanted = behaviors THEN len(wanted) ELSE {observed} END"  # mostly the same, which is soon seen
     return [
         ("e", "coalesce(error <> '', false)"),
         # list_distinct costs four times this, list_has_any and list_intersect three times theirs
         ("wanted", "list_filter(expected_behaviors, lambda x, i: list_position(expected_behaviors, x) = i)"),
         ("m", "coalesce(len(wanted), 0)"),
-        ("k_seen", f"coalesce({observed}, 0)"),
+        ("k_seen", f"coalesce({seen}, 0)"),
         (
             "v",
             (

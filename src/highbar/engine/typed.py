@@ -75,8 +75,12 @@ def _unquoted(json: str) -> str:
 
 
 def _could_be_another(text: str) -> str:
-    """Whether text that was read without its quotes may have been a number, a truth value, a list or an object."""
-    return f"regexp_matches({text}, {NOT_TEXT})"
+    """Whether text that was read without its quotes may have been a number, a truth value, a list or an object.
+
+    All of those but the truth values begin outside of the letters, which costs a tenth of the pattern to see.
+    """
+    seldom = f"{text} < 'A' OR ({text} >= '[' AND {text} < 'a') OR {text} >= '{{' OR {text} IN ('true', 'false')"
+    return f"(CASE WHEN {seldom} THEN regexp_matches({text}, {NOT_TEXT}) ELSE false END)"
 
 
 def text(name: str, raw: Raw) -> Typed:
