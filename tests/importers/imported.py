@@ -16,6 +16,8 @@ from highbar.importers.writing import convert
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
+COUNTS = Path(__file__).parent / "counts.json"
+"""What the tools' own readers find in the samples; see `remake.py`."""
 
 Row = dict[str, Any]
 

@@ -162,7 +162,7 @@ class _Result:
         return named if isinstance(named, str) else ""
 
     def row(self) -> Row:
-        """The columns; who the test is comes later."""
+        """The columns; who the test is comes later, in the places that are kept for it."""
         metadata = {**_flat(self._test.get("metadata")), **_flat(self._top.value("metadata"))}
         behaviors, must_not = self._verdicts()
         error = self._error()
@@ -170,6 +170,8 @@ class _Result:
         score = self._top.number("score")
         attacked = any(kind.startswith(_RED_TEAM) for kind, *_ in self._assertions)
         return {
+            "id": None,
+            "trial": None,
             "category": "adversarial" if attacked else None,
             **{name: metadata[name] for name in _FROM_METADATA if isinstance(metadata.get(name), str)},
             "expected_behaviors": list(behaviors) or None,
@@ -256,7 +258,10 @@ class _Result:
         }
 
     def _named_scores(self) -> Row:
-        scores = Record(_flat(self._top.value("namedScores")), f"{self._place}: namedScores")
+        named = _flat(self._top.value("namedScores"))
+        if not named:
+            return named
+        scores = Record(named, f"{self._place}: namedScores")
         return {score_column(name): scores.number(name) for name in scores}
 
 
@@ -267,9 +272,11 @@ def _object(value: object) -> dict[str, Any]:
 
 def _flat(value: object) -> Row:
     """The members of an object that can be sliced by: numbers and short texts, but not promptfoo's own (`_…`)."""
+    if not value or type(value) is not dict:
+        return {}
     return {
         key: member
-        for key, member in _object(value).items()
+        for key, member in value.items()
         if (len(member) <= _LONGEST_TAG if type(member) is str else type(member) in _NUMBERS) and key[:1] != "_"
     }
 

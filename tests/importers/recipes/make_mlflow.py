@@ -74,7 +74,9 @@ def genai(folder):
     table = result.tables["eval_results"]
     table.to_json(folder / "eval_results.json", orient="split")
     table.to_json(folder / "eval_results.jsonl", orient="records", lines=True)
-    return {"metrics": result.metrics, "passed": result.passed, "reason": result.reason}
+    # Scorers run in threads, so that the order of what they say differs from run to run.
+    reason = "\n".join(sorted(result.reason.splitlines()))
+    return {"metrics": dict(sorted(result.metrics.items())), "passed": result.passed, "reason": reason}
 
 
 def classic(folder, scratch):
