@@ -64,9 +64,12 @@ def names_in(path: Path) -> tuple[str, ...]:
     return tuple(node.text for node in named if node is not None and node.kind == "text")
 
 
-def read_document(path: Path, max_bytes: int = MAX_BYTES) -> Document:
-    """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError."""
-    data = read_bytes(path, max_bytes)
+def read_document(path: Path, max_bytes: int = MAX_BYTES, data: bytes | None = None) -> Document:
+    """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError.
+
+    Where `data` is given it is what the file would hold, and the file itself is not read.
+    """
+    data = read_bytes(path, max_bytes) if data is None else data
     text = decode(data, path)
     digest = hashlib.sha256(data).hexdigest()
     if path.suffix.lower() == ".json":

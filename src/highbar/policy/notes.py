@@ -14,6 +14,7 @@ from highbar.model import (
     Policy,
     ProgressiveRule,
     ScenarioRule,
+    StepRule,
     Threshold,
     ThresholdRule,
 )
@@ -78,7 +79,7 @@ def _used_names(policy: Policy) -> set[str]:
     """Every metric and measure that some rule rests on."""
     waiting: list[str] = []
     for rule in policy.rules:
-        if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule):
+        if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
             waiting.append(rule.metric)
         elif isinstance(rule, ConditionRule):
             waiting.extend(names(rule.condition))

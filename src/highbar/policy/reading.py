@@ -11,7 +11,7 @@ from highbar import catalogue
 from highbar.catalogue import CATEGORIES
 from highbar.errors import InputError, Problem
 from highbar.formula import names
-from highbar.model import NO_POLICY, Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRule, Weights
+from highbar.model import NO_POLICY, BaselineRule, Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRule, Weights
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
@@ -53,6 +53,7 @@ KEYS = (
     "allow_categories",
     "map",
 )
+BASELINE = "baseline.json"
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
 _HINTS = {
     "name": _A_METRIC,
@@ -62,10 +63,13 @@ _HINTS = {
 }
 
 
-def read(path: Path | str) -> Policy:
-    """The policy in a file, YAML or JSON by its name. Raises InputError with every problem that it has."""
+def read(path: Path | str, data: bytes | None = None) -> Policy:
+    """The policy in a file, YAML or JSON by its name. Raises InputError with every problem that it has.
+
+    Where `data` is given it is what the file would hold, and the file itself is not read.
+    """
     path = Path(path)
-    document = read_document(path)
+    document = read_document(path, data=data)
     policy = _read(document.root, str(path), document.sha256, path.parent, document.problems)
     return replace(policy, text=document.text)
 
@@ -92,6 +96,12 @@ def default(metrics: Collection[str] | None = None) -> Policy:
         if metric.typical_threshold and (metrics is None or name in metrics)
     )
     return Policy(rules, builtin, notes=(NO_POLICY,))
+
+
+def baseline_file(policy: Policy, path: Path) -> Path:
+    """Where the baseline of the policy at `path` is: where it says, else in `baseline.json` beside it."""
+    named = next((rule.file for rule in policy.rules if isinstance(rule, BaselineRule)), None)
+    return Path(named) if named else path.parent / BASELINE
 
 
 def categories(policy: Policy) -> frozenset[str]:
@@ -177,15 +187,16 @@ def _read_rules(
     definitions: list[Definition],
     composite: CompositePart,
 ) -> list[Rule]:
+    scenarios = scenario_rules(top.get("required_scenarios"), top.get("optional_scenarios"))
     rules = [
         *reader.thresholds(top.get("thresholds")),
         *reader.risk(top.get("risk")),
         *reader.progressive(top.get("progressive")),
         *reader.pass_criteria(top.get("pass_criteria")),
-        *scenario_rules(top.get("required_scenarios"), top.get("optional_scenarios")),
+        *scenarios,
         *reader.composite(composite),
         *([SuiteRule("suite", "blocking", top["suite"].place)] if "suite" in top else []),
-        *reader.baseline(top.get("baseline"), folder),
+        *reader.baseline(top.get("baseline"), folder, scenarios),
         *reader.listed(top.get("rules")),
     ]
     judged = names(composite.condition) if composite.condition else frozenset()

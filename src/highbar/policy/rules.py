@@ -19,6 +19,7 @@ from highbar.model import (
     Rule,
     ScenarioRule,
     Step,
+    StepRule,
     Threshold,
     ThresholdRule,
     Where,
@@ -41,7 +42,6 @@ THRESHOLDS_KEYS = ("blocking", "warning", "description")
 RISK_KEYS = ("critical", "high", "medium", "low", "description")
 PASS_CRITERIA_KEYS = ("overall", "by_category", "description")
 SCENARIOS_KEYS = ("ids", "description")
-BASELINE_KEYS = ("file", "margin", "description")
 LEVELS: tuple[Level, ...] = ("blocking", "warning")
 RISK_LEVELS: dict[str, Level] = {"critical": "blocking", "high": "blocking", "medium": "warning", "low": "warning"}
 TARGET = "target"
@@ -159,9 +159,8 @@ class RuleReader:
 
     def typical(self, definitions: Iterable[Definition], others: Iterable[Rule], judged: frozenset[str]) -> list[Rule]:
         """`metrics.M.typical_threshold`: a warning, unless another rule is on that metric or `judged` holds it."""
-        named = judged | {
-            rule.metric for rule in others if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule)
-        }
+        about_a_metric = ThresholdRule | ProgressiveRule | BaselineRule | StepRule
+        named = judged | {rule.metric for rule in others if isinstance(rule, about_a_metric)}
         rules = []
         for definition in definitions:
             cursor, name = definition.typical_threshold, definition.metric.name
@@ -182,31 +181,13 @@ class RuleReader:
             )
         ]
 
-    def baseline(self, cursor: Cursor | None, folder: Path) -> list[Rule]:
-        """`baseline.M`, for each metric with a margin."""
+    def baseline(self, cursor: Cursor | None, folder: Path, scenarios: list[Rule]) -> list[Rule]:
+        """The rules of the `baseline` block; `scenarios` are those about required ones."""
         if cursor is None:
             return []
-        fields = cursor.fields(BASELINE_KEYS)
-        _check_description(fields)
-        for key in ("file", "margin"):
-            if key not in fields and cursor.is_kind("mapping"):
-                cursor.refuse(
-                    f"a baseline without a {key}", "baseline: { file: baseline.json, margin: { accuracy: 1% } }"
-                )
-        file = fields["file"].text() if "file" in fields else None
-        margins = fields["margin"].entries() if "margin" in fields else {}
-        if "margin" in fields and not margins and fields["margin"].is_kind("mapping"):
-            fields["margin"].refuse("no metric has a margin", "accuracy: 1%")
-        rules = (self._baseline_rule(entry, name, str(folder / (file or ""))) for name, entry in margins.items())
-        return [rule for rule in rules if rule]
+        from highbar.policy.baseline import BaselineReader  # few policies have one
 
-    def _baseline_rule(self, cursor: Cursor, name: str, file: str) -> Rule | None:
-        metric = self.table.look_up(cursor, name)
-        text = cursor.scalar("a margin")
-        margin = cursor.attempt(lambda: read_margin(text, metric)) if metric and text is not None else None
-        if margin is None:
-            return None
-        return BaselineRule(f"baseline.{name}", "blocking", name, margin.value, margin.relative, file, (), cursor.place)
+        return BaselineReader(self.settings, self.table, self._demand, scenarios).read(cursor, folder)
 
     def _rule(self, cursor: Cursor, name: str, level: Level, metric_name: str, where: Where = ()) -> Rule | None:
         metric = self.table.look_up(cursor, metric_name)

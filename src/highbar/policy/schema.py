@@ -123,13 +123,33 @@ def _rule_blocks() -> dict[str, Any]:
         "baseline": _closed(
             {
                 "file": _TEXT,
-                "margin": _open({"type": ["string", "number"]}, "How much worse than the baseline each metric may be."),
+                "margin": _against("margin", "How much worse than the baseline each metric may be: 1%, 200ms."),
+                "step": _against("step", "How much better than the baseline each metric must be."),
+                "new_failures": _new_failures(),
                 "description": _DESCRIPTION,
             },
             "file",
-            "margin",
         ),
         "suite": {**_TEXT, "description": "A file with the scenarios that must all have a result, and no others."},
+    }
+
+
+def _against(key: str, about: str) -> dict[str, Any]:
+    amount = {"type": ["string", "number"]}
+    demands = {name: value for name, value in _DEMANDS.items() if name not in ("margin", "tolerate")}
+    level = {"enum": ["blocking", "warning"], "default": "blocking"}
+    entry = _closed({key: amount, "where": _WHERE, "level": level, **demands}, key)
+    one = {"anyOf": [amount, entry]}
+    return _open({"anyOf": [amount, entry, {"type": "array", "items": one, "minItems": 1}]}, about, _metric_names())
+
+
+def _new_failures() -> dict[str, Any]:
+    ids = {"anyOf": [{"enum": ["required", "all"]}, {**_TEXTS, "minItems": 1}]}
+    level = {"enum": ["blocking", "warning"], "default": "blocking"}
+    about = "Scenarios that may not fail now if they passed in the baseline."
+    return {
+        "description": about,
+        "anyOf": [*ids["anyOf"], _closed({"ids": ids, "level": level, "description": _DESCRIPTION}, "ids")],
     }
 
 

@@ -78,9 +78,10 @@ def _settle(rule: Rule, version: Ordered) -> Rule:
     )  # fmt: skip
 
 
-def step_at(rule: ProgressiveRule, version: Ordered | None) -> Step:
-    """The step that holds at a version."""
-    return rule.steps[_holding(rule, version)] if version is not None else rule.steps[0]
+def steps_from(rule: ProgressiveRule, version: str) -> tuple[Step, ...]:
+    """The step that holds at a version, and those after it; a version that cannot be read is below the first."""
+    ordered = order(version)
+    return rule.steps if ordered is None else rule.steps[_holding(rule, ordered) :]
 
 
 def _holding(rule: ProgressiveRule, version: Ordered) -> int:

@@ -14,17 +14,19 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Demand,
+    NewFailuresRule,
     Policy,
     ProgressiveRule,
     Rule,
     ScenarioRule,
     Step,
+    StepRule,
     Threshold,
     ThresholdRule,
     Weakening,
 )
 from highbar.policy.notes import is_looser
-from highbar.policy.versions import order, step_at
+from highbar.policy.versions import order, steps_from
 from highbar.policy.words import say
 
 _MOST_IDS = 10
@@ -68,7 +70,13 @@ def _covers(other: Rule, rule: Rule) -> bool:
         case ConditionRule(), ConditionRule():
             return other.condition == rule.condition and _weighs(other.demand, rule.demand)
         case BaselineRule(), BaselineRule():
-            return other.relative == rule.relative and other.margin <= rule.margin
+            same = other.relative == rule.relative and other.margin <= rule.margin
+            return same and _weighs(other.demand, rule.demand)
+        case StepRule(), StepRule():
+            same = other.relative == rule.relative and other.step >= rule.step
+            return same and _weighs(other.demand, rule.demand)
+        case NewFailuresRule(), NewFailuresRule():
+            return "*" in other.patterns or set(other.patterns) >= set(rule.patterns)
     return True
 
 
@@ -78,6 +86,8 @@ def _alike(other: Rule, rule: Rule) -> bool:
         case ThresholdRule(), ThresholdRule():
             return (other.metric, other.where) == (rule.metric, rule.where)
         case BaselineRule(), BaselineRule():
+            return (other.metric, other.where) == (rule.metric, rule.where)
+        case StepRule(), StepRule():
             return (other.metric, other.where) == (rule.metric, rule.where)
         case ProgressiveRule(), ThresholdRule():
             return other.metric == rule.metric and not rule.where
@@ -143,9 +153,8 @@ def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
 
 def _holding(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | ThresholdRule]:
     """What blocks on the metric at the step's version now."""
-    version = order(step.version)
     return [
-        step_at(other, version) if isinstance(other, ProgressiveRule) else other
+        steps_from(other, step.version)[0] if isinstance(other, ProgressiveRule) else other
         for other in now.rules
         if isinstance(other, ProgressiveRule | ThresholdRule)
         and (other.metric, other.level) == (rule.metric, rule.level)

@@ -10,10 +10,12 @@ from highbar.model import (
     BaselineRule,
     ConditionRule,
     Demand,
+    NewFailuresRule,
     Policy,
     ProgressiveRule,
     Rule,
     ScenarioRule,
+    StepRule,
     SuiteRule,
     Threshold,
     ThresholdRule,
@@ -40,7 +42,14 @@ def say(rule: Rule, policy: Policy) -> str:
             count = f"each of the {len(policy.suite.scenarios)} scenarios" if policy.suite else "each scenario"
             return f"The results must hold {count} of the suite, and no others."
         case BaselineRule():
-            return f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}."
+            what = f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}"
+            return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
+        case StepRule():
+            what = f"{rule.metric} must be better than in {rule.file} by at least {_say_margin(rule, policy)}"
+            return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
+        case NewFailuresRule():
+            which = "No scenario" if rule.patterns == ("*",) else f"None of {', '.join(rule.patterns)}"
+            return f"{which} may fail or be missing that passed all its trials in {rule.file}."
         case ProgressiveRule():
             return _say_progressive(rule)
     assert_never(rule)
@@ -91,10 +100,11 @@ def _say_scenario(rule: ScenarioRule) -> str:
     return f"The scenario {rule.pattern} must be there and pass all its trials."
 
 
-def _say_margin(rule: BaselineRule, policy: Policy) -> str:
+def _say_margin(rule: BaselineRule | StepRule, policy: Policy) -> str:
+    amount = rule.margin if isinstance(rule, BaselineRule) else rule.step
     if rule.relative:
-        return f"{write_decimal(rule.margin * 100)}% of its value there"
-    return _points(rule.margin, policy.metrics[rule.metric].unit)
+        return f"{write_decimal(amount * 100)}% of its value there"
+    return _points(amount, policy.metrics[rule.metric].unit)
 
 
 def _say_progressive(rule: ProgressiveRule) -> str:

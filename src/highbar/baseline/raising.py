@@ -1,0 +1,72 @@
+"""The files of a ratchet: policy and baseline are read, the policy's text is changed, proved, and written if asked."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from highbar import policy as policies
+from highbar.baseline import reading
+from highbar.baseline.ratchet import Climb, propose
+from highbar.errors import InputError, Problem
+from highbar.model import Place, Policy, ProgressiveRule, Threshold, ThresholdRule
+from highbar.model.proposals import Proposal, Ratchet
+from highbar.policy.editing import Edit, PolicyText
+from highbar.policy.files import read_bytes
+from highbar.policy.rewriting import rewrite
+
+
+def ratchet(
+    path: Path, baseline: Path | None = None, climb: Climb | None = None, version: str | None = None, *, write: bool
+) -> Ratchet:
+    """Every threshold of the policy at `path` held against a baseline: its own unless one is named. Raises InputError.
+
+    With `write` the policy is replaced, whole or not at all; without, nothing is touched.
+    """
+    data = read_bytes(path)
+    policy = policies.read(path, data)
+    recorded = reading.read(baseline or policies.baseline_file(policy, path))
+    text = PolicyText(path, data)
+    proposals = propose(policy, recorded, climb or Climb(), version, text.written)
+    edits = [Edit(each.place, each.before, each.after) for each in proposals if each.after is not None]
+    after = text.edited(edits) if edits else data
+    _prove(policy, policies.read(path, after), proposals)
+    if write and after != data:
+        rewrite(path, data, after)
+    return Ratchet(
+        policy=str(path),
+        baseline=str(recorded.file),
+        forced=recorded.forced,
+        proposals=proposals,
+        diff=_diff(str(path), data, after),
+        written=write and after != data,
+    )
+
+
+def _prove(before: Policy, after: Policy, proposals: Iterable[Proposal]) -> None:
+    """Raise InputError unless the policy, read again, has exactly the thresholds that were proposed."""
+    meant = {each.place: each.after for each in proposals if each.after is not None}
+    wanted = [(name, (meant.get(place) or threshold).text) for name, threshold, place in _thresholds(before)]
+    if wanted != [(name, threshold.text) for name, threshold, _ in _thresholds(after)]:
+        raise InputError(Problem("the thresholds could not be replaced one by one", before.file))
+
+
+def _thresholds(policy: Policy) -> Iterator[tuple[str, Threshold, Place]]:
+    for rule in policy.rules:
+        if isinstance(rule, ThresholdRule):
+            yield rule.name, rule.threshold, rule.threshold_place
+        elif isinstance(rule, ProgressiveRule):
+            yield from ((f"{rule.name}.{step.version}", step.threshold, step.threshold_place) for step in rule.steps)
+
+
+def _diff(name: str, before: bytes, after: bytes) -> str:
+    """The unified diff, as `git apply` and `patch -p1` read it; empty where nothing changed."""
+    # Only at line feeds: YAML may hold other characters that Python takes for the end of a line.
+    old, new = (re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
+    prefixed = not Path(name).is_absolute() and not name.startswith(os.pardir)
+    names = (f"a/{name}", f"b/{name}") if prefixed else (name, name)
+    lines = difflib.unified_diff(old, new, *names)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -1,0 +1,94 @@
+"""`highbar baseline ratchet`: a policy and a baseline in, a policy with a higher bar out, as a diff or written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from highbar.cli import streams
+from highbar.errors import InputError, Problem
+from highbar.threshold import ThresholdError, read_share
+
+_STEP = "1%"
+
+_EXAMPLES = """\b
+Examples:
+  highbar baseline ratchet                          propose, as a diff
+  highbar baseline ratchet --write                  and write it into the policy
+  highbar baseline ratchet --rule step --step 0.5%  slightly above the baseline
+"""
+
+
+@click.command("ratchet", short_help="Raise the thresholds to what a baseline has shown.", epilog=_EXAMPLES)
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--baseline", type=click.Path(), metavar="FILE", help="The baseline; else the one that the policy names.")
+@click.option("--agent-version", metavar="V", help="Which step of a progressive threshold holds.")
+@click.option(
+    "--rule",
+    type=click.Choice(["bound", "step"]),
+    default="bound",
+    show_default=True,
+    help="How far: to the worse end of the baseline's interval, or by a step beyond its value.",
+)
+@click.option("--step", metavar="SHARE", help=f"How far beyond, with --rule step; {_STEP} unless said.")
+@click.option("--write", is_flag=True, help="Write the policy; else only show what would change.")
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+def command(
+    *,
+    policy: str | None,
+    baseline: str | None,
+    agent_version: str | None,
+    rule: Literal["bound", "step"],
+    step: str | None,
+    write: bool,
+    report_format: str,
+) -> int:
+    """Raise the thresholds of a policy to what a baseline has shown. None is ever lowered.
+
+    Comments and layout of the policy stay as they are, and every line is explained.
+    """
+    from highbar.baseline.raising import ratchet  # help and usage errors do without it
+    from highbar.baseline.ratchet import Climb
+    from highbar.report.ratchet import render, render_json
+
+    climb = Climb(rule, _step(rule, step))
+    found = ratchet(_policy(policy), Path(baseline) if baseline else None, climb, agent_version, write=write)
+    screen = streams.display(sys.stdout)
+    streams.put(render_json(found) if report_format == "json" else render(found, screen))
+    return 0
+
+
+def _policy(named: str | None) -> Path:
+    if named is not None:
+        return Path(named)
+    from highbar import policy as policies
+
+    found = policies.find()
+    if found is None:
+        hint = "highbar init writes one to start from; --policy names one elsewhere"
+        raise InputError(Problem("there is no policy here or above", hint=hint))
+    return Path(os.path.relpath(found))
+
+
+def _step(rule: str, text: str | None) -> Fraction:
+    if text is not None and rule != "step":
+        raise InputError(Problem("--step goes with --rule step"))
+    try:
+        step = read_share(text or _STEP)
+    except ThresholdError as error:
+        raise InputError(Problem(f"--step: {error.message}", hint=error.hint)) from None
+    if step == 0:
+        raise InputError(Problem("--step: found 0, wanted a share above 0", hint="write 1%"))
+    return step

@@ -1,0 +1,116 @@
+"""The policy's `baseline` block: how much worse than a recorded run is accepted, or how much better is demanded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from highbar.model import BaselineRule, Demand, Level, Metric, NewFailuresRule, Rule, ScenarioRule, StepRule
+from highbar.policy.cursor import Cursor
+from highbar.policy.metrics import MetricTable
+from highbar.policy.settings import Settings, read_where
+from highbar.policy.suite import read_id
+from highbar.threshold import read_margin
+
+BASELINE_KEYS = ("file", "margin", "step", "new_failures", "description")
+ENTRY_KEYS = ("where", "level", "evidence", "min_scenarios", "description")
+NEW_FAILURES_KEYS = ("ids", "level", "description")
+EXAMPLES = {"margin": "baseline: { file: baseline.json, margin: { accuracy: 1% } }", "step": "step: { accuracy: 1% }"}
+
+Key = Literal["margin", "step"]
+ReadDemand = Callable[[Mapping[str, Cursor], Metric | None], tuple[Demand, str | None]]
+
+
+class BaselineReader:
+    """Reads the block, given the settings and the metrics of its policy, and how it reads demands on evidence."""
+
+    def __init__(self, settings: Settings, table: MetricTable, demand: ReadDemand, required: list[Rule]) -> None:
+        self.settings = settings
+        self.table = table
+        self.demand = demand
+        self.required = tuple(
+            rule.pattern for rule in required if isinstance(rule, ScenarioRule) and rule.level == "blocking"
+        )
+
+    def read(self, cursor: Cursor, folder: Path) -> list[Rule]:
+        """`baseline.M` of each margin, `baseline.step.M` of each step, and `baseline.new_failures`."""
+        fields = cursor.fields(BASELINE_KEYS)
+        if "description" in fields:
+            fields["description"].text()
+        missing = [] if fields.keys() & {"margin", "step", "new_failures"} else ["margin"]
+        for key in [*([] if "file" in fields else ["file"]), *missing]:
+            if cursor.is_kind("mapping"):
+                cursor.refuse(f"a baseline without a {key}", EXAMPLES["margin"])
+        name = fields["file"].text() if "file" in fields else None
+        file = str(folder / (name or ""))
+        return [
+            *self._entries(fields.get("margin"), "margin", file),
+            *self._entries(fields.get("step"), "step", file),
+            *(self._new_failures(fields["new_failures"], file) if "new_failures" in fields else []),
+        ]
+
+    def _entries(self, cursor: Cursor | None, key: Key, file: str) -> list[Rule]:
+        entries = cursor.entries() if cursor else {}
+        if cursor and not entries and cursor.is_kind("mapping"):
+            cursor.refuse(f"no metric has a {key}", "accuracy: 1%")
+        prefix = "baseline" if key == "margin" else "baseline.step"
+        found: list[Rule] = []
+        for metric, entry in entries.items():
+            items = entry.items() if entry.is_kind("list") else [entry]
+            if entry.is_kind("list") and not items:
+                entry.refuse(f"no {key} in the list", "1%")
+            for place, item in enumerate(items):
+                name = f"{prefix}.{metric}" + (f"[{place}]" if place else "")
+                rule = self._rule(item, key, name, metric, file)
+                found += [rule] if rule else []
+        return found
+
+    def _rule(self, cursor: Cursor, key: Key, name: str, metric_name: str, file: str) -> Rule | None:
+        metric = self.table.look_up(cursor, metric_name)
+        fields: dict[str, Cursor] = {key: cursor}
+        if cursor.is_kind("mapping"):
+            fields = cursor.fields((key, *ENTRY_KEYS))
+            if key not in fields:
+                cursor.refuse(f"no {key}", f"{key}: 1%")
+        level = self._level(fields)
+        where = read_where(fields.get("where"), self.settings)
+        demand, description = self.demand({k: v for k, v in fields.items() if k != "margin"}, metric)
+        text = fields[key].scalar(f"a {key}") if key in fields else None
+        if metric is None or text is None:
+            return None
+        amount = fields[key].attempt(lambda: read_margin(text, metric))
+        if amount is None:
+            return None
+        kind = BaselineRule if key == "margin" else StepRule
+        return kind(
+            name, level, metric_name, amount.value, amount.relative, file, where, cursor.place, demand, description
+        )
+
+    def _level(self, fields: Mapping[str, Cursor]) -> Level:
+        level = fields["level"].choice("blocking", "warning") if "level" in fields else "blocking"
+        return "warning" if level == "warning" else "blocking"
+
+    def _new_failures(self, cursor: Cursor, file: str) -> list[Rule]:
+        fields = cursor.fields(NEW_FAILURES_KEYS) if cursor.is_kind("mapping") else {"ids": cursor}
+        if "ids" not in fields:
+            cursor.refuse("no ids", "ids: required")
+            return []
+        description = fields["description"].text() if "description" in fields else None
+        patterns = self._patterns(fields["ids"])
+        if not patterns:
+            return []
+        level = self._level(fields)
+        return [NewFailuresRule("baseline.new_failures", level, patterns, file, cursor.place, description)]
+
+    def _patterns(self, cursor: Cursor) -> tuple[str, ...]:
+        """The scenarios that must not newly fail: the required ones, all, or those that a list names."""
+        if cursor.is_kind("list"):
+            found = tuple(text for text, item in cursor.texts() if read_id(item))
+            if not cursor.node.items:
+                cursor.refuse("the list is empty")
+            return found
+        word = cursor.choice("required", "all")
+        if word == "required" and not self.required:
+            cursor.refuse("no scenario is required", "name some in required_scenarios, or write all")
+        return {"required": self.required, "all": ("*",)}.get(word or "", ())

@@ -1,0 +1,127 @@
+"""New numbers into the text of a policy: only the digits of a threshold change, everything around them stays.
+
+Operator, unit, quotes, comments, line ends and the byte order mark are kept as they are, so a threshold is written in
+the style that the file has: `≥ 85%` becomes `≥ 93.1%`, and `0.85` becomes `0.931`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import zip_longest
+from pathlib import Path
+
+from highbar.errors import InputError, Problem
+from highbar.exact import NUMBER, write_decimal
+from highbar.model import Place, Threshold
+from highbar.policy.files import read_document
+from highbar.policy.tree import Node
+
+# The text of a threshold from its first character, or from the quote before it: whatever is no digit, then the number.
+_WRITTEN = re.compile(rf"[\"']?\s*(?:≥|>=|>|≤|<=|<|==|=|\\u[0-9a-fA-F]{{4}}=?)?\s*({NUMBER})\s*(%|ms|s)?", re.ASCII)
+_SCALES = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
+_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The number of a threshold in a policy's text: where its digits are, and what one of it is worth."""
+
+    start: int
+    end: int
+    digits: str
+    scale: Fraction
+
+    @property
+    def decimals(self) -> int:
+        """How many digits stand behind its point."""
+        return len(self.digits.partition(".")[2])
+
+    @property
+    def in_percent(self) -> bool:
+        """Whether it counts hundredths."""
+        return self.scale == _SCALES["%"]
+
+    def write(self, threshold: Threshold) -> str:
+        """The digits that say `threshold` here; a fraction always has a point, since a bare 1 could be 1% as well."""
+        text = write_decimal(threshold.value / self.scale)
+        return f"{text}.0" if threshold.unit == "ratio" and self.scale == 1 and "." not in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A threshold that gets another value."""
+
+    place: Place
+    before: Threshold
+    after: Threshold
+
+
+class PolicyText:
+    """A policy's bytes, and the places of its thresholds in them."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        self.data = data
+        text = data.decode("utf-8")
+        self._offset = len(_MARK) if text.startswith(_MARK) else 0
+        self.text = text
+        self._lines = [self._offset, *(found.end() for found in re.finditer("\n", text))]
+
+    def written(self, place: Place, threshold: Threshold) -> Written | None:
+        """The number of the threshold at `place`; None where the text there does not plainly say that threshold."""
+        if place.line is None or place.column is None or place.line > len(self._lines):
+            return None
+        found = _WRITTEN.match(self.text, self._lines[place.line - 1] + place.column - 1)
+        if found is None:
+            return None
+        number = Fraction(found[1])
+        scale = threshold.value / number if number else _SCALES.get(found[2] or "", Fraction(1))
+        known = scale in _SCALES.values() and number * scale == threshold.value
+        return Written(found.start(1), found.end(1), found[1], scale) if known else None
+
+    def edited(self, edits: Sequence[Edit]) -> bytes:
+        """The bytes with the edits made. Raises InputError unless these, and nothing else, are what changed."""
+        text = self.text
+        places = [(self._must(edit), edit) for edit in edits]
+        for written, edit in sorted(places, key=lambda pair: pair[0].start, reverse=True):
+            text = text[: written.start] + written.write(edit.after) + text[written.end :]
+        data = text.encode("utf-8")
+        self._prove(data, {(edit.place.line, edit.place.column) for edit in edits})
+        return data
+
+    def _must(self, edit: Edit) -> Written:
+        written = self.written(edit.place, edit.before)
+        if written is None:
+            raise self._cannot(edit.place)
+        return written
+
+    def _prove(self, data: bytes, intended: set[tuple[int | None, int | None]]) -> None:
+        before, after = (read_document(self.path, data=each).root for each in (self.data, data))
+        for first, second in zip_longest(_scalars(before), _scalars(after)):
+            same = first is not None and second is not None and _plain(first) == _plain(second)
+            meant = first is not None and second is not None and (first.line, first.column) in intended
+            if not same and not (meant and first.kind == second.kind):
+                raise self._cannot(Place(str(self.path), first.line if first else None))
+
+    def _cannot(self, place: Place) -> InputError:
+        hint = "write the threshold on one line, as ≥ 85%"
+        message = "the threshold here cannot be replaced without changing something else"
+        return InputError(Problem(message, str(self.path), place.line, place.column, hint))
+
+
+def _plain(node: Node) -> Node:
+    """A node without its place."""
+    return replace(node, line=None, column=None, text_at=None)
+
+
+def _scalars(node: Node) -> Iterable[Node]:
+    """The nodes in the order of the text; of lists and mappings their size only, their entries follow."""
+    yield replace(node, text=node.text or f"{len(node.items)} {len(node.entries)}", items=(), entries=())
+    for item in node.items:
+        yield from _scalars(item)
+    for key, value in node.entries:
+        yield from _scalars(key)
+        yield from _scalars(value)

@@ -1,0 +1,78 @@
+"""What a ratchet proposes, as text and as JSON (`highbar/ratchet/1`).
+
+Every text of a policy goes through `visible`: its lines are shown, and a log that holds them must not obey them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from highbar.digits import as_float, wanted
+from highbar.model import Threshold
+from highbar.model.proposals import Proposal, Ratchet
+from highbar.report import PAGE, Display
+from highbar.report.json import encode
+from highbar.report.layout import paint, paragraph
+from highbar.report.visible import visible
+
+SCHEMA = "highbar/ratchet/1"
+_COLORS = {"+": "green", "-": "red"}
+
+
+def render(ratchet: Ratchet, display: Display = PAGE) -> str:
+    """First what becomes of each threshold and why, then the diff, which `git apply` finds behind the words."""
+    lines = [*_about(ratchet), *(line for each in ratchet.proposals for line in _told(each, display))]
+    diff = [_shown(line, display) for line in ratchet.diff.splitlines()]
+    return "\n".join([*lines, *([""] if diff else []), *diff]) + "\n"
+
+
+def render_json(ratchet: Ratchet) -> str:
+    """Everything; `after` is null where a threshold stays."""
+    return encode(
+        {
+            "schema": SCHEMA,
+            "policy": ratchet.policy,
+            "baseline": ratchet.baseline,
+            "forced": ratchet.forced,
+            "written": ratchet.written,
+            "thresholds": [_proposal(proposal) for proposal in ratchet.proposals],
+            "diff": ratchet.diff,
+        }
+    )
+
+
+def _about(ratchet: Ratchet) -> Iterator[str]:
+    raised, total = len(ratchet.raised), len(ratchet.proposals)
+    state = "" if not raised else ", written" if ratchet.written else ", not written: --write does that"
+    yield f"{visible(ratchet.policy)}: {raised} of {total} threshold{'' if total == 1 else 's'} raised{state}"
+    yield f"baseline {visible(ratchet.baseline)}"
+    if ratchet.forced is not None:
+        yield f"note: the baseline was recorded by force: {visible(ratchet.forced)}"
+
+
+def _told(proposal: Proposal, display: Display) -> list[str]:
+    change = f"-> {_wanted(proposal.after)}" if proposal.after else "stays"
+    heading = f"  {visible(proposal.rule)}: {_wanted(proposal.before)} {change}"
+    return ["", heading, *paragraph(visible(proposal.reason), 4, display)]
+
+
+def _shown(line: str, display: Display) -> str:
+    """A line of the diff; tabs stay, or it could not be applied."""
+    safe = "\t".join(visible(part) for part in line.removesuffix("\r").split("\t"))
+    return paint(safe, _COLORS[line[0]], display) if line[:1] in _COLORS else safe
+
+
+def _wanted(threshold: Threshold) -> str:
+    return wanted(threshold.text, threshold.unit) or threshold.text
+
+
+def _proposal(proposal: Proposal) -> dict[str, object]:
+    after = proposal.after
+    return {
+        "rule": proposal.rule,
+        "before": proposal.before.text,
+        "after": after.text if after else None,
+        "value": as_float(after.value) if after else None,
+        "reason": proposal.reason,
+        "line": proposal.place.line,
+    }
