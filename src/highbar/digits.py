@@ -12,8 +12,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from highbar.model import RuleResult, Unit, Value
+
+if TYPE_CHECKING:  # few checks compare, and its classes take time to make
+    from highbar.model.comparison import Difference
 
 _MOST_PLACES = 12
 _THREE_DIGITS = 100
@@ -48,6 +52,23 @@ def gap(size: Fraction, unit: Unit) -> str:
         return amount(size, unit)
     points = amount(size, unit).removesuffix("%")
     return f"{points} {'point' if points == '1' else 'points'}"
+
+
+def change(value: Fraction, unit: Unit) -> str:
+    """A difference with its sign, that of a ratio in percentage points: `+1.5 points`, `-120 ms`."""
+    size = gap(abs(value), unit)
+    return f"+{size}" if value > 0 else f"-{size}" if value < 0 else size
+
+
+def show_change(difference: Difference) -> str:
+    """A difference with its bounds: `-4.0 points (-9.1 to +1.0)`; `undefined` where it is."""
+    if difference.value is None:
+        return "undefined"
+    unit = difference.head.unit
+    ends = (None if end is None else change(Fraction(end), unit) for end in (difference.low, difference.high))
+    low, high = (end and end.partition(" ")[0] for end in ends)
+    known = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}" if high else ""
+    return f"{change(difference.value, unit)} ({known or 'unbounded'})"
 
 
 def wanted(threshold: str, unit: Unit | None) -> str | None:

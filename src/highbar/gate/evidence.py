@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
 
 from highbar import formula
 from highbar.model import Expression, Metric, Value, Where
 from highbar.statistics.bounds import Sums
+from highbar.statistics.interval import Interval
+
+if TYPE_CHECKING:  # few checks compare, and its classes take time to make
+    from highbar.model.comparison import Difference
 
 
 class Measured(Protocol):
@@ -71,6 +76,35 @@ class SuiteMatch(Protocol):
         """Where a column that the suite fixes is another in the results, in words."""
 
 
+class Compared(Protocol):
+    """What changed since the baseline."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why the two cannot be held against each other: another judge, another suite, nothing in common."""
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """The scenarios of the baseline that should have a result and have none."""
+
+    @property
+    def broken(self) -> frozenset[str]:
+        """Those of which all trials passed in the baseline, and not all now."""
+
+    @property
+    def passed_in_base(self) -> tuple[str, ...]:
+        """Those of which all trials passed in the baseline, sorted."""
+
+    def difference(self, metric: str, where: Where = ()) -> Difference:
+        """A metric over the pairs, then and now."""
+
+    def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
+        """The bounds of its value now, less `share` times that of then."""
+
+    def base_value(self, metric: str, where: Where = ()) -> Value:
+        """A metric over all scenarios of the baseline."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The metrics, what was found of the named scenarios and of the suite, and the one-sided error that is accepted."""
@@ -80,3 +114,5 @@ class Evidence:
     patterns: Mapping[str, Matched]
     suite: SuiteMatch | None
     alpha: float = 0.05
+    baseline: Compared | None = None
+    allow_missing_baseline: bool = False

@@ -13,11 +13,13 @@ from highbar.gate.thresholds import Judged, judge_value
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    NewFailuresRule,
     Outcome,
     ProgressiveRule,
     Rule,
     RuleResult,
     ScenarioRule,
+    StepRule,
     SuiteRule,
     ThresholdRule,
 )
@@ -37,9 +39,10 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
         case SuiteRule():
             outcome, reason = _suite(evidence.suite)
             return RuleResult(rule.name, rule.level, outcome, reason, place=rule.place)
-        case BaselineRule():
-            reason = f"there is no baseline to compare with at {rule.file}"
-            return RuleResult(rule.name, rule.level, "undefined", reason, metric=rule.metric, place=rule.place)
+        case BaselineRule() | StepRule() | NewFailuresRule():
+            from highbar.gate.baseline import judge_baseline  # few policies have one
+
+            return judge_baseline(rule, evidence)
         case ProgressiveRule():
             reason = "the agent's version is not known"
             return RuleResult(rule.name, rule.level, "undefined", reason, metric=rule.metric, place=rule.place)

@@ -156,6 +156,36 @@ class BaselineRule:
     file: str
     where: Where = ()
     place: Place = Place()
+    demand: Demand = Demand()
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRule:
+    """A metric must be better than in the baseline by at least `step` (`relative`: a share of the baseline)."""
+
+    name: str
+    level: Level
+    metric: str
+    step: Fraction
+    relative: bool
+    file: str
+    where: Where = ()
+    place: Place = Place()
+    demand: Demand = Demand()
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewFailuresRule:
+    """No scenario that matches a pattern, and passed all its trials in the baseline, may fail or be missing now."""
+
+    name: str
+    level: Level
+    patterns: tuple[str, ...]
+    file: str
+    place: Place = Place()
+    description: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +204,16 @@ class ProgressiveRule:
     place: Place = Place()
 
 
-Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | BaselineRule | ProgressiveRule
+Rule = (
+    ThresholdRule
+    | ConditionRule
+    | ScenarioRule
+    | SuiteRule
+    | BaselineRule
+    | StepRule
+    | NewFailuresRule
+    | ProgressiveRule
+)
 
 
 @dataclass(frozen=True, slots=True)

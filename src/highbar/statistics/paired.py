@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from highbar.statistics.binomial import at_most
 from highbar.statistics.interval import Interval, Real
@@ -26,6 +26,60 @@ def bonett_price(scenarios: int, difference: Real, squares: Real, alpha: float) 
     variance = ((float(squares) + 2) / count - middle * middle) / count
     half = normal_quantile(1 - alpha) * math.sqrt(max(variance, 0.0))
     return Interval(min(max(middle - half, -1.0), value), max(min(middle + half, 1.0), value))
+
+
+def bonett_price_units(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
+    """The same for units of unequal weight: Σx / Σd from (x, d) of each, where x is from -d to d. None without weight.
+
+    A unit is a scenario with its weight, or scenarios that stand or fall together. One unit of typical weight,
+    Σd² / Σd, is added at either end. With every weight 1 it is `bonett_price`.
+    """
+    listed = [(float(x), float(d)) for x, d in units if d > 0]
+    if not listed:
+        return None
+    weight, total = math.fsum(d for _, d in listed), math.fsum(x for x, _ in listed)
+    typical = math.fsum(d * d for _, d in listed) / weight
+    count, value = weight + 2 * typical, total / weight
+    middle = total / count
+    squares = math.fsum((x - middle * d) ** 2 for x, d in listed) + 2 * typical**2 * (1 + middle * middle)
+    half = normal_quantile(1 - alpha) * math.sqrt(squares) / count
+    return Interval(min(max(middle - half, -1.0), value), max(min(middle + half, 1.0), value))
+
+
+def least_half_width(units: int, alpha: float) -> float:
+    """How far the bounds are apart, halved, where two versions never differed: no share is known better than that."""
+    return normal_quantile(1 - alpha) * math.sqrt(2) / (units + 2)
+
+
+def bounds_of_difference(
+    head: tuple[float, Interval], base: tuple[float, Interval], correlation: float
+) -> tuple[float, float]:
+    """How far below and above the difference of two values its bounds lie, from the bounds of each (MOVER).
+
+    It is for values that have bounds but no influences, such as percentiles. Infinite where an end is unbounded.
+    """
+    (after, ends), (before, others) = head, base
+    return (
+        _distance(after - ends.low, others.high - before, correlation),
+        _distance(ends.high - after, before - others.low, correlation),
+    )
+
+
+def correlation_of(first: Sequence[float], second: Sequence[float]) -> float:
+    """The correlation of two columns; 0 where one of them does not vary."""
+    count = len(first)
+    if not count:
+        return 0.0
+    mean, other = math.fsum(first) / count, math.fsum(second) / count
+    product = math.fsum((a - mean) * (b - other) for a, b in zip(first, second, strict=True))
+    scale = math.sqrt(math.fsum((a - mean) ** 2 for a in first) * math.fsum((b - other) ** 2 for b in second))
+    return max(-1.0, min(1.0, product / scale)) if scale > 0 else 0.0
+
+
+def _distance(one: float, two: float, correlation: float) -> float:
+    if math.isinf(one) or math.isinf(two):
+        return math.inf
+    return math.sqrt(max(one * one + two * two - 2 * correlation * one * two, 0.0))
 
 
 def tango_z(better: int, worse: int, scenarios: int, difference: float) -> float:

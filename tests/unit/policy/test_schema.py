@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 import yaml
 
-from highbar.policy import composite, metrics, reading, rules, settings
+from highbar.policy import baseline, composite, metrics, reading, rules, settings
 from highbar.policy.schema import schema
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "support-agent" / "highbar.yaml"
@@ -31,7 +31,7 @@ def keys(*path):
         (("properties", "composite", "anyOf", 1), composite.COMPOSITE_KEYS),
         (("properties", "metrics", "items"), metrics.DEFINITION_KEYS),
         (("properties", "rules", "items"), rules.RULE_KEYS),
-        (("properties", "baseline"), rules.BASELINE_KEYS),
+        (("properties", "baseline"), baseline.BASELINE_KEYS),
         (("properties", "weights"), settings.WEIGHT_KEYS),
         (("$defs", "threshold", "anyOf", 1), rules.THRESHOLD_KEYS),
     ],

@@ -1,0 +1,135 @@
+"""Pairs and a policy → the difference of any metric, over any scenarios; each is computed once, when asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from highbar import measure
+from highbar.baseline.difference import Pair
+from highbar.baseline.pairing import Pairs
+from highbar.baseline.run import Run, let_through
+from highbar.measure.parts import Formula, of_metric, ratios
+from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
+from highbar.model.comparison import Difference, Factor
+from highbar.statistics.interval import Interval
+
+_ONE = Fraction(1)
+_LATENCY = Ratio(((Term("latency_ms"), _ONE),), ((Term("latency_ms", "count"), _ONE),))
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What changed between two runs, metric by metric.
+
+    A metric is compared over the pairs that have it in both runs: a scenario that has it in one only says nothing
+    about a difference, and is counted.
+    """
+
+    policy: Policy
+    pairs: Pairs
+    _known: dict[tuple[str, Where], Difference] = field(default_factory=dict)
+    _sides: dict[bytes, tuple[measure.Measured, measure.Measured, Pair]] = field(default_factory=dict)
+
+    def difference(self, metric: str, where: Where = ()) -> Difference:
+        """The metric in both runs over the scenarios that `where` lets through, and head less base."""
+        key = (metric, where)
+        if key not in self._known:
+            self._known[key] = self._compared(metric, where)
+        return self._known[key]
+
+    def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
+        """The bounds of head less `share` times base, of a metric that is defined in both."""
+        formula = self._formula(metric, where)
+        _, _, pair = self._at(self._kept(formula)[0])
+        return pair.bounds(formula.root, share)[0]
+
+    def over(self, kept: Sequence[bool]) -> Differences:
+        """The same of some of the pairs."""
+        return Differences(self.policy, self.pairs.chosen(kept))
+
+    def latency(self) -> Factor | None:
+        """By what factor the mean latency of the pairs changed; None where it cannot be said."""
+        kept, _ = self._kept(Formula(_LATENCY))
+        return self._at(kept)[2].mean_factor(_LATENCY) if any(kept) else None
+
+    def _formula(self, metric: str, where: Where) -> Formula:
+        return of_metric(self.policy, self.policy.metrics[metric], where)
+
+    def _compared(self, metric: str, where: Where) -> Difference:
+        formula = self._formula(metric, where)
+        kept, lost = self._kept(formula)
+        before, after, pair = self._at(kept)
+        base, head = before.value(metric, where), after.value(metric, where)
+        missing = len(kept) - sum(kept)
+        if base.value is None or head.value is None:
+            side = "head" if head.value is None else "base"
+            reason = (head if head.value is None else base).reason
+            return Difference(
+                base, head, None, None, None, base.scenarios, missing, lost, f"undefined in the {side}: {reason}"
+            )
+        change = head.value - base.value
+        try:
+            interval, factor = pair.bounds(formula.root)
+            low, high = _around(interval, float(change), base)
+        except OverflowError:
+            low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
+        return Difference(base, head, change, low, high, head.scenarios, missing, lost, factor=factor)
+
+    def _kept(self, formula: Formula) -> tuple[list[bool], int]:
+        """Which pairs have the metric in both runs or in neither, and how many have lost it."""
+        base, head = self._runs()
+        kept = [True] * len(self.pairs.base)
+        lost = [False] * len(kept)
+        for term in _terms(formula):
+            for i, (before, after) in enumerate(zip(_has(base, term), _has(head, term), strict=True)):
+                kept[i] = kept[i] and before == after
+                lost[i] = lost[i] or (before and not after)
+        return kept, sum(lost)
+
+    def _runs(self) -> tuple[Run, Run]:
+        return self._made(self.pairs)
+
+    def _made(self, pairs: Pairs) -> tuple[Run, Run]:
+        alpha = float(1 - self.policy.confidence)
+        weights = self.policy.weights
+        return Run(pairs.base, pairs.units, weights, alpha), Run(pairs.head, pairs.units, weights, alpha)
+
+    def _at(self, kept: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
+        key = bytes(kept)
+        if key not in self._sides:
+            base, head = self._made(self.pairs.chosen(kept))
+            measured = measure.Measured(self.policy, base), measure.Measured(self.policy, head)
+            self._sides[key] = (*measured, Pair(base, head, base.alpha))
+        return self._sides[key]
+
+
+def _terms(formula: Formula) -> Iterable[Term | Percentile]:
+    found: dict[Term | Percentile, None] = {}
+    for ratio in ratios(formula.root):
+        found.update(dict.fromkeys(term for term, _ in (*ratio.z, *ratio.d)))
+    found.update(dict.fromkeys(part for part in formula.parts() if isinstance(part, Percentile)))
+    return found
+
+
+def _has(run: Run, wanted: Term | Percentile) -> list[bool]:
+    if isinstance(wanted, Term):
+        return run.has(wanted)
+    return [let_through(record, wanted.where) and bool(record.ranked(wanted.column)) for record in run.records]
+
+
+def _around(interval: Interval, value: float, metric: Value) -> tuple[float | None, float | None]:
+    """The bounds, never beyond what the metric can be, and never on the wrong side of the difference itself."""
+    low, high = interval
+    if math.isnan(low) or math.isnan(high):
+        return None, None
+    if metric.unit == "ratio":
+        low, high = max(low, -1.0), min(high, 1.0)
+    return _shown(min(low, value)), _shown(max(high, value))
+
+
+def _shown(end: float) -> float | None:
+    """An end to twelve digits, which is what sums taken in any order agree on; None where unbounded."""
+    return float(f"{end:.12g}") if math.isfinite(end) else None

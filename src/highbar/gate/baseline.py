@@ -1,0 +1,223 @@
+"""A rule about the baseline and what changed since → its outcome, with a reason in words.
+
+A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, and one
+beyond it fails once chance does not explain it; in between nothing can be said yet. With confidence, only a difference
+that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from passing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from highbar import digits
+from highbar.exact import write_decimal
+from highbar.gate.evidence import Compared, Evidence
+from highbar.gate.thresholds import Judged, judge_value
+from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
+from highbar.model.comparison import Difference
+from highbar.policy import matches
+from highbar.statistics.planning import more_by_width
+from highbar.statistics.second_run import second_run_differs_by_width
+
+_UNLIMITED = float("inf")
+_MOST_IDS = 10
+_ALLOWED = "which --allow-missing-baseline accepts"
+
+
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """By how much the head is better than the worst that is accepted, and the bounds of that."""
+
+    value: Fraction
+    low: Fraction | float
+    high: Fraction | float
+
+
+def judge_baseline(rule: BaselineRule | StepRule | NewFailuresRule, evidence: Evidence) -> RuleResult:
+    """What became of a rule that compares with a baseline; undefined where there is none, or not of the same kind."""
+    compared = evidence.baseline
+    if compared is None:
+        reason = f"there is no baseline to compare with at {rule.file}"
+        level: Level = "warning" if evidence.allow_missing_baseline else rule.level
+        return _result(rule, level, Judged("undefined", f"{reason}, {_ALLOWED}" if level != rule.level else reason))
+    if compared.problem:
+        return _result(rule, rule.level, Judged("undefined", compared.problem))
+    match rule:
+        case BaselineRule():
+            return _margin(rule, compared, evidence.alpha)
+        case StepRule():
+            return _step(rule, compared, evidence)
+    return _result(rule, rule.level, _new_failures(rule, compared))
+
+
+def _result(rule: BaselineRule | StepRule | NewFailuresRule, level: Level, judged: Judged) -> RuleResult:
+    metric, where = (None, ()) if isinstance(rule, NewFailuresRule) else (rule.metric, rule.where)
+    return RuleResult(
+        rule=rule.name,
+        level=level,
+        outcome=judged.outcome,
+        reason=judged.reason,
+        metric=metric,
+        slice=where,
+        description=rule.description,
+        place=rule.place,
+        fragile=judged.fragile,
+        second_run=judged.second_run,
+        more_scenarios=judged.more_scenarios,
+    )
+
+
+# --- no worse by more than a margin -----------------------------------------------------------
+
+
+def _margin(rule: BaselineRule, compared: Compared, alpha: float) -> RuleResult:
+    difference = compared.difference(rule.metric, rule.where)
+    judged = _judge_margin(rule, difference, compared, alpha)
+    head = difference.head
+    threshold = _text(head.better, head.unit, -rule.margin, relative=rule.relative)
+    return replace(_result(rule, rule.level, judged), value=head, threshold=threshold)
+
+
+def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared, alpha: float) -> Judged:
+    base = difference.base.value
+    if difference.value is None or base is None:
+        return Judged("undefined", f"{rule.metric} cannot be compared: {difference.reason}")
+    if rule.relative and base <= 0:
+        return Judged("undefined", f"a share of the baseline says nothing where that is {_amount(base, difference)}")
+    excess = _excess(rule, difference, compared)
+    outcome, why = _outcome(excess, rule.demand.evidence)
+    told = f"{_told(difference)}; {_accepted(rule, difference)}{why}"
+    if outcome == "pass":
+        few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
+        lacking = _lacking(difference, compared)
+        if few or lacking:
+            outcome = "inconclusive"
+            told += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
+    return _settled(outcome, told, excess, difference.pairs, alpha)
+
+
+def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> _Excess:
+    sign = 1 if difference.head.better == "higher" else -1
+    head, base = difference.head.value or Fraction(0), difference.base.value or Fraction(0)
+    share = 1 - sign * rule.margin if rule.relative else Fraction(1)
+    spare = Fraction(0) if rule.relative else rule.margin
+    low: Fraction | float = -_UNLIMITED if difference.low is None else Fraction(difference.low)
+    high: Fraction | float = _UNLIMITED if difference.high is None else Fraction(difference.high)
+    if rule.relative:
+        ends = compared.bounds(rule.metric, rule.where, share)
+        low, high = (end if end in (-_UNLIMITED, _UNLIMITED) else Fraction(end) for end in ends)
+    worst, best = (low, high) if sign > 0 else (-high, -low)
+    value = sign * (head - share * base) + spare
+    return _Excess(value, min(worst + spare, value), max(best + spare, value))
+
+
+def _outcome(excess: _Excess, evidence: str) -> tuple[Outcome, str]:
+    if excess.low >= 0:
+        return "pass", ", and the worse end of the interval is within it"
+    if excess.high < 0:
+        return "fail", ", and the better end of the interval is beyond it"
+    if evidence == "estimate" and excess.value >= 0:
+        return "pass", ""
+    return "inconclusive", ", and the interval reaches across that"
+
+
+def _settled(outcome: Outcome, told: str, excess: _Excess, pairs: int, alpha: float) -> Judged:
+    if excess.low >= 0 or excess.high < 0:
+        return Judged(outcome, told)
+    low, high = float(excess.low), float(excess.high)
+    return Judged(
+        outcome,
+        told,
+        fragile=True,
+        second_run=second_run_differs_by_width(excess.value, low, high, 0, alpha),
+        more_scenarios=more_by_width(0, excess.value, low, high, pairs, alpha),
+    )
+
+
+def _told(difference: Difference) -> str:
+    """`90.0% against 94.0% in the baseline, -4.0 points (-9.1 to +1.0) over 50 pairs`."""
+    head, base = (_amount(value.value or Fraction(0), difference) for value in (difference.head, difference.base))
+    changed = digits.show_change(difference)
+    lacking = f", {difference.missing} lack it" if difference.missing else ""
+    pairs = f"{difference.pairs} pair{'' if difference.pairs == 1 else 's'}"
+    return f"{head} against {base} in the baseline, {changed} over {pairs}{lacking}"
+
+
+def _amount(value: Fraction, difference: Difference) -> str:
+    return digits.amount(value, difference.head.unit)
+
+
+def _accepted(rule: BaselineRule, difference: Difference) -> str:
+    if rule.relative:
+        return f"{write_decimal(rule.margin * 100)}% worse is accepted"
+    if not rule.margin:
+        return "nothing worse is accepted"
+    return f"{digits.gap(rule.margin, difference.head.unit)} worse is accepted"
+
+
+def _lacking(difference: Difference, compared: Compared) -> str:
+    """Why a pass over these pairs is none: something that the baseline has is not there now."""
+    if compared.absent:
+        ids = _some(sorted(compared.absent))
+        return f"; but {_count(len(compared.absent))} of the baseline without a result: {ids}"
+    if difference.lost:
+        return f"; but {_count(difference.lost)} of the baseline had it and have it no more"
+    return ""
+
+
+# --- better by a step -------------------------------------------------------------------------
+
+
+def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
+    base, head = compared.base_value(rule.metric, rule.where), evidence.measured.value(rule.metric, rule.where)
+    text = _text(head.better, head.unit, rule.step, relative=rule.relative)
+    if base.value is None:
+        judged = Judged("undefined", f"{rule.metric} is undefined in the baseline: {base.reason}")
+    elif rule.relative and base.value <= 0:
+        shown = digits.amount(base.value, base.unit)
+        judged = Judged("undefined", f"a share of the baseline says nothing where that is {shown}")
+    else:
+        sign = 1 if head.better == "higher" else -1
+        bar = base.value * (1 + sign * rule.step) if rule.relative else base.value + sign * rule.step
+        if head.unit == "ratio":
+            bar = min(max(bar, Fraction(0)), Fraction(1))  # more than all cannot be demanded
+        threshold = Threshold(">=" if sign > 0 else "<=", bar, head.unit, text)
+        sums = evidence.measured.sums(rule.metric, rule.where)
+        judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, sums)
+        known = f"; the baseline is {digits.amount(base.value, base.unit)}"
+        judged = Judged(judged.outcome, judged.reason + known, judged.fragile, judged.second_run, judged.more_scenarios)
+    return replace(_result(rule, rule.level, judged), value=head, threshold=text)
+
+
+def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
+    """`>= baseline - 0.01`, `<= baseline + 200ms`, `>= baseline - 5%`."""
+    up = (step if better == "higher" else -step) >= 0
+    size = abs(step)
+    amount = f"{write_decimal(size * 100)}%" if relative else f"{write_decimal(size)}{'ms' if unit == 'ms' else ''}"
+    sign = f" {'+' if up else '-'} {amount}" if size else ""
+    return f"{'>=' if better == 'higher' else '<='} baseline{sign}"
+
+
+# --- new failures -----------------------------------------------------------------------------
+
+
+def _new_failures(rule: NewFailuresRule, compared: Compared) -> Judged:
+    held = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
+    if not held:
+        return Judged("undefined", "no scenario that it is about passed all its trials in the baseline")
+    broken = [id_ for id_ in held if id_ in compared.broken]
+    absent = [id_ for id_ in held if id_ in compared.absent]
+    told = [f"{_count(len(broken))} passed in the baseline and not now: {_some(broken)}"] if broken else []
+    told += [f"{_count(len(absent))} passed in the baseline, with no result now: {_some(absent)}"] if absent else []
+    if told:
+        return Judged("fail", "; ".join(told))
+    return Judged("pass", f"each of the {_count(len(held))} that passed in the baseline passes")
+
+
+def _count(number: int) -> str:
+    return f"{number} scenario" if number == 1 else f"{number} scenarios"
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
