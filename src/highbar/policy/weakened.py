@@ -115,7 +115,23 @@ def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[s
     first, second = (_short(each) for each in (rule, other))
     if rule.level != other.level:
         return f"{rule.level} {first}".rstrip(), f"{other.level} {second}".rstrip()
-    return (first, second) if first != second else (_said(rule, before), _said(other, now))
+    if first != second:
+        return first, second
+    if isinstance(rule, ThresholdRule | ConditionRule) and isinstance(other, ThresholdRule | ConditionRule):
+        return f"{first} {_evidence(rule.demand, other.demand)}", f"{second} {_evidence(other.demand, rule.demand)}"
+    return _said(rule, before), _said(other, now)
+
+
+def _evidence(demand: Demand, other: Demand) -> str:
+    """What `demand` has that `other` has otherwise."""
+    told = {
+        "evidence": demand.evidence,
+        "margin": write_decimal(demand.margin),
+        "tolerate": amount(demand.tolerate, "ratio"),
+        "min_scenarios": str(demand.min_scenarios or "none"),
+    }
+    differ = (f"{key}: {text}" for key, text in told.items() if getattr(demand, key) != getattr(other, key))
+    return f"({', '.join(differ)})"
 
 
 def _short(rule: Rule) -> str:
