@@ -35,6 +35,7 @@ class Reporter:
 
     module: str
     suffixes: tuple[str, ...]
+    details: bool = False  # whether it shows more than a verdict needs
     lists_scenarios: bool = False
 
     def __call__(self, verdict: Verdict, display: Display = PAGE) -> str:
@@ -53,6 +54,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "text": Reporter("highbar.report.text", (".txt",)),
         "json": Reporter("highbar.report.json", (".json",)),
         "markdown": Reporter("highbar.report.markdown", (".md", ".markdown")),
+        "html": Reporter("highbar.report.html", (".html", ".htm"), details=True),
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),

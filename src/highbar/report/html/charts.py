@@ -1,0 +1,212 @@
+"""The charts, drawn as inline SVG: one line with a value, its interval and a threshold; a histogram; a bar of a term.
+
+Shape says what color says: a dot has passed, a diamond has not, a ring is undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.digits import amount
+from highbar.model import Value
+from highbar.model.details import Bin
+from highbar.report.html.axis import Axis, around, as_number, from_zero, numbers_of
+from highbar.report.html.markup import EMPTY, Markup, element, join
+
+WIDTH = 260
+_EDGE = 8.0
+_DRAWN = {"aria_hidden": "true", "focusable": "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a value is held against: from here on, in the good direction, it is met."""
+
+    operator: str
+    value: Fraction
+
+
+def rule_line(value: Value, bar: Bar | None, look: str) -> Markup:
+    """A value, its interval and its threshold on an axis of their own; the side that is accepted is tinted."""
+    numbers = numbers_of(value)
+    if not numbers:
+        return EMPTY
+    bound = () if bar is None else (as_number(bar.value),)
+    axis = around((*numbers, *bound), value.unit, _EDGE, WIDTH - _EDGE)
+    middle = 14.0
+    ends = [
+        element("text", text, x=x, y=36, class_="tick", text_anchor=anchor)
+        for (x, text), anchor in zip(_ends(axis), ("start", "end"), strict=True)
+    ]
+    return element(
+        "svg",
+        element("rect", x=_EDGE, y=middle - 7, width=axis.right - axis.left, height=14, rx=3, class_="track"),
+        EMPTY if bar is None else _accepted(axis, bar, value, middle),
+        _interval(axis, value, middle, look),
+        EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), middle - 11, middle + 11, "bar"),
+        _dot(axis.at(numbers[0]), middle, look),
+        *ends,
+        viewBox=f"0 0 {WIDTH} 40",
+        width=WIDTH,
+        height=40,
+        class_="line",
+        **_DRAWN,
+    )
+
+
+def value_line(axis: Axis, value: Value | None, look: str, across: Fraction | None = None) -> Markup:
+    """A value and its interval on an axis that other lines share; `across` is a number that all of them show."""
+    middle = 11.0
+    numbers = numbers_of(value)
+    parts = [
+        element("line", x1=axis.left, x2=axis.right, y1=middle, y2=middle, class_="rail"),
+        EMPTY if across is None else _mark(axis.at(as_number(across)), 0, 22, "whole"),
+    ]
+    if value is not None and numbers:
+        parts += [_interval(axis, value, middle, look), _dot(axis.at(numbers[0]), middle, look)]
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH} 22", width=WIDTH, height=22, class_="line", **_DRAWN)
+
+
+def scale(axis: Axis) -> Markup:
+    """The labels of an axis that the lines below it share."""
+    found = list(axis.ticks(4))
+    marks = [
+        join(
+            element("line", x1=x, x2=x, y1=14, y2=18, class_="rail"),
+            element("text", text, x=x, y=11, class_="tick", text_anchor=_anchor(place, len(found))),
+        )
+        for place, (x, text) in enumerate(found)
+    ]
+    return element("svg", *marks, viewBox=f"0 0 {WIDTH} 18", width=WIDTH, height=18, class_="line", **_DRAWN)
+
+
+def shared_axis(values: Iterable[Value], more: Iterable[Fraction] = ()) -> Axis:
+    """One axis for several values of one unit."""
+    found = list(values)
+    numbers = [number for value in found for number in numbers_of(value)] + [as_number(number) for number in more]
+    return around(numbers, found[0].unit if found else "ratio", _EDGE, WIDTH - _EDGE)
+
+
+def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) -> Markup:
+    """What a term adds to a score, before the outline of the most that it could add."""
+    if adds is None or not longest:
+        return EMPTY
+    axis = Axis(0.0, as_number(longest), as_number(longest), 0.0, float(WIDTH), "number")
+    parts = []
+    if most is not None and most > 0:
+        parts.append(
+            element("rect", x=0.5, y=3.5, width=axis.at(as_number(most)) - 0.5, height=13, rx=2, class_="most")
+        )
+    parts.append(
+        element(
+            "rect",
+            x=0,
+            y=3,
+            width=axis.at(abs(as_number(adds))),
+            height=14,
+            rx=2,
+            class_="adds" if adds >= 0 else "takes",
+        )
+    )
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH} 20", width=WIDTH, height=20, class_="line", **_DRAWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A line across a histogram: a threshold, or where a percentile stands."""
+
+    text: str
+    value: Fraction
+    look: str
+
+
+def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Markup:
+    """Counts as columns over their range, the limits as lines across them, each with its label on a row of its own.
+
+    A bin without an end is drawn pale, from where it begins to the end of the axis: somewhere in there, or beyond.
+    """
+    width, height, row = 760.0, 150.0, 16.0
+    last = as_number(bins[-1].low) * 1.15 if bins[-1].high is None else as_number(bins[-1].high)
+    axis = from_zero(max([last, *(as_number(limit.value) for limit in limits)]), "ms", 4, width - 8)
+    tallest = max(one.trials for one in bins) or 1
+    bottom = row * len(limits) + 8 + height
+    columns = [_column(one, axis, bottom, one.trials / tallest * height) for one in bins if one.trials]
+    ticks = [
+        element("text", text, x=x, y=bottom + 15, class_="tick", text_anchor="start" if x < 20 else "middle")
+        for x, text in axis.ticks()
+        if x < width - 30
+    ]
+    places = [(axis.at(as_number(limit.value)), row * place, limit) for place, limit in enumerate(limits)]
+    lines = [_mark(x, y + 6, bottom, limit.look) for x, y, limit in places]
+    labels = [_limit_label(x, y + 14, limit.text, width) for x, y, limit in places]
+    base = element("line", x1=axis.left, x2=axis.right, y1=bottom, y2=bottom, class_="rail")
+    parts = [element("title", title), *columns, base, *ticks, *lines, *labels]
+    return element("svg", *parts, viewBox=f"0 0 {width:g} {bottom + 20:g}", class_="histogram", role="img")
+
+
+def _column(one: Bin, axis: Axis, bottom: float, height: float) -> Markup:
+    left = axis.at(as_number(one.low))
+    right = axis.right if one.high is None else axis.at(as_number(one.high))
+    shown = max(height, 1.5)
+    upper = " and above" if one.high is None else f" to {amount(one.high, 'ms')}"
+    named = element("title", f"{amount(one.low, 'ms')}{upper}: {one.trials}")
+    look = "column open" if one.high is None else "column"
+    box = {"x": round(left + 0.5, 1), "y": round(bottom - shown, 1), "width": round(max(right - left - 1, 1), 1)}
+    return element("rect", named, height=round(shown, 1), class_=look, **box)
+
+
+def _limit_label(x: float, y: float, text: str, width: float) -> Markup:
+    turned = x > width * 0.6
+    beside = {"x": x - 5 if turned else x + 5, "text_anchor": "end" if turned else "start"}
+    return element("text", text, y=y, class_="limit", **beside)
+
+
+# --- parts of a line -------------------------------------------------------------------------
+
+
+def _ends(axis: Axis) -> list[tuple[float, str]]:
+    found = list(axis.ticks(1_000))
+    return [(axis.left, found[0][1]), (axis.right, found[-1][1])]
+
+
+def _anchor(place: int, count: int) -> str:
+    return "start" if place == 0 else "end" if place == count - 1 else "middle"
+
+
+def _accepted(axis: Axis, bar: Bar, value: Value, middle: float) -> Markup:
+    """The side of the threshold that meets it."""
+    x = axis.at(as_number(bar.value))
+    if bar.operator == "!=" or (bar.operator == "=" and axis.start < as_number(bar.value) < axis.end):
+        return EMPTY
+    upward = bar.operator.startswith(">") or (bar.operator == "=" and value.better == "higher")
+    left, right = (x, axis.right) if upward else (axis.left, x)
+    return element("rect", x=left, y=middle - 7, width=round(right - left, 1), height=14, rx=3, class_="accepted")
+
+
+def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:
+    """The interval, with a stroke at each end that the data bound; an open end runs off the axis."""
+    if value.low is None and value.high is None:
+        return EMPTY
+    known = [end if end is not None and math.isfinite(end) else None for end in (value.low, value.high)]
+    left = axis.left if known[0] is None else axis.at(known[0])
+    right = axis.right if known[1] is None else axis.at(known[1])
+    caps = [
+        element("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, class_="end")
+        for x, end in zip((left, right), known, strict=True)
+        if end is not None
+    ]
+    stroke = element("line", x1=left, x2=right, y1=middle, y2=middle, class_="reach")
+    return element("g", stroke, *caps, class_=f"interval {look}")
+
+
+def _dot(x: float, y: float, look: str) -> Markup:
+    if look in ("missed", "warned"):
+        return element("path", d=f"M{x} {y - 6}l6 6-6 6-6-6z", class_=f"dot {look}")
+    return element("circle", cx=x, cy=y, r=4.5 if look == "unsure" else 5, class_=f"dot {look}")
+
+
+def _mark(x: float, top: float, bottom: float, look: str) -> Markup:
+    return element("line", x1=x, x2=x, y1=top, y2=bottom, class_=look)

@@ -1,0 +1,52 @@
+"""A verdict for a notebook: small, no script, and a style that reaches no further than its own table."""
+
+from __future__ import annotations
+
+from highbar.digits import bounds_by_metric, show, wanted
+from highbar.model import RuleResult, Verdict
+from highbar.report.headline import evidence, headline, more, not_passed
+from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.html.page import text_of
+from highbar.report.html.parts import badge, code, icon, table
+from highbar.report.html.rules import Bounds
+
+_MOST_ROWS = 20
+
+
+def compact(verdict: Verdict) -> str:
+    """The verdict, the rules that did not pass before the others, and the failed scenarios."""
+    word, _, rest = headline(verdict).partition(": ")
+    kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict, "unsure")
+    bounds = bounds_by_metric(verdict.rules)
+    ordered = (*not_passed(verdict.rules), *(rule for rule in verdict.rules if rule.outcome == "pass"))
+    listed = table(("outcome", "rule", "value", "wanted"), [_row(rule, bounds) for rule in ordered[:_MOST_ROWS]])
+    return element(
+        "div",
+        Markup(f"<style>{text_of('compact.css')}</style>"),
+        element("p", element("b", icon(kind), word, class_=f"badge {kind}"), " ", rest),
+        element("p", evidence(verdict.counts), class_="dim"),
+        listed,
+        _rest(len(ordered), _MOST_ROWS),
+        _failed(verdict),
+        class_="highbar",
+    )
+
+
+def _row(rule: RuleResult, bounds: Bounds) -> tuple[Markup | str, ...]:
+    value = show(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+    threshold = wanted(rule.threshold or "", rule.value.unit if rule.value else None) or rule.threshold or ""
+    return badge(rule.outcome, rule.level), code(rule.rule), value or code(rule.reason), threshold
+
+
+def _failed(verdict: Verdict) -> Markup:
+    if not verdict.scenarios_failed:
+        return EMPTY
+    rows = [(code(one.id), code(one.reason)) for one in verdict.scenarios_failed[:_MOST_ROWS]]
+    total = max(verdict.counts.failed, len(verdict.scenarios_failed))
+    title = element("summary", f"failed scenarios ({total})")
+    return element("details", title, table(("scenario", "why"), rows), _rest(total, len(rows)))
+
+
+def _rest(total: int, shown: int) -> Markup:
+    text = more(total, shown)
+    return element("p", text, class_="dim") if text else EMPTY

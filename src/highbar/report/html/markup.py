@@ -1,0 +1,63 @@
+"""Elements of HTML and SVG. Every text that is not markup already goes through `encode`, the one place that escapes.
+
+Nothing untrusted is ever the name of an element or of an attribute, and no attribute here is an address or a script.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from highbar.report.visible import revealed
+
+_VOID = frozenset({"br", "input", "link", "meta"})
+# Orders to a CI runner, should the page be printed into its log; as entities they are shown as they are.
+_ORDER = re.compile(r"::|##")
+_ENTITIES = {"::": "&#58;&#58;", "##": "&#35;&#35;"}
+Attribute = str | int | float | bool | None
+
+
+class Markup(str):
+    """Text that is HTML already: made here, by `element` and `join` alone."""
+
+    __slots__ = ()
+
+
+EMPTY = Markup()
+
+
+def encode(text: str) -> Markup:
+    r"""`text` as it is to be read, in an element or in an attribute; what would act or hide is written out.
+
+    >>> encode("<b onclick='x'>\x1b[2J\u202e")
+    '&lt;b onclick=&#x27;x&#x27;&gt;\\x1b[2J\\u202e'
+    """
+    return Markup(_ORDER.sub(lambda found: _ENTITIES[found[0]], escape(revealed(text))))
+
+
+def legible(text: str) -> str:
+    """`text` with its line ends and tabs kept and everything else revealed: for a script that sets it as text."""
+    return "\n".join("\t".join(map(revealed, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+def element(name: str, /, *children: str | None, **attributes: Attribute) -> Markup:
+    """An element. Children that are not Markup are text; None and False leave a child or an attribute out.
+
+    `class_` is class, `aria_label` is aria-label; True is an attribute without a value.
+    """
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in _VOID:
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{join(*children)}</{name}>")
+
+
+def join(*children: str | None) -> Markup:
+    """Elements and texts, one after the other."""
+    return Markup("".join(child if isinstance(child, Markup) else encode(child) for child in children if child))
+
+
+def _attribute(key: str, value: Attribute) -> str:
+    if value is None or value is False:
+        return ""
+    name = key.removesuffix("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{encode(str(value))}"'

@@ -1,0 +1,118 @@
+"""The metrics, the scores split into their terms, and how latencies are spread."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from highbar.digits import amount, bounds_by_metric, held_against, show, wanted
+from highbar.model import Value, Verdict
+from highbar.model.details import Latency, Score
+from highbar.report.headline import bounds_label
+from highbar.report.html.axis import Axis
+from highbar.report.html.charts import Limit, histogram, scale, shared_axis, term_bar, value_line
+from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.html.parts import code, heading, plural, scenarios, table
+
+_WHOLE = (Fraction(0), Fraction(1))
+
+
+def metrics(verdict: Verdict) -> Markup:
+    """Every metric with its interval; the ratios drawn on one axis, those without a value with the reason."""
+    if not verdict.metrics:
+        return EMPTY
+    bounds = bounds_by_metric(verdict.rules)
+    known = {name: value for name, value in verdict.metrics.items() if value.value is not None}
+    axis = shared_axis([value for value in known.values() if value.unit == "ratio"], _WHOLE)
+    rows = [
+        (code(name), show(value, bounds.get(name, ())), scenarios(value), _drawn(axis, value))
+        for name, value in known.items()
+    ]
+    names = ("metric", bounds_label(verdict), "scenarios", scale(axis))
+    listed = table(names, rows, "metrics") if rows else EMPTY
+    return element("section", heading("Metrics", "metrics"), listed, _undefined(verdict), aria_labelledby="metrics")
+
+
+def _drawn(axis: Axis, value: Value) -> Markup:
+    return value_line(axis, value, "plain") if value.unit == "ratio" else EMPTY
+
+
+def _undefined(verdict: Verdict) -> Markup:
+    """The metrics without a value, by their reason."""
+    found: dict[str, list[str]] = {}
+    for name, value in verdict.metrics.items():
+        if value.value is None:
+            found.setdefault(value.reason or "no reason given", []).append(name)
+    if not found:
+        return EMPTY
+    entries = [
+        join(element("dt", *(join(code(name), " ") for name in names)), element("dd", reason))
+        for reason, names in found.items()
+    ]
+    count = sum(len(names) for names in found.values())
+    title = element("summary", f"{plural(count, 'metric')} without a value")
+    return element("details", title, element("dl", *entries, class_="undefined"))
+
+
+# --- scores ----------------------------------------------------------------------------------
+
+
+def scores(verdict: Verdict) -> Markup:
+    """What each term adds to a score, beside the most that it could."""
+    found = verdict.details.scores if verdict.details else ()
+    if not found:
+        return EMPTY
+    parts = [_score(score, verdict) for score in found]
+    return element("section", heading("What the score is made of", "score"), *parts, aria_labelledby="score")
+
+
+def _score(score: Score, verdict: Verdict) -> Markup:
+    longest = max((abs(part.most or part.adds or Fraction(0)) for part in score.parts), default=Fraction(0))
+    rows = [
+        (
+            code(part.text),
+            "undefined" if part.adds is None else amount(part.adds, "ratio"),
+            "" if part.most is None else f"of {amount(part.most, 'ratio')}",
+            term_bar(part.adds, part.most, longest),
+        )
+        for part in score.parts
+    ]
+    value = verdict.metrics.get(score.metric)
+    shown = show(value) if value else ""
+    told = element("p", code(score.metric), " ", element("b", shown), " = ", code(score.formula))
+    return join(told, table(("term", "adds", "at most", ""), rows, "terms"))
+
+
+# --- latency ---------------------------------------------------------------------------------
+
+
+def latencies(verdict: Verdict) -> Markup:
+    """How long trials took, with the limits that rules set and the percentiles that they are about."""
+    found = verdict.details.rows.latency if verdict.details else None
+    if found is None:
+        return EMPTY
+    errors = f" {plural(found.errors, 'trial')} ended in an error, and never completed." if found.errors else ""
+    limits = _limits(found, verdict)
+    title = "Trials by latency. " + "; ".join(limit.text for limit in limits)
+    return element(
+        "section",
+        heading("Latency", "latency"),
+        element("p", "Trials by how long they took; dashed: what rules accept.", errors, class_="dim"),
+        element("figure", histogram(found.bins, limits, title), tabindex=0, aria_label="Latency of trials"),
+        aria_labelledby="latency",
+    )
+
+
+def _limits(found: Latency, verdict: Verdict) -> list[Limit]:
+    """The thresholds, then the values, each number once; a threshold far beyond all trials would flatten the rest."""
+    limits: dict[tuple[Fraction, str], Limit] = {}
+    for rule in verdict.rules:
+        against = held_against(rule.threshold or "") if rule.metric in found.metrics and not rule.slice else None
+        if against is not None:
+            text = f"{rule.metric} {wanted(rule.threshold or '', 'ms')}"
+            limits.setdefault((against[1], "bound"), Limit(text, against[1], "bound"))
+    for name in found.metrics:
+        value = verdict.metrics.get(name)
+        if value is not None and value.value is not None:
+            text = f"{name} {amount(value.value, 'ms')}"
+            limits.setdefault((value.value, "rank"), Limit(text, value.value, "rank"))
+    return sorted(limits.values(), key=lambda limit: limit.value)[:12]

@@ -1,0 +1,176 @@
+// Opens, filters and searches the failed scenarios. Texts are only ever set as text, and data is only ever an array.
+"use strict";
+(async () => {
+  const holder = document.getElementById("data");
+  if (!holder || typeof DecompressionStream === "undefined") return;
+  const data = JSON.parse(holder.textContent);
+
+  const unpack = async (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  };
+  const blocks = new Map();
+  const block = (number) => {
+    if (!blocks.has(number)) blocks.set(number, unpack(data.blocks[number]));
+    return blocks.get(number);
+  };
+  const trialsOf = async (place) => (await block(Math.floor(place / data.block)))[place % data.block];
+
+  const [ID, CATEGORY, REASON, TRIALS, PASSED, KINDS] = [0, 1, 2, 3, 4, 5];
+  const index = await unpack(data.index);
+  const find = (id) => document.getElementById(id);
+  const list = document.querySelector("ul.scenarios");
+  const [tools, pager, search, category, kind] = ["tools", "pager", "search", "category", "kind"].map(find);
+  let found = index.map((row, place) => place);
+  let first = 0;
+  let texts = null;
+
+  const make = (name, text, look) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (look) made.className = look;
+    return made;
+  };
+
+  // --- one scenario --------------------------------------------------------------------------
+  const row = (place) => {
+    const scenario = index[place];
+    const summary = make("summary");
+    summary.append(make("code", scenario[ID]));
+    if (scenario[KINDS].includes("r")) summary.append(make("span", "required", "chip strong"));
+    if (scenario[CATEGORY]) summary.append(make("span", scenario[CATEGORY], "chip"));
+    if (scenario[TRIALS] > 1) {
+      summary.append(make("span", `${scenario[PASSED]} of ${scenario[TRIALS]} trials passed`, "chip"));
+    }
+    summary.append(make("span", scenario[REASON], "reason"));
+    const details = make("details");
+    details.append(summary);
+    details.addEventListener("toggle", async () => {
+      if (!details.open || details.childElementCount > 1) return;
+      const trials = await trialsOf(place);
+      if (details.childElementCount > 1) return;
+      details.append(...trials.map((trial) => opened(trial, scenario[TRIALS])));
+      if (trials.length < scenario[TRIALS]) details.append(make("p", `… and ${scenario[TRIALS] - trials.length} more trials`, "dim"));
+    });
+    const item = make("li");
+    item.append(details);
+    return item;
+  };
+
+  const opened = (trial, count) => {
+    const [number, passed, reason, input, output, expected, other, happened, mustNot, wanted, got, error, took] = trial;
+    const part = make("div", undefined, passed ? "trial passed" : "trial failed");
+    const named = count > 1 ? `Trial ${number}: ${passed ? "passed" : "did not pass"}` : passed ? "Passed" : "Did not pass";
+    part.append(make("h4", took ? `${named}, ${took}` : named));
+    if (reason && count > 1) part.append(make("p", reason));
+    excerpt(part, "Input", input);
+    excerpt(part, "Output", output);
+    if (error) excerpt(part, "Error", [error, 0]);
+    entries(part, "Expected behaviors", expected.map(([name, seen]) => seen ? [`✓ ${name}`, "seen"] : [`✕ ${name} (not observed)`, "absent"]));
+    entries(part, "Observed besides", other.map((name) => [name, ""]));
+    entries(part, "Happened, and must not", happened.map((name) => [`✕ ${name}`, "happened"]));
+    entries(part, "Must not happen, and did not", mustNot.map((name) => [name, ""]));
+    if (wanted || got) entries(part, "Answer", [[`expected ${wanted || "nothing"}, predicted ${got || "nothing"}`, ""]]);
+    return part;
+  };
+  const excerpt = (part, title, text) => {
+    if (!text) return;
+    const shown = make("pre", text[0] || "(empty)");
+    shown.tabIndex = 0;
+    shown.setAttribute("role", "region");
+    shown.setAttribute("aria-label", title);
+    part.append(make("h5", title), shown);
+    if (text[1]) part.append(make("p", `… and ${text[1]} more characters`, "dim"));
+  };
+  const entries = (part, title, names) => {
+    if (!names.length) return;
+    const listed = make("ul");
+    listed.append(...names.map(([name, look]) => make("li", name, look)));
+    part.append(make("h5", title), listed);
+  };
+
+  // --- the list ------------------------------------------------------------------------------
+  const show = () => {
+    list.replaceChildren(...found.slice(first, first + data.page).map(row));
+    const last = Math.min(first + data.page, found.length);
+    find("status").textContent = found.length === index.length ? `${index.length} scenarios` : `${found.length} of ${index.length} scenarios`;
+    find("place").textContent = found.length ? `${first + 1} to ${last} of ${found.length}` : "none";
+    find("previous").disabled = first === 0;
+    find("next").disabled = last >= found.length;
+    pager.hidden = found.length <= data.page;
+  };
+  const turn = (pages) => {
+    first = Math.max(0, first + pages * data.page);
+    show();
+    list.querySelector("summary")?.focus();
+    find("failed").scrollIntoView();
+  };
+  const haystack = async () => {
+    if (texts) return texts;
+    const all = await Promise.all(data.blocks.map((_, number) => block(number)));
+    const words = (value) => Array.isArray(value) ? value.map(words).join("\n") : String(value ?? "");
+    texts = all.flat().map((trials, place) => (words(index[place].slice(ID, TRIALS)) + "\n" + words(trials)).toLowerCase());
+    return texts;
+  };
+  let asked = 0;
+  const filter = async () => {
+    const now = ++asked;
+    const wanted = search.value.trim().toLowerCase();
+    const hay = wanted ? await haystack() : null;
+    if (now !== asked) return;
+    const chosen = category.selectedIndex > 0 ? categories[category.selectedIndex - 1] : null;
+    found = [];
+    index.forEach((scenario, place) => {
+      if (chosen !== null && scenario[CATEGORY] !== chosen) return;
+      if (kind.value && !scenario[KINDS].includes(kind.value)) return;
+      if (hay && !hay[place].includes(wanted)) return;
+      found.push(place);
+    });
+    first = 0;
+    show();
+  };
+
+  const counted = new Map();
+  for (const scenario of index) counted.set(scenario[CATEGORY], (counted.get(scenario[CATEGORY]) ?? 0) + 1);
+  const categories = [...counted.keys()].sort();
+  category.append(...categories.map((name) => make("option", `${name || "(none)"} (${counted.get(name)})`)));
+  category.closest("label").hidden = categories.length < 2;
+
+  let waiting = 0;
+  search.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(filter, 120);
+  });
+  category.addEventListener("change", filter);
+  kind.addEventListener("change", filter);
+  find("previous").addEventListener("click", () => turn(-1));
+  find("next").addEventListener("click", () => turn(1));
+
+  // --- keys ----------------------------------------------------------------------------------
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === "/" && !typing) {
+      event.preventDefault();
+      search.focus();
+    } else if (event.key === "Escape" && event.target === search) {
+      search.value = "";
+      filter();
+    } else if (event.key === "Escape") {
+      const details = event.target.closest("ul.scenarios details[open]");
+      if (details) {
+        details.open = false;
+        details.querySelector("summary").focus();
+      }
+    } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target.matches("ul.scenarios summary")) {
+      event.preventDefault();
+      const item = event.target.closest("li");
+      const next = event.key === "ArrowDown" ? item.nextElementSibling : item.previousElementSibling;
+      next?.querySelector("summary").focus();
+    }
+  });
+
+  tools.hidden = false;
+  show();
+})();

@@ -1,0 +1,68 @@
+"""The whole page around its sections: nothing is fetched, and only our own script and style may run.
+
+The policy of the page (CSP) names them by their digest. Whatever else gets into the markup cannot act.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from highbar.report.html.markup import EMPTY, Markup, element, join
+
+_COLORS = {"pass": "#00705a", "fail": "#b03a00", "inconclusive": "#7a5c00"}
+_SIGNS = {"pass": "M9 17l5 5 10-12", "fail": "M10 10l12 12M22 10L10 22", "inconclusive": "M9 16h14"}
+
+
+def page(title: str, kind: str, sections: Iterable[Markup], *, scripted: bool) -> str:
+    """The document: `kind` is the verdict, for the picture beside the title in a list of tabs."""
+    style = text_of("page.css")
+    script = text_of("page.js") if scripted else ""
+    head = element(
+        "head",
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        element("link", rel="icon", href=_icon(kind)),
+        Markup(f"<style>{style}</style>"),
+    )
+    run = Markup(f"<script>{script}</script>") if script else EMPTY
+    skip = element("a", "Skip to the rules", href="#rules", class_="skip")
+    body = element("body", skip, *sections, run)
+    return f'<!DOCTYPE html>\n<html lang="en">\n{join(head)}\n{body}\n</html>\n'
+
+
+@cache
+def text_of(name: str) -> str:
+    """One of the files beside this one, without its comments and its indents."""
+    text = files(__package__).joinpath(name).read_text("utf-8")
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing may be fetched, sent or framed; of scripts and styles only these very texts."""
+    allowed = f"script-src {_digest(script)}; " if script else ""
+    return (
+        f"default-src 'none'; {allowed}style-src {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def _icon(kind: str) -> str:
+    color, sign = _COLORS.get(kind, "#555555"), _SIGNS.get(kind, "M16 8v12M16 24v1")
+    drawn = (
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'>"
+        f"<circle cx='16' cy='16' r='15' fill='{color}'/>"
+        f"<path d='{sign}' fill='none' stroke='white' stroke-width='4' stroke-linecap='round'/></svg>"
+    )
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode('ascii')}"

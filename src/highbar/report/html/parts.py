@@ -1,0 +1,57 @@
+"""Small pieces that several sections of the page use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from highbar.model import Level, Outcome, Value
+from highbar.report.html.markup import Markup, element, join
+from highbar.report.visible import cut, revealed
+
+LONGEST_TEXT = 300
+_WORDS = {"pass": "pass", "fail": "fail", "undefined": "undefined", "inconclusive": "unsure"}
+_ICONS = {"pass": "M3 8.5l3.2 3.2L13 5", "fail": "M4 4l8 8M12 4l-8 8", "warn": "M8 3v6M8 11.5v1.5"}
+_UNSURE = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"
+
+
+def code(text: str) -> Markup:
+    """A name or a text of theirs: set apart, never running into its neighbors, whatever way its letters run."""
+    return element("code", cut(revealed(text), LONGEST_TEXT))
+
+
+def heading(text: str, anchor: str, *more: str) -> Markup:
+    """The heading of a section, which links lead to."""
+    return element("h2", text, *more, id=anchor)
+
+
+def icon(kind: str) -> Markup:
+    """A sign for an outcome, in the color of the text beside it."""
+    path = element("path", d=_ICONS.get(kind, _UNSURE))
+    return element("svg", path, viewBox="0 0 16 16", width=16, height=16, class_="icon", aria_hidden="true")
+
+
+def badge(outcome: Outcome, level: Level) -> Markup:
+    """An outcome as a word, a sign and a color; what only warns says so."""
+    warned = level == "warning" and outcome != "pass"
+    kind = "warn" if warned else {"pass": "pass", "inconclusive": "unsure"}.get(outcome, "fail")
+    return element("span", icon(kind), "warning" if warned else _WORDS[outcome], class_=f"badge {kind}")
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> Markup:
+    """A plain table; the first cell of a row is its heading. Cells are text, or markup."""
+    head = element("tr", *(element("th", name, scope="col") for name in names))
+    body = [
+        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
+    ]
+    return element("table", element("thead", head), element("tbody", *body), class_=kind or None)
+
+
+def scenarios(value: Value) -> Markup:
+    """How many scenarios a value rests on, and how many it lacks."""
+    lacking = element("span", f" {value.missing} missing", class_="dim") if value.missing else None
+    return join(str(value.scenarios), lacking)
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,62 @@
+"""What was judged, for the record: files and their digests, versions, notes, and the policy as it was read."""
+
+from __future__ import annotations
+
+from highbar.digits import amount
+from highbar.model import NO_POLICY, Source, Verdict
+from highbar.report import progressive
+from highbar.report.headline import notes
+from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.html.parts import code, heading, table
+
+
+def steps(verdict: Verdict) -> Markup:
+    """Where the progressive rules stand."""
+    rows = [tuple(Markup(cell) for cell in row) for row in progressive.rows(verdict, encode)]
+    if not rows:
+        return EMPTY
+    listed = table(("rule", *progressive.COLUMNS), rows, "steps")
+    return element("section", heading(progressive.HEADING, "steps"), listed, aria_labelledby="steps")
+
+
+def noted(verdict: Verdict) -> Markup:
+    """What else should be known."""
+    found = notes(verdict)
+    if not found:
+        return EMPTY
+    listed = element("ul", *(element("li", note) for note in found))
+    return element("section", heading("Notes", "notes"), listed, aria_labelledby="notes")
+
+
+def record(verdict: Verdict) -> Markup:
+    """Everything by which the same verdict can be had again."""
+    confidence = amount(verdict.confidence, "ratio", [verdict.confidence])
+    version = verdict.details.version if verdict.details else None
+    entries = [
+        ("Agent version", code(verdict.agent_version) if verdict.agent_version is not None else join("not recorded")),
+        ("Policy", _source(verdict.policy) if verdict.policy else join(NO_POLICY)),
+        *(("Results", _source(source)) for source in verdict.results),
+        ("Confidence", join(f"{confidence} of each end of an interval")),
+        *([("Highbar", join(version))] if version else []),
+    ]
+    listed = element("dl", *(join(element("dt", name), element("dd", told)) for name, told in entries), class_="record")
+    return element("section", heading("What was judged", "judged"), listed, _policy(verdict), aria_labelledby="judged")
+
+
+def _source(source: Source) -> Markup:
+    digest = (
+        join(element("br"), element("span", f"sha256 {source.sha256}", class_="digest")) if source.sha256 else EMPTY
+    )
+    return join(code(source.file), digest)
+
+
+def _policy(verdict: Verdict) -> Markup:
+    """The text, line by line, so that a rule can lead to its own."""
+    text = verdict.details.policy_text if verdict.details else None
+    if not text:
+        return EMPTY
+    numbered = [
+        element("span", line, Markup("\n"), id=f"policy-{number}")
+        for number, line in enumerate(text.rstrip("\n").split("\n"), 1)
+    ]
+    return element("details", element("summary", "The policy"), element("pre", *numbered, class_="policy", tabindex=0))

@@ -1,0 +1,201 @@
+"""The failed scenarios, to filter, search and open; and those that passed only some of their trials.
+
+The first page of them is in the markup. The rest, and what a scenario opens to, is packed into blocks that the page's
+script unpacks when they are looked at: so ten thousand open as fast as ten.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from highbar.digits import amount
+from highbar.model import FailedScenario, Verdict
+from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
+from highbar.report.headline import more, repeated
+from highbar.report.html.markup import EMPTY, Markup, element, legible
+from highbar.report.html.parts import LONGEST_TEXT, code, heading, table
+from highbar.report.visible import cut, revealed
+
+PAGE_LENGTH = 50
+BLOCK_LENGTH = 100
+_KINDS = (
+    ("", "all"),
+    ("v", "something happened that must not"),
+    ("e", "ended in an error"),
+    ("r", "required"),
+    ("s", "passed some trials"),
+)
+
+
+def failed(verdict: Verdict) -> Markup:
+    """The list, its filters, and the packed rest of it."""
+    total = max(verdict.counts.failed, len(verdict.scenarios_failed))
+    if not total:
+        return EMPTY
+    opened = verdict.details.rows.scenarios if verdict.details else ()
+    listed = [detail.scenario for detail in opened] or list(verdict.scenarios_failed)
+    rows = element("ul", *(_row(scenario) for scenario in listed[:PAGE_LENGTH]), class_="scenarios")
+    shown = min(len(listed), PAGE_LENGTH)
+    left_out = element("p", more(total, len(listed)), class_="dim") if more(total, len(listed)) else EMPTY
+    quiet = element(
+        "noscript", element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim")
+    )
+    return element(
+        "section",
+        heading("Failed scenarios", "failed"),
+        _tools(listed) if opened else EMPTY,
+        rows,
+        _pager() if opened else EMPTY,
+        quiet if opened else EMPTY,
+        left_out,
+        _packed(opened) if opened else EMPTY,
+        aria_labelledby="failed",
+    )
+
+
+def _row(scenario: FailedScenario) -> Markup:
+    return element("li", element("div", *_summary(scenario), class_="summary"))
+
+
+def _summary(scenario: FailedScenario) -> tuple[Markup, ...]:
+    """As the script builds it too."""
+    trials = f"{scenario.passed_trials} of {scenario.trials} trials passed" if scenario.trials > 1 else ""
+    return (
+        code(scenario.id),
+        element("span", "required", class_="chip strong") if scenario.required else EMPTY,
+        element("span", cut(revealed(scenario.category), 60), class_="chip") if scenario.category else EMPTY,
+        element("span", trials, class_="chip") if trials else EMPTY,
+        element("span", cut(revealed(scenario.reason), LONGEST_TEXT), class_="reason"),
+    )
+
+
+def _tools(listed: Sequence[FailedScenario]) -> Markup:
+    """Shown by the script: without it they would do nothing. It fills in the categories."""
+    search = element(
+        "label", "Search", element("input", type="search", id="search", autocomplete="off", spellcheck="false")
+    )
+    kinds = [element("option", text, value=kind) for kind, text in _KINDS]
+    chosen = element("label", "Show", element("select", *kinds, id="kind"))
+    whole = element("option", "all", value="")
+    category = element("label", "Category", element("select", whole, id="category"))
+    hint = element("span", "/ to search", class_="dim keys")
+    status = element("p", str(len(listed)), id="status", role="status")
+    return element("div", search, category, chosen, hint, status, class_="tools", id="tools", hidden=True)
+
+
+def _pager() -> Markup:
+    previous = element("button", "Previous", type="button", id="previous")
+    following = element("button", "Next", type="button", id="next")
+    place = element("span", id="place")
+    return element(
+        "nav", previous, place, following, class_="pager", id="pager", aria_label="Pages of scenarios", hidden=True
+    )
+
+
+# --- what the script unpacks -----------------------------------------------------------------
+
+
+def _packed(opened: Sequence[ScenarioDetail]) -> Markup:
+    index = [_indexed(detail) for detail in opened]
+    blocks = [
+        pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
+        for start in range(0, len(opened), BLOCK_LENGTH)
+    ]
+    data = {"page": PAGE_LENGTH, "block": BLOCK_LENGTH, "index": pack(index), "blocks": blocks}
+    # Letters, digits, + / = and our own names: nothing in it can end the element.
+    return Markup(f'<script type="application/json" id="data">{json.dumps(data)}</script>')
+
+
+def pack(value: Any) -> str:
+    """JSON, deflated, as letters: what DecompressionStream('deflate') reads back."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
+def _indexed(detail: ScenarioDetail) -> list[Any]:
+    scenario = detail.scenario
+    return [
+        revealed(scenario.id),
+        revealed(scenario.category or ""),
+        cut(revealed(scenario.reason), LONGEST_TEXT),
+        scenario.trials,
+        scenario.passed_trials,
+        _kinds(detail),
+    ]
+
+
+def _kinds(detail: ScenarioDetail) -> str:
+    """The filters that let a scenario through, a letter each."""
+    violated = any(trial.violations or trial.violation_count for trial in detail.trials)
+    errors = any(trial.error for trial in detail.trials)
+    some = 0 < detail.scenario.passed_trials < detail.scenario.trials
+    return "v" * violated + "e" * errors + "r" * detail.scenario.required + "s" * some
+
+
+def _trial(trial: TrialDetail) -> list[Any]:
+    expected = [[revealed(name), int(name in trial.behaviors)] for name in trial.expected_behaviors]
+    wanted = set(trial.expected_behaviors)
+    other = [revealed(name) for name in trial.behaviors if name not in wanted]
+    happened = [revealed(name) for name in trial.violations]
+    if not happened and trial.violation_count:
+        happened = [f"{trial.violation_count} times"]
+    return [
+        "" if trial.trial is None else str(trial.trial),
+        int(trial.passed),
+        revealed(trial.reason or ""),
+        _excerpt(trial.input),
+        _excerpt(trial.output),
+        expected,
+        other,
+        happened,
+        [revealed(name) for name in trial.must_not if name not in trial.violations],
+        revealed(trial.expected or ""),
+        revealed(trial.predicted or ""),
+        legible(trial.error or ""),
+        "" if trial.latency_ms is None else amount(trial.latency_ms, "ms"),
+    ]
+
+
+def _excerpt(excerpt: Excerpt | None) -> list[Any] | None:
+    return None if excerpt is None else [legible(excerpt.text), excerpt.left_out]
+
+
+# --- repeated trials -------------------------------------------------------------------------
+
+
+def flaky(verdict: Verdict) -> Markup:
+    """What repeated trials show, and the scenarios that passed only some of them."""
+    told = [element("li", sentence) for sentence in repeated(verdict)]
+    if not told and not verdict.flaky:
+        return EMPTY
+    total = verdict.repetition.flaky if verdict.repetition else len(verdict.flaky)
+    rows = [
+        (code(one.id), f"{one.passed_trials} of {one.trials}", _pips(one.passed_trials, one.trials))
+        for one in verdict.flaky
+    ]
+    left_out = more(total, len(rows))
+    listed = table(("scenario", "trials passed", ""), rows, "flaky") if rows else EMPTY
+    return element(
+        "section",
+        heading("Repeated trials", "flaky"),
+        element("ul", *told) if told else EMPTY,
+        listed,
+        element("p", left_out, class_="dim") if left_out else EMPTY,
+        aria_labelledby="flaky",
+    )
+
+
+def _pips(passed: int, trials: int) -> Markup:
+    """A dot for each trial, filled for those that passed; a share of a bar where they are many."""
+    if trials > 20:
+        return EMPTY
+    dots = [
+        element("circle", cx=8 + 12 * place, cy=8, r=4, class_="dot met" if place < passed else "dot unsure")
+        for place in range(trials)
+    ]
+    width = 12 * trials + 4
+    return element("svg", *dots, viewBox=f"0 0 {width} 16", width=width, height=16, class_="line", aria_hidden="true")
