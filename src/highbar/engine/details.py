@@ -123,9 +123,10 @@ def _trial(trial: int | None, passed: bool, why: str | None, *columns: Any) -> T
 
 
 def latency(rows: Rows) -> Latency | None:
-    """The latencies of the trials that completed, in at most 40 bins of equal width; None where none is known.
+    """The latencies of the trials that completed, in about 40 bins of equal width; None where none is known.
 
-    Far beyond the 95th percentile they are counted in one bin without an end, so that one slow trial hides no other.
+    Where some are far beyond the 95th percentile, these are counted in one bin without an end: a few slow trials would
+    squeeze all others into one.
     """
     known, errors, least, most, usual = rows(
         "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank)),"
@@ -135,7 +136,7 @@ def latency(rows: Rows) -> Latency | None:
     )[0]
     if not known:
         return None
-    end = min(most, 2 * usual - least) if usual > least else most
+    end = most if most <= 3 * usual else 2 * usual - least
     width = _nice_width((end - least) / MOST_BINS)
     first = math.floor(Fraction(least) / width)
     last = math.floor(Fraction(end) / width)

@@ -113,7 +113,7 @@ def _packed(opened: Sequence[ScenarioDetail]) -> Markup:
 def pack(value: Any) -> str:
     """JSON, deflated, as letters: what DecompressionStream('deflate') reads back."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+    return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
 
 
 def _indexed(detail: ScenarioDetail) -> list[Any]:
