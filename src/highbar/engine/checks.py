@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from highbar.engine.layout import Layout
-from highbar.engine.protocol import Request, SuiteMatch
+from highbar.engine.protocol import Request
 from highbar.engine.sql import any_match, is_pattern
 from highbar.errors import InputError, Problem
-from highbar.model import Suite
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 Rows = Callable[[str], list[Any]]
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
@@ -145,49 +141,3 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
     are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
     return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)
-
-
-def compare_with_suite(connection: DuckDBPyConnection, request: Request) -> SuiteMatch:
-    """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
-
-    The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
-    """
-    suite = request.suite or Suite("", {})
-    ids = list(suite.scenarios)
-    connection.execute("CREATE OR REPLACE TEMP TABLE suite AS SELECT unnest(CAST(? AS VARCHAR[])) AS id", [ids])
-
-    excused = f"({any_match(request.optional)}) AND NOT ({any_match(request.required)})"
-
-    def difference(first: str, second: str, excused: str = "false") -> tuple[int, tuple[str, ...]]:
-        sql = f"SELECT id FROM {first} WHERE id NOT IN (SELECT id FROM {second}) AND NOT ({excused})"
-        count = connection.execute(f"SELECT count(*) FROM ({sql})").fetchall()[0][0]
-        return count, tuple(row[0] for row in connection.execute(f"{sql} ORDER BY id LIMIT 10").fetchall())
-
-    missing, missing_ids = difference("suite", "scenarios", excused)
-    absent = connection.execute(
-        f"SELECT id FROM suite WHERE id NOT IN (SELECT id FROM scenarios) AND {excused} ORDER BY id"
-    )
-    excused_ids = tuple(row[0] for row in absent.fetchall())
-    extra, extra_ids = difference("scenarios", "suite")
-    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(connection, suite), excused_ids)
-
-
-def _different(connection: DuckDBPyConnection, suite: Suite) -> tuple[str, ...]:
-    found: list[str] = []
-    held = {row[0] for row in connection.execute("DESCRIBE trials").fetchall()}
-    for column in ("category", "capability"):
-        fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
-        if not fixed:
-            continue
-        connection.execute(
-            "CREATE OR REPLACE TEMP TABLE fixed AS"
-            " SELECT unnest(CAST(? AS VARCHAR[])) AS id, unnest(CAST(? AS VARCHAR[])) AS value",
-            [list(fixed), list(fixed.values())],
-        )
-        rows = connection.execute(
-            f"SELECT DISTINCT id, {column if column in held else 'NULL'} AS has, value"
-            " FROM trials JOIN fixed USING (id)"
-            " WHERE has IS DISTINCT FROM value ORDER BY id LIMIT 10"
-        ).fetchall()
-        found += [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
-    return tuple(found)

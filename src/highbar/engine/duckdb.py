@@ -8,17 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, plan, ranks, ratios, scenarios
-from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
+from highbar.engine import checks
+from highbar.engine.protocol import Records, Reduction, Request
+from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, parts, table_part
-from highbar.engine.sql import any_match, is_pattern, literal, literals, matches
-from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
-from highbar.model import FailedScenario, FlakyScenario, Percentile, ResultsFile
+from highbar.engine.sql import literals
+from highbar.model import ResultsFile
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-    from highbar.model.details import RowDetails
 
 LARGE = 4_000_000
 """Bytes from which on JSON rows are first supposed to be alike, which saves a pass."""
@@ -32,8 +30,6 @@ CONFIGURATION = {
 SMALL_FILES = 500_000
 """Bytes up to which a second thread and a better plan take longer to set up than they save."""
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
-MOST_SLICES = 1000
-"""Slice values beyond these, the largest first, are counted and warned of, not measured."""
 
 
 def connect(paths: Sequence[str], *, small: bool = False) -> DuckDBPyConnection:
@@ -84,7 +80,7 @@ class DuckDBEngine:
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""
-        return tuple(sorted({name for part in self._parts for name in part.columns}))
+        return columns_of(self._parts)
 
     def close(self) -> None:
         """Let the files go."""
@@ -119,199 +115,22 @@ class DuckDBEngine:
         import duckdb  # loaded already
 
         try:
-            return self._reduce(request)
+            return Reducer(self, self._parts).reduce(request)
         except (checks.BadRows, duckdb.Error) as error:
             if not self._alike or isinstance(error, duckdb.InterruptException):
                 raise
         self._alike = False
         self._parts = parts(self._connection, self._files)
-        return self._reduce(request)
-
-    def _reduce(self, request: Request) -> Reduction:
-        made = plan.make(self._parts, request)
-        self._define("trials", made.trials, kept=made.parse_once)
-        self._define("scenarios", made.scenarios, kept=made.layout.repeated)
-        self._define("profile", made.profile, kept=True)
-        counts = self._rows(
-            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile"
-        )[0]
-        checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
-        warnings = checks.refuse_or_warn_of_ids(self._rows, repeated=made.layout.repeated)
-        warnings += checks.required_and_optional(self._rows, request)
-        checks.refuse_disagreement(self._rows, made.layout)
-        whole, slices, more = self._groups(made, request)
-        failed = self._failed(request) if counts[4] else ()
-        return Reduction(
-            whole=whole,
-            slices=slices,
-            errors=counts[2],
-            unjudged=counts[3],
-            failed=counts[4],
-            scenarios_failed=failed,
-            patterns=self._patterns(request),
-            suite=checks.compare_with_suite(self._connection, request) if request.suite else None,
-            repetition=self._repetition() if made.layout.repeated else None,
-            clustered=made.layout.clustered,
-            agent_version=checks.one_agent_version(self._rows) if "agent_version" in made.layout.held else None,
-            columns=self.columns(),
-            categories=self._categories(),
-            warnings=(*warnings, *more),
-            scenarios=scenarios.listed(self._rows, request) if request.scenario_limit else (),
-            details=self._details(failed) if request.details else None,
-        )
+        return Reducer(self, self._parts).reduce(request)
 
     def records(self, request: Request) -> Records:
         """Every scenario by itself, once `reduce` found that all can be judged."""
-        from highbar.engine import records  # only for a baseline or a comparison
+        return Reducer(self, self._parts).records(request)
 
-        made = plan.make(self._parts, request)
-        self._define("trials", made.trials, kept=made.parse_once)
-        self._define("scenarios", made.scenarios, kept=made.layout.repeated)
-        return records.find(self._rows, made.layout, request)
-
-    def _define(self, name: str, sql: str, *, kept: bool) -> None:
+    def define(self, name: str, sql: str, *, kept: bool) -> None:
+        """Name a query, as a table if its rows are `kept`."""
         self._connection.execute(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {name} AS {sql}")
 
-    def _categories(self) -> tuple[str, ...]:
-        rows = self._rows("SELECT DISTINCT category FROM trials WHERE category IS NOT NULL ORDER BY 1 LIMIT 1000")
-        return tuple(row[0] for row in rows)
-
-    def _rows(self, sql: str) -> list[Any]:
+    def rows(self, sql: str) -> list[Any]:
+        """All rows of a query."""
         return self._connection.execute(sql).fetchall()
-
-    def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
-        """The whole, every slice, and what to warn of."""
-        profiles, ranked = self._profiles(made, None), self._ranks(made, request, None)
-        products = self._products(made, request, None)
-        whole = _group(None, profiles[None], ranked.get(None), products.get(None), request)
-        groups: list[Group] = []
-        warnings: list[str] = []
-        for place, column in enumerate(request.slices):
-            profiles, ranked = self._profiles(made, place), self._ranks(made, request, place)
-            products = self._products(made, request, place)
-            if not profiles:
-                warnings.append(f"no result has a value for the slice {column}")
-            if len(profiles) > MOST_SLICES:
-                warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
-            groups += [
-                _group((column, value), profiles[value], ranked.get(value), products.get(value), request)
-                for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None)
-            ]
-        return whole, tuple(groups), warnings
-
-    def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
-        """The profile of the whole (under None), or of each value of a slice, the largest first."""
-        shape = [key for key in made.keys if not key.startswith("by_")]
-        names = [*shape, "scenarios", *made.sums]
-        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
-        by = "NULL" if place is None else f"by_{place}"
-        there = "true" if place is None else f"{by} IS NOT NULL"
-        largest = (
-            f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
-            f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
-        )
-        rows = self._rows(
-            f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
-            f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
-            if place is not None
-            else f"SELECT NULL AS value, {', '.join(shape)}, {sums} FROM profile GROUP BY ALL"
-        )
-        found: dict[str | None, list[dict[str, int]]] = {}
-        for value, *numbers in rows:
-            found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
-        return {value: Profile(made.layout, lines) for value, lines in found.items()}
-
-    def _products(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[str, Any]]:
-        """The sums of products of the whole (under None), or of each value of a slice."""
-        by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
-        names: Sequence[str] = made.products
-        if made.layout.clustered:
-            names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
-            sql = ratios.by_cluster(made.sides, request, by, there)
-        else:
-            sums = ", ".join(f"{ratios.combined(name)} AS {name}" for name in names)
-            sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
-        if not names:
-            return {}
-        return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self._rows(sql)}
-
-    def _repetition(self) -> RepetitionSums:
-        names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
-        rows = self._rows(f"SELECT {', '.join(names)} FROM profile")
-        flaky = self._rows(
-            "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100"
-        )
-        listed = tuple(FlakyScenario(*row) for row in flaky)
-        return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
-
-    def _ranks(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[Percentile, Rank]]:
-        """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
-        if not request.percentiles:
-            return {}
-        return ranks.find(self._rows, made.layout, request.percentiles, request.alpha, place)
-
-    def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
-        """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
-        worst = self._rows(
-            "SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile)"
-            f" ORDER BY w LIMIT {request.failed_limit}"
-        )
-        ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
-        reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
-        found = {
-            row[0]: row[1:]
-            for row in self._rows(
-                f"SELECT id, any_value(category), count(*), count_if(p), {reasons}"
-                f" FROM trials WHERE id IN ({ids}) GROUP BY id"
-            )
-        }
-        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
-
-    def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
-        from highbar.engine import details  # few reports need it
-
-        return details.read(self._rows, self._parts, failed)
-
-    def _patterns(self, request: Request) -> dict[str, Matched]:
-        """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
-        wanted = dict.fromkeys((*request.required, *request.optional))
-        ids = [text for text in wanted if not is_pattern(text)]
-        sql = f"SELECT id, CAST(kp < n AS INTEGER) FROM scenarios WHERE {any_match(ids)}"
-        failed_by_id: dict[str, int] = dict(self._rows(sql)) if ids else {}
-        found = dict.fromkeys(ids, Matched(0, 0, ()))
-        found |= {id_: Matched(1, failed, (id_,) * failed) for id_, failed in failed_by_id.items()}
-        for pattern in wanted:
-            if is_pattern(pattern):
-                scenarios, failed, examples = self._rows(
-                    "SELECT count(*), count_if(kp < n), min(id, 5) FILTER (kp < n)"
-                    f" FROM scenarios WHERE {matches(pattern)}"
-                )[0]
-                found[pattern] = Matched(scenarios, failed, tuple(examples or ()))
-        return found
-
-
-def _group(
-    by: tuple[str, str] | None,
-    profile: Profile,
-    ranked: dict[Percentile, Rank] | None,
-    products: dict[str, Any] | None,
-    request: Request,
-) -> Group:
-    totals = {term: profile.total(term) for term in request.terms}
-    sides, row = ratios.Sides(profile.layout), products or {}
-    return Group(
-        by=by,
-        scenarios=profile.scenarios,
-        trials=profile.trials,
-        totals=totals,
-        ranks={wanted: (ranked or {}).get(wanted, Rank(None, 0, 0, 0)) for wanted in request.percentiles},
-        ratios={ratio: ratio_totals(place, ratio, totals, row, sides) for place, ratio in enumerate(request.ratios)},
-        crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
-    )
-
-
-def _failed_scenario(
-    id_: str, category: str | None, trials: int, passed: int, why: str, *, required: bool
-) -> FailedScenario:
-    reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
-    return FailedScenario(id_, category, reason, trials, passed, required=required)

@@ -1,0 +1,229 @@
+"""The reduction itself, in SQL that every engine runs: trials → scenarios → profile → a few kilobytes of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from highbar.engine import checks, plan, ranks, ratios, scenarios, suite
+from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
+from highbar.engine.sources import Part
+from highbar.engine.sql import any_match, is_pattern, literal, matches
+from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
+from highbar.model import FailedScenario, FlakyScenario, Percentile
+
+if TYPE_CHECKING:
+    from highbar.model.details import RowDetails
+
+MOST_SLICES = 1000
+"""Slice values beyond these, the largest first, are counted and warned of, not measured."""
+
+
+class Database(Protocol):
+    """What runs the SQL of the reduction, which is written in DuckDB's dialect."""
+
+    def rows(self, sql: str) -> list[Any]:
+        """All rows of a query, each a tuple."""
+
+    def define(self, name: str, sql: str, *, kept: bool) -> None:
+        """Name a query; `kept` means that it is run once, and its rows are kept for the queries to come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reducer:
+    """Reduces the trials of some parts to sums."""
+
+    database: Database
+    parts: Sequence[Part]
+
+    def reduce(self, request: Request) -> Reduction:
+        """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
+        made = plan.make(self.parts, request)
+        self.database.define("trials", made.trials, kept=made.parse_once)
+        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("profile", made.profile, kept=True)
+        counts = self.database.rows(
+            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile"
+        )[0]
+        checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
+        warnings = checks.refuse_or_warn_of_ids(self.database.rows, repeated=made.layout.repeated)
+        warnings += checks.required_and_optional(self.database.rows, request)
+        checks.refuse_disagreement(self.database.rows, made.layout)
+        whole, slices, more = self._groups(made, request)
+        failed = self._failed(request) if counts[4] else ()
+        return Reduction(
+            whole=whole,
+            slices=slices,
+            errors=counts[2],
+            unjudged=counts[3],
+            failed=counts[4],
+            scenarios_failed=failed,
+            patterns=self._patterns(request),
+            suite=suite.compare(self.database, request, made.layout.held) if request.suite else None,
+            repetition=self._repetition() if made.layout.repeated else None,
+            clustered=made.layout.clustered,
+            agent_version=checks.one_agent_version(self.database.rows) if "agent_version" in made.layout.held else None,
+            columns=columns_of(self.parts),
+            categories=self._categories(),
+            warnings=(*warnings, *more),
+            scenarios=scenarios.listed(self.database.rows, request) if request.scenario_limit else (),
+            details=self._details(failed) if request.details else None,
+        )
+
+    def records(self, request: Request) -> Records:
+        """Every scenario by itself, once `reduce` found that all can be judged."""
+        from highbar.engine import records  # only for a baseline or a comparison
+
+        made = plan.make(self.parts, request)
+        self.database.define("trials", made.trials, kept=made.parse_once)
+        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        return records.find(self.database.rows, made.layout, request)
+
+    def _categories(self) -> tuple[str, ...]:
+        rows = self.database.rows(
+            "SELECT DISTINCT category FROM trials WHERE category IS NOT NULL ORDER BY 1 LIMIT 1000"
+        )
+        return tuple(row[0] for row in rows)
+
+    def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
+        """The whole, every slice, and what to warn of."""
+        profiles, ranked = self._profiles(made, None), self._ranks(made, request, None)
+        products = self._products(made, request, None)
+        whole = _group(None, profiles[None], ranked.get(None), products.get(None), request)
+        groups: list[Group] = []
+        warnings: list[str] = []
+        for place, column in enumerate(request.slices):
+            profiles, ranked = self._profiles(made, place), self._ranks(made, request, place)
+            products = self._products(made, request, place)
+            if not profiles:
+                warnings.append(f"no result has a value for the slice {column}")
+            if len(profiles) > MOST_SLICES:
+                warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
+            groups += [
+                _group((column, value), profiles[value], ranked.get(value), products.get(value), request)
+                for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None)
+            ]
+        return whole, tuple(groups), warnings
+
+    def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
+        """The profile of the whole (under None), or of each value of a slice, the largest first."""
+        shape = [key for key in made.keys if not key.startswith("by_")]
+        names = [*shape, "scenarios", *made.sums]
+        sums = ", ".join(f"sum({name}) AS {name}" for name in ("scenarios", *made.sums))
+        by = "NULL" if place is None else f"by_{place}"
+        there = "true" if place is None else f"{by} IS NOT NULL"
+        largest = (
+            f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
+            f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
+        )
+        rows = self.database.rows(
+            f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
+            f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
+            if place is not None
+            else f"SELECT NULL AS value, {', '.join(shape)}, {sums} FROM profile GROUP BY ALL"
+        )
+        found: dict[str | None, list[dict[str, int]]] = {}
+        for value, *numbers in rows:
+            found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
+        return {value: Profile(made.layout, lines) for value, lines in found.items()}
+
+    def _products(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[str, Any]]:
+        """The sums of products of the whole (under None), or of each value of a slice."""
+        by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+        names: Sequence[str] = made.products
+        if made.layout.clustered:
+            names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
+            sql = ratios.by_cluster(made.sides, request, by, there)
+        else:
+            sums = ", ".join(f"{ratios.combined(name)} AS {name}" for name in names)
+            sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
+        if not names:
+            return {}
+        return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self.database.rows(sql)}
+
+    def _repetition(self) -> RepetitionSums:
+        names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
+        rows = self.database.rows(f"SELECT {', '.join(names)} FROM profile")
+        flaky = self.database.rows(
+            "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100"
+        )
+        listed = tuple(FlakyScenario(*row) for row in flaky)
+        return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
+
+    def _ranks(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[Percentile, Rank]]:
+        """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
+        if not request.percentiles:
+            return {}
+        return ranks.find(self.database.rows, made.layout, request.percentiles, request.alpha, place)
+
+    def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
+        """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
+        worst = self.database.rows(
+            "SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile)"
+            f" ORDER BY w LIMIT {request.failed_limit}"
+        )
+        ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
+        reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
+        found = {
+            row[0]: row[1:]
+            for row in self.database.rows(
+                f"SELECT id, any_value(category), count(*), count_if(p), {reasons}"
+                f" FROM trials WHERE id IN ({ids}) GROUP BY id"
+            )
+        }
+        return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
+
+    def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
+        from highbar.engine import details  # few reports need it
+
+        return details.read(self.database.rows, self.parts, failed)
+
+    def _patterns(self, request: Request) -> dict[str, Matched]:
+        """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
+        wanted = dict.fromkeys((*request.required, *request.optional))
+        ids = [text for text in wanted if not is_pattern(text)]
+        sql = f"SELECT id, CAST(kp < n AS INTEGER) FROM scenarios WHERE {any_match(ids)}"
+        failed_by_id: dict[str, int] = dict(self.database.rows(sql)) if ids else {}
+        found = dict.fromkeys(ids, Matched(0, 0, ()))
+        found |= {id_: Matched(1, failed, (id_,) * failed) for id_, failed in failed_by_id.items()}
+        for pattern in wanted:
+            if is_pattern(pattern):
+                scenarios, failed, examples = self.database.rows(
+                    "SELECT count(*), count_if(kp < n), min(id, 5) FILTER (kp < n)"
+                    f" FROM scenarios WHERE {matches(pattern)}"
+                )[0]
+                found[pattern] = Matched(scenarios, failed, tuple(examples or ()))
+        return found
+
+
+def columns_of(parts: Sequence[Part]) -> tuple[str, ...]:
+    """The names of all columns, in a stable order."""
+    return tuple(sorted({name for part in parts for name in part.columns}))
+
+
+def _group(
+    by: tuple[str, str] | None,
+    profile: Profile,
+    ranked: dict[Percentile, Rank] | None,
+    products: dict[str, Any] | None,
+    request: Request,
+) -> Group:
+    totals = {term: profile.total(term) for term in request.terms}
+    sides, row = ratios.Sides(profile.layout), products or {}
+    return Group(
+        by=by,
+        scenarios=profile.scenarios,
+        trials=profile.trials,
+        totals=totals,
+        ranks={wanted: (ranked or {}).get(wanted, Rank(None, 0, 0, 0)) for wanted in request.percentiles},
+        ratios={ratio: ratio_totals(place, ratio, totals, row, sides) for place, ratio in enumerate(request.ratios)},
+        crosses={pair: cross_totals(place, row) for place, pair in enumerate(request.crosses)},
+    )
+
+
+def _failed_scenario(
+    id_: str, category: str | None, trials: int, passed: int, why: str, *, required: bool
+) -> FailedScenario:
+    reason = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
+    return FailedScenario(id_, category, reason, trials, passed, required=required)
