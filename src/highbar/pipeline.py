@@ -23,6 +23,7 @@ from highbar.model import (
     ScenarioRule,
     Slice,
     Source,
+    StepRule,
     ThresholdRule,
     Verdict,
     Where,
@@ -30,6 +31,7 @@ from highbar.model import (
 from highbar.spelling import near_miss
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.baseline.against import Kept
     from highbar.model.details import Details
     from highbar.model.mapping import RowMap
 
@@ -59,13 +61,17 @@ def check(  # noqa: PLR0913 - what the command line can say
     map_file: str | None = None,
     list_scenarios: bool = False,
     details: bool = False,
+    baseline: str | None = None,
+    allow_missing_baseline: bool = False,
+    kept: Callable[[Kept], None] | None = None,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
     `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
     what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
     `list_scenarios` fills the verdict's list of all scenarios, which costs a query more; `details` fills its details,
-    which reads the failed scenarios again.
+    which reads the failed scenarios again. `baseline` takes the place of the file that the policy names, and where
+    `allow_missing_baseline`, rules about one that is not there only warn. `kept` is called with every scenario.
     """
     read = read_policy(policy)
     mapping = read_map(map_file, read)
@@ -76,7 +82,9 @@ def check(  # noqa: PLR0913 - what the command line can say
             if told is not None and file.imported:
                 told(file.imported)
         with digests.started(found) as sums:
-            loaded = _Loaded(found, scenario_limit=MOST_SCENARIOS if list_scenarios else 0, details=details)
+            limit = MOST_SCENARIOS if list_scenarios else 0
+            against = _Against(baseline, allow_missing_baseline, kept)
+            loaded = _Loaded(found, scenario_limit=limit, details=details, against=against)
             return _judge(loaded, read, agent_version, slices, progress, sums)
 
 
@@ -128,6 +136,15 @@ def read_map(map_file: str | None, policy: Policy | None) -> RowMap | None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Against:
+    """Which baseline to compare with, where not the policy's, and who wants every scenario."""
+
+    file: str | None = None
+    allow_missing: bool = False
+    kept: Callable[[Kept], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Loaded:
     """What is to be judged: files, or a table; and how many of its scenarios are to be listed, one by one."""
 
@@ -135,6 +152,7 @@ class _Loaded:
     table: object | None = None
     scenario_limit: int = 0
     details: bool = False
+    against: _Against = _Against()
 
     def place(self, text: str) -> Problem:
         return explain.locate(self.files, text)
@@ -155,9 +173,10 @@ def _judge(
     whole = measure.Measured(policy, reduction.whole)
     if read is None:
         policy = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
-    evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, float(1 - policy.confidence))
-    rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     alpha = float(1 - policy.confidence)
+    evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, alpha)
+    evidence, told = _against_baseline(evidence, policy, loaded, reduction, sums)
+    rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return Verdict(
         verdict=gate.decide(rules),
@@ -174,6 +193,7 @@ def _judge(
             *reduction.warnings,
             *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
             *(gate.slack_notes(rules) if read else ()),
+            *told,
         ),
         policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
         results=sums(),
@@ -184,6 +204,25 @@ def _judge(
         scenarios=reduction.scenarios,
         details=_details(policy, evidence, whole, reduction) if loaded.details else None,
     )
+
+
+def _against_baseline(
+    evidence: gate.Evidence,
+    policy: Policy,
+    loaded: _Loaded,
+    reduction: Reduction,
+    sums: Callable[[], tuple[Source, ...]],
+) -> tuple[gate.Evidence, tuple[str, ...]]:
+    """The evidence with what changed since the baseline, and what must be said of it."""
+    if reduction.records is None:
+        return evidence, ()
+    from highbar import runs  # only where a policy compares with a baseline, or one is recorded
+
+    head = runs.keep(policy, reduction, sums())
+    if loaded.against.kept is not None:
+        loaded.against.kept(head)
+    found, told = runs.against_baseline(policy, head, loaded.against.file, allow=loaded.against.allow_missing)
+    return replace(evidence, baseline=found, allow_missing_baseline=loaded.against.allow_missing), told
 
 
 def _details(policy: Policy, evidence: gate.Evidence, whole: measure.Measured, reduction: Reduction) -> Details:
@@ -236,12 +275,17 @@ def _reduced(engine: DuckDBEngine, loaded: _Loaded, policy: Policy, slices: Sequ
             request = replace(request, details=True, failed_limit=MOST_DETAILED)
         reduction = engine.reduce(request)
         if engine.columns() == columns:
-            return reduction
+            break
+    if loaded.against.kept is None and not loaded.against.file and not policies.compares(policy):
+        return reduction
+    from highbar.engine.records import widened  # see runs
+
+    return replace(reduction, records=engine.records(widened(request, policies.chosen_by(policy))))
 
 
 def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
     wheres: list[tuple[str, Where]] = [
-        (r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule) and r.where
+        (r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where
     ]
     needs = measure.needs(policy, wheres)
     named = tuple(dict.fromkeys((*policy.slices, *slices)))

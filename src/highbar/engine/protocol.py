@@ -143,6 +143,7 @@ class Reduction:
     warnings: tuple[str, ...]
     scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
     details: RowDetails | None = None
+    records: Records | None = None  # only for a baseline or a comparison
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +22,19 @@ ALL_TERMS = tuple(Term(column) for column in MEASURES)
 _OMITTED_AT_0 = ("error", "violated", "unjudged")
 
 Rows = Callable[[str], list[Any]]
+
+
+def widened(request: Request, columns: Iterable[str]) -> Request:
+    """The request with every measure and with these columns, over all scenarios: what a baseline is recorded by."""
+    own = (Term(term.column) for term in request.terms if term.column in MEASURES or term.column.startswith("extra:"))
+    return replace(
+        request,
+        terms=tuple(dict.fromkeys((*ALL_TERMS, *own))),
+        percentiles=tuple(dict.fromkeys(replace(wanted, where=()) for wanted in request.percentiles)),
+        ratios=(),
+        crosses=(),
+        slices=tuple(dict.fromkeys((*request.slices, "category", "capability", *columns, *WHOLE_RUN))),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,15 @@
 
 from highbar.policy.files import NAMES, files_named_in, find, folders, names_in
 from highbar.policy.patterns import matches
-from highbar.policy.reading import baseline_file, categories, default, read, read_dict
+from highbar.policy.reading import baseline_file, categories, chosen_by, compares, default, read, read_dict
 from highbar.policy.versions import resolve_version
 
 __all__ = [
     "NAMES",
     "baseline_file",
     "categories",
+    "chosen_by",
+    "compares",
     "default",
     "files_named_in",
     "find",

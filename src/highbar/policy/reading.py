@@ -11,7 +11,18 @@ from highbar import catalogue
 from highbar.catalogue import CATEGORIES
 from highbar.errors import InputError, Problem
 from highbar.formula import names
-from highbar.model import NO_POLICY, BaselineRule, Policy, ProgressiveRule, Rule, SuiteRule, ThresholdRule, Weights
+from highbar.model import (
+    NO_POLICY,
+    BaselineRule,
+    NewFailuresRule,
+    Policy,
+    ProgressiveRule,
+    Rule,
+    StepRule,
+    SuiteRule,
+    ThresholdRule,
+    Weights,
+)
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
@@ -106,12 +117,24 @@ def baseline_file(policy: Policy, path: Path) -> Path:
 
 def categories(policy: Policy) -> frozenset[str]:
     """The guide's categories and every one that the policy or its suite names."""
-    wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule)]
+    wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule)]
     wheres += [metric.where for metric in policy.metrics.values()]
     named = {value for where in wheres for column, values in where if column == "category" for value in values}
     suite = policy.suite.scenarios.values() if policy.suite else ()
     fixed = {columns["category"] for columns in suite if "category" in columns}
     return frozenset({*CATEGORIES, *named, *fixed, *policy.weights.by_category, *policy.allow_categories})
+
+
+def compares(policy: Policy) -> bool:
+    """Whether some rule compares with a baseline."""
+    return any(isinstance(rule, BaselineRule | StepRule | NewFailuresRule) for rule in policy.rules)
+
+
+def chosen_by(policy: Policy) -> tuple[str, ...]:
+    """The columns by which rules and metrics choose scenarios."""
+    wheres = [rule.where for rule in policy.rules if isinstance(rule, ThresholdRule | BaselineRule | StepRule)]
+    wheres += [metric.where for metric in policy.metrics.values()]
+    return tuple(dict.fromkeys(column for where in wheres for column, _ in where))
 
 
 def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found: tuple[Problem, ...]) -> Policy:

@@ -1,0 +1,165 @@
+"""Two runs and a policy → a Comparison: every metric, every slice, what broke and what was fixed, and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from highbar import digits, gate
+from highbar.baseline.against import Against, Kept, hold, measured, warnings
+from highbar.baseline.differences import Differences
+from highbar.baseline.pairing import Pairs
+from highbar.model import NO_POLICY, BaselineRule, NewFailuresRule, Policy, RuleResult, Source, StepRule
+from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
+from highbar.statistics.paired import mcnemar_mid_p
+from highbar.statistics.slices import adjusted_p_values
+
+COMPARED = "pass_rate"
+FALSE_DISCOVERIES = 0.10
+"""The share of the slices that stand out which may do so by chance."""
+FEW_PAIRS = 30
+"""Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
+_MOST_SLICES = 1000
+_UNLIMITED = float("inf")
+
+
+def compare(
+    policy: Policy, base: Kept, head: Kept, *, slices: Sequence[str] = (), source: Source | None = None
+) -> Comparison:
+    """What changed from base to head; `source` is the policy's, where there is one."""
+    against = hold(policy, base, head)
+    rules = _rules(against)
+    margins = _margins(policy)
+    pairs = against.pairs
+    return Comparison(
+        verdict=gate.decide(rules) if rules else None,
+        pairs=len(pairs.base),
+        metrics=_metrics(against.differences, list(policy.metrics), margins),
+        slices=_slices(against, slices, margins),
+        passes=_passes(pairs),
+        broken=pairs.broken,
+        fixed=pairs.fixed,
+        flaky=pairs.flaky,
+        only_in_base=pairs.only_in_base,
+        only_in_head=pairs.only_in_head,
+        rules=rules,
+        base=base.about,
+        head=head.about,
+        warnings=(*(note for note in policy.notes if note != NO_POLICY), *warnings(against), *_few(pairs)),
+        policy=source,
+        confidence=policy.confidence,
+        latency=against.differences.latency(),
+    )
+
+
+def _rules(against: Against) -> tuple[RuleResult, ...]:
+    policy = against.policy
+    compared = [rule for rule in policy.rules if isinstance(rule, BaselineRule | StepRule | NewFailuresRule)]
+    if not compared:
+        return ()
+    whole = measured(policy, against.head)
+    evidence = gate.Evidence(whole, policy.metrics, {}, None, float(1 - policy.confidence), against)
+    return tuple(gate.judge(rule, evidence) for rule in compared)
+
+
+def _margins(policy: Policy) -> Mapping[str, BaselineRule]:
+    """The margin of each metric over all scenarios; where there are several, the narrowest."""
+    found: dict[str, BaselineRule] = {}
+    for rule in policy.rules:
+        if isinstance(rule, BaselineRule) and not rule.where:
+            known = found.get(rule.metric)
+            if known is None or (known.relative == rule.relative and rule.margin < known.margin):
+                found[rule.metric] = rule
+    return found
+
+
+def _metrics(
+    differences: Differences, names: Sequence[str], margins: Mapping[str, BaselineRule]
+) -> dict[str, MetricChange]:
+    return {name: _change(differences, name, margins.get(name)) for name in names}
+
+
+def _change(differences: Differences, name: str, rule: BaselineRule | None) -> MetricChange:
+    difference = differences.difference(name)
+    if difference.value is None:
+        return MetricChange(difference, "cannot_tell", None if rule is None else _shown(rule, difference))
+    sign = 1 if difference.head.better == "higher" else -1
+    worst, best = _oriented((difference.low, difference.high), sign)
+    spare_worst, spare_best = worst, best
+    if rule and rule.relative:
+        share = 1 - sign * rule.margin
+        ends = differences.bounds(name, (), share)
+        spare_worst, spare_best = _oriented(tuple(None if abs(end) == _UNLIMITED else end for end in ends), sign)
+    elif rule:
+        spare_worst, spare_best = worst + rule.margin, best + rule.margin
+    return MetricChange(
+        difference, outcome(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
+    )
+
+
+def outcome(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
+    """Surely better; surely worse by more than the margin; surely not that; or none of these.
+
+    `worst` is the worse end of the difference, positive being good; the others have what the margin accepts added.
+    """
+    if worst > 0:
+        return "better"
+    if spare_best < 0:
+        return "worse"
+    return "within_margin" if spare_worst >= 0 else "cannot_tell"
+
+
+def _oriented(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
+    """The worse and the better end, positive being good."""
+    low, high = (_exact(end, side) for end, side in zip(ends, (-1, 1), strict=True))
+    return (low, high) if sign > 0 else (-high, -low)
+
+
+def _exact(end: float | None, side: int) -> Fraction | float:
+    return side * _UNLIMITED if end is None else Fraction(end)
+
+
+def _shown(rule: BaselineRule, difference: Difference) -> str:
+    if rule.relative:
+        return f"{digits.amount(rule.margin, 'ratio')} of the baseline"
+    return digits.gap(rule.margin, difference.head.unit)
+
+
+def _passes(pairs: Pairs) -> PassChange:
+    broken, fixed = len(pairs.broken), len(pairs.fixed)
+    return PassChange(broken, fixed, mcnemar_mid_p(fixed, broken))
+
+
+def _slices(against: Against, columns: Sequence[str], margins: Mapping[str, BaselineRule]) -> tuple[SliceChange, ...]:
+    """Each value of each column, of the scenarios that have it in both runs."""
+    named = list(dict.fromkeys((*against.policy.slices, *columns))) or ["category"]
+    pairs = against.pairs
+    parts: list[tuple[tuple[str, str], Differences]] = []
+    for column in named:
+        held = [
+            value if (value := before.columns.get(column)) == after.columns.get(column) else None
+            for before, after in zip(pairs.base, pairs.head, strict=True)
+        ]
+        values = sorted({value for value in held if value is not None})[:_MOST_SLICES]
+        parts += [((column, value), against.differences.over([one == value for one in held])) for value in values]
+    passes = [_passes(part.pairs) for _, part in parts]
+    adjusted = adjusted_p_values([change.p_value for change in passes])
+    names = [name for name in against.policy.metrics if name == COMPARED or name in margins]
+    return tuple(
+        SliceChange(
+            by=by,
+            pairs=len(part.pairs.base),
+            metrics=_metrics(part, names, margins),
+            passes=change,
+            adjusted=p_value,
+            stands_out=p_value <= FALSE_DISCOVERIES,
+        )
+        for (by, part), change, p_value in zip(parts, passes, adjusted, strict=True)
+    )
+
+
+def _few(pairs: Pairs) -> tuple[str, ...]:
+    count = len(set(pairs.units))
+    if count >= FEW_PAIRS:
+        return ()
+    return (f"only {count} independent pairs: the bounds of tokens, costs and times are rough below {FEW_PAIRS}",)

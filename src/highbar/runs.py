@@ -1,0 +1,62 @@
+"""Runs that are kept: results as records of scenarios, a check's baseline, a comparison, a recorded baseline."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from highbar.baseline import reading
+from highbar.baseline.against import Against, Kept, hold, kept_in, scoring_of, warnings
+from highbar.engine.protocol import Reduction
+from highbar.errors import InputError, Problem
+from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
+from highbar.model.comparison import Side
+
+COMPARING = BaselineRule | StepRule | NewFailuresRule
+
+
+def keep(policy: Policy, reduction: Reduction, sources: tuple[Source, ...]) -> Kept:
+    """A run that was just reduced, scenario by scenario."""
+    records = reduction.records
+    if records is None:
+        raise ValueError("the engine was not asked for the scenarios")
+    about = Side(
+        sources,
+        is_baseline=False,
+        agent_version=policy.agent_version or reduction.agent_version,
+        scenarios=reduction.whole.scenarios,
+        trials=reduction.whole.trials,
+    )
+    return Kept(records.scenarios, about, scoring_of(policy), records.judges, records.suites, suite_source(policy))
+
+
+def suite_source(policy: Policy) -> Source | None:
+    """The suite's file and the digest of its bytes."""
+    if policy.suite is None:
+        return None
+    digest = None
+    with suppress(OSError):  # a policy that was read from elsewhere: its suite has no file any more
+        digest = hashlib.sha256(Path(policy.suite.file).read_bytes()).hexdigest()
+    return Source(policy.suite.file, digest)
+
+
+def against_baseline(
+    policy: Policy, head: Kept, file: str | None, *, allow: bool
+) -> tuple[Against | None, tuple[str, ...]]:
+    """The run held against the baseline, and what must be said of the two. None where no rule wants it, or none is."""
+    named = next(
+        (rule.file for rule in policy.rules if isinstance(rule, BaselineRule | StepRule | NewFailuresRule)), None
+    )
+    if named is None:
+        if file is not None:
+            hint = "baseline: { file: baseline.json, margin: { accuracy: 1% } } in the policy; or highbar compare"
+            raise InputError(Problem("--baseline: no rule of the policy compares with a baseline", hint=hint))
+        return None, ()
+    path = Path(file or named)
+    if not path.exists():
+        if file is not None and not allow:
+            raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))
+        return None, (f"there is no baseline at {path}: nothing was compared",) if allow else ()
+    found = hold(policy, kept_in(reading.read(path)), head)
+    return found, warnings(found)
