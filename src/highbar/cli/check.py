@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
 from highbar.cli.outputs import Output, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
-from highbar.errors import InputError, ReportError
+from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 from highbar.report import REPORTERS
 from highbar.report.headline import warnings
@@ -59,7 +60,12 @@ Examples:
     help="Write a report into a file too; its ending (.json, .md, .xml, .csv) says the format. May be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where a version passes with warnings.")
-@click.option("--quiet", is_flag=True, help="Print the verdict's line only, and no progress.")
+@click.option(
+    "--github/--no-github",
+    default=None,
+    help="Tell GitHub Actions: annotations, summary, outputs. By itself in a workflow.",
+)
+@click.option("--quiet", is_flag=True, help="Print one line only, fit for a chat, and no progress.")
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
     results: tuple[str, ...],
@@ -72,6 +78,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     report_format: str,
     outputs: tuple[str, ...],
     strict: bool,
+    github: bool | None,
     quiet: bool,
 ) -> int:
     """Judge recorded RESULTS by a policy.
@@ -105,8 +112,10 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
             )
     except InputError as error:
         _write_refusals(wanted, error)
+        _tell_github(github, error.problems, REFUSED, wanted)
         raise
-    return _report(verdict, report_format, wanted, strict=strict, quiet=quiet)
+    code = _report(verdict, report_format, wanted, strict=strict, quiet=quiet)
+    return _tell_github(github, verdict, code, wanted)
 
 
 def _judge_by(against_ref: str | None) -> Callable[..., Verdict]:
@@ -142,12 +151,34 @@ def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *
     return EXIT[verdict.verdict]
 
 
+def _tell_github(
+    wanted: bool | None,  # noqa: FBT001 - as the command line has it: yes, no, or where it seems right
+    found: Verdict | Sequence[Problem],
+    code: int,
+    outputs: tuple[Output, ...],
+) -> int:
+    """Tell GitHub, where that was asked for or where this is a workflow. The exit code stays, unless telling failed."""
+    if wanted is False or (wanted is None and os.environ.get("GITHUB_ACTIONS") != "true"):
+        return code
+    from highbar.cli import github  # only where a workflow runs
+
+    try:
+        if isinstance(found, Verdict):
+            github.tell(found, code, outputs)
+        else:
+            github.tell_problems(found, code, outputs)
+    except ReportError as error:
+        streams.say(f"highbar: {error}")
+        return _NOT_WRITTEN if wanted else code  # a container may lack the files of a step: nobody asked for them
+    return code
+
+
 def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
     screen = streams.display(sys.stdout)
     if quiet and report_format == "text":
-        from highbar.report.text import render_headline
+        from highbar.report import line
 
-        return render_headline(verdict, screen) + "\n"
+        return line.render(verdict) + "\n"
     return REPORTERS[report_format](verdict, screen)
 
 

@@ -37,6 +37,11 @@ def say(message: str) -> None:
     _write_error(visible(message) + "\n")
 
 
+def command(lines: str) -> None:
+    """Write orders to a CI runner, encoded by those who made them, to standard error, which it reads too."""
+    _write_error(lines)
+
+
 def say_problems(problems: Iterable[Problem]) -> None:
     """Write every problem to standard error, each with its place and its hint."""
     from highbar.report.text import problem_lines

@@ -51,6 +51,11 @@ class _Section:
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The report, cut at whole rows where it would be longer than a comment may be; the verdict always stays."""
+    return within(verdict, LONGEST)
+
+
+def within(verdict: Verdict, longest: int) -> str:
+    """The report in at most so many characters."""
     bounds = bounds_by_metric(verdict.rules)
     heading, less = weakened(verdict, code)
     sections = (
@@ -64,7 +69,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
         _list("### Notes", [code(note) for note in notes(verdict)]),
     )
     parts = [f"## {headline(verdict)}", _about(verdict)]
-    room = LONGEST - len(_CUT_HERE) - 3 - sum(len(part) + 2 for part in parts)
+    room = longest - len(_CUT_HERE) - 3 - sum(len(part) + 2 for part in parts)
     for section in (section for section in sections if section.rows):
         text = _fitted(section, room)
         parts.append(text or _CUT_HERE)

@@ -1,0 +1,75 @@
+"""Telling GitHub Actions: annotations into the log, the summary and the outputs into the files that a step has.
+
+Standard output stays what was asked for: the runner reads its commands from standard error as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from highbar.cli import streams
+from highbar.cli.outputs import Output
+from highbar.errors import Problem, ReportError
+from highbar.model import Verdict
+from highbar.report import github, markdown
+from highbar.report.headline import headline
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
+
+
+def tell(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
+    """Annotate, summarize and set the outputs. Raises ReportError where a file of the step cannot be written."""
+    streams.command(github.rule_annotations(verdict, _located))
+    short = f"## {headline(verdict)}\n"
+    _tell(github.summary(verdict), short, github.outputs(verdict, exit_code), outputs)
+
+
+def tell_problems(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
+    """The same where nothing could be judged."""
+    listed = list(problems)
+    streams.command(github.problem_annotations(listed, _located))
+    text = markdown.render_problems(listed)
+    _tell(text, text.partition("\n")[0] + "\n", github.refusal_outputs(exit_code), outputs)
+
+
+def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence[Output]) -> None:
+    page, step = os.environ.get("GITHUB_STEP_SUMMARY"), os.environ.get("GITHUB_OUTPUT")
+    # A report that was written to the page by --output is not repeated there.
+    if page and os.path.realpath(page) not in {os.path.realpath(output.file) for output in written}:
+        _append(page, _fitting(page, summary, short))
+    if step:
+        _append(step, "".join(_assignment(name, value) for name, value in values.items()))
+
+
+def _fitting(page: str, summary: str, short: str) -> str:
+    """The summary, or its first line where the page has no room for more: GitHub drops a page that is too large."""
+    taken = Path(page).stat().st_size if Path(page).exists() else 0
+    fits = taken + len(summary.encode()) <= github.LARGEST_SUMMARY
+    return summary if fits else short if taken + len(short.encode()) <= github.LARGEST_SUMMARY else ""
+
+
+def _assignment(name: str, value: str) -> str:
+    """A line `name=value`; more than a word stands between lines that no one can have foreseen."""
+    if _PLAIN.fullmatch(value):
+        return f"{name}={value}\n"
+    line = f"highbar_{secrets.token_hex(16)}"
+    return f"{name}<<{line}\n{value}\n{line}\n"
+
+
+def _append(file: str, text: str) -> None:
+    try:
+        with Path(file).open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise ReportError(f"{file} could not be written: {error.strerror or error}") from error
+
+
+def _located(file: str) -> str | None:
+    """A file as seen from the root of the checkout, which is how annotations name it; None where it is outside."""
+    root = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or ".")
+    path = os.path.relpath(os.path.realpath(file), root)
+    return None if path == os.pardir or path.startswith(f"{os.pardir}{os.sep}") else path.replace(os.sep, "/")

@@ -1,0 +1,35 @@
+"""The verdict as a comment on a pull request that is replaced at each run: a hidden line by which it is found again.
+
+Short where all is well: the verdict, and everything else folded away. Text of the agent cannot forge the hidden line,
+since it stands in code spans, in which `<!--` is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from highbar.errors import Problem
+from highbar.model import Verdict
+from highbar.report import PAGE, Display, markdown
+from highbar.report.headline import warnings, weakened
+
+MARKER = "<!-- highbar -->"
+"""The first line. Whoever posts the comment replaces the last one that begins so, and that they wrote themselves."""
+_FOLDED = "<details><summary>Rules, metrics, scenarios and notes</summary>"
+_ROOM = len(MARKER) + len(_FOLDED) + 40
+
+
+def render(verdict: Verdict, _display: Display = PAGE) -> str:
+    """The Markdown report behind the marker, within what GitHub takes; the verdict always stays."""
+    text = markdown.within(verdict, markdown.LONGEST - _ROOM)
+    calm = verdict.verdict == "pass" and not warnings(verdict) and not weakened(verdict, markdown.code)[1]
+    top, heading, rest = text.partition("\n\n### ")
+    if not calm or not heading:
+        return f"{MARKER}\n{text}"
+    return f"{MARKER}\n{top}\n\n{_FOLDED}\n\n### {rest}\n</details>\n"
+
+
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """What kept a verdict from being made, behind the marker."""
+    text = markdown.render_problems(problems, display)
+    return f"{MARKER}\n{text[: markdown.LONGEST - len(MARKER) - 1]}"

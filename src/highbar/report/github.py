@@ -1,0 +1,144 @@
+"""What GitHub Actions is told: annotations at the policy's lines, a page for the run, and outputs of the step.
+
+A workflow command is a line that begins with `::`; `encode_property` and `encode_message` are the only ways into one.
+Outputs hold the verdict, counts and digests alone: no text of the agent comes near the files of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from highbar.errors import Problem
+from highbar.model import RuleResult, Verdict
+from highbar.report import markdown
+from highbar.report.headline import NO_VERDICT, headline, not_passed, unsettled, warnings
+from highbar.report.visible import cut, visible
+
+Located = Callable[[str], str | None]
+"""A file as it is called in the repository; None where it is not in there."""
+
+MOST_ANNOTATIONS = 10  # of one kind, of one step: GitHub shows no more
+LARGEST_SUMMARY = 1_048_576  # bytes, of one step
+_LONGEST_SUMMARY = 200_000  # characters, which leaves room for what else the step writes
+_LONGEST_MESSAGE = 1000
+_LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A line of a log that GitHub shows beside the code: `kind` is error or warning."""
+
+    kind: str
+    message: str
+    title: str = ""
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        found = (
+            ("file", self.file),
+            ("line", self.line if self.file else None),
+            ("col", self.column if self.file else None),
+            ("title", cut(visible(self.title), _LONGEST_TITLE) or None),
+        )
+        told = ",".join(f"{name}={encode_property(str(value))}" for name, value in found if value is not None)
+        return f"::{self.kind}{' ' if told else ''}{told}::{encode_message(self.message)}"
+
+
+def rule_annotations(verdict: Verdict, located: Located) -> str:
+    """A line for each rule that did not pass, where it stands in the policy; no more than GitHub shows."""
+    missed = not_passed(verdict.rules)
+    errors = [_of_rule(rule, "error", located) for rule in missed if rule.level == "blocking"]
+    warned = [_of_rule(rule, "warning", located) for rule in missed if rule.level == "warning"]
+    return _lines(_shown(errors)) + _lines(_shown(warned))
+
+
+def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
+    """A line for each problem that kept a verdict from being made."""
+    found = [
+        Annotation(
+            "error",
+            problem.message + (f" (hint: {problem.hint})" if problem.hint else ""),
+            NO_VERDICT,
+            located(problem.file) if problem.file else None,
+            problem.line,
+            problem.column,
+        )
+        for problem in problems
+    ]
+    return _lines(_shown(found))
+
+
+def summary(verdict: Verdict) -> str:
+    """The page of the run: the Markdown report, longer than a comment may be."""
+    return markdown.within(verdict, _LONGEST_SUMMARY)
+
+
+def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
+    """The outputs of the step."""
+    counts = verdict.counts
+    missed = [rule for rule in not_passed(verdict.rules) if rule.level == "blocking"]
+    return {
+        "verdict": verdict.verdict,
+        "exit_code": str(exit_code),
+        "headline": headline(verdict),
+        "rules_failed": str(len(missed)),
+        "warnings": str(warnings(verdict)),
+        "scenarios": str(counts.scenarios),
+        "scenarios_failed": str(counts.failed),
+        "trials": str(counts.trials),
+        "errors": str(counts.errors),
+        "policy_sha256": (verdict.policy.sha256 or "") if verdict.policy else "",
+    }
+
+
+def refusal_outputs(exit_code: int) -> Mapping[str, str]:
+    """The outputs where nothing could be judged: no verdict is left from an earlier command of the step."""
+    return {"verdict": "none", "exit_code": str(exit_code), "headline": NO_VERDICT}
+
+
+def _of_rule(rule: RuleResult, kind: str, located: Located) -> Annotation:
+    place = rule.place
+    told = [rule.reason, unsettled(rule) if rule.fragile else "", rule.description or ""]
+    return Annotation(
+        kind,
+        "\n".join(part for part in told if part),
+        rule.rule,
+        located(place.file) if place.file else None,
+        place.line,
+        place.column,
+    )
+
+
+def _shown(found: list[Annotation]) -> list[Annotation]:
+    """As many as GitHub shows; the last of them counts the rest."""
+    if len(found) <= MOST_ANNOTATIONS:
+        return found
+    kept = found[: MOST_ANNOTATIONS - 1]
+    rest = Annotation(found[0].kind, "the summary of the run has them all", f"… and {len(found) - len(kept)} more")
+    return [*kept, rest]
+
+
+def _lines(found: Iterable[Annotation]) -> str:
+    return "".join(f"{annotation}\n" for annotation in found)
+
+
+def encode_message(text: str) -> str:
+    r"""The one encoder for what stands behind the second `::`.
+
+    >>> encode_message("50%\nnext")
+    '50%25%0Anext'
+    """
+    lines = (cut(visible(line), _LONGEST_MESSAGE) for line in text.split("\n"))
+    return "%0A".join(line.replace("%", "%25") for line in lines)
+
+
+def encode_property(text: str) -> str:
+    """The one encoder for the value of a property.
+
+    >>> encode_property("a: b, c")
+    'a%3A b%2C c'
+    """
+    return visible(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
