@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from highbar.errors import Problem
 from highbar.model import (
+    Against,
     Counts,
     FailedScenario,
     FlakyScenario,
+    Goal,
+    Progressive,
     Repetition,
     RuleResult,
     ScenarioResult,
@@ -18,6 +21,7 @@ from highbar.model import (
     Source,
     Value,
     Verdict,
+    Weakening,
 )
 
 ATTACKS = (
@@ -53,6 +57,15 @@ def values(draw, unit=UNITS):
     )  # fmt: skip
 
 
+GOALS = st.builds(Goal, TEXTS, st.booleans(), st.none() | st.fractions(0, 10**6), st.none() | TEXTS)
+PROGRESSIVE = st.builds(Progressive, TEXTS, st.none() | GOALS, st.none() | GOALS)
+WEAKENED = st.builds(Weakening, TEXTS, st.sampled_from(["lowered", "removed", "changed"]), TEXTS, st.none() | TEXTS)
+AGAINST = st.builds(
+    Against, TEXTS, st.just("a" * 40), st.sampled_from(["pass", "fail", "inconclusive"]),
+    st.builds(Source, TEXTS, st.none()), st.lists(WEAKENED, max_size=3).map(tuple),
+)  # fmt: skip
+
+
 @st.composite
 def rule_results(draw):
     metric = draw(st.none() | TEXTS)
@@ -69,6 +82,8 @@ def rule_results(draw):
         fragile=draw(st.booleans()),
         second_run=draw(ENDS),
         more_scenarios=draw(st.none() | st.integers(0, 10**6)),
+        progressive=draw(st.none() | PROGRESSIVE),
+        slack=draw(st.none() | st.fractions(0, 10**6)),
     )
 
 
@@ -101,6 +116,7 @@ VERDICTS = st.builds(
     policy=st.none() | st.builds(Source, TEXTS, st.none() | st.just("a" * 64)),
     results=st.lists(st.builds(Source, TEXTS, st.none()), max_size=2).map(tuple),
     agent_version=st.none() | TEXTS,
+    against=st.none() | AGAINST,
     scenarios=st.lists(ALL_SCENARIOS, max_size=3).map(tuple),
     flaky=st.lists(st.builds(FlakyScenario, TEXTS, st.integers(2, 5), st.just(1)), max_size=2).map(tuple),
     repetition=st.none()

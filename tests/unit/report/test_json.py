@@ -21,7 +21,7 @@ def test_the_document_is_the_one_that_was_promised():
     found = document(FAILING)
     assert list(found) == [
         "schema", "verdict", "agent_version", "confidence", "counts", "metrics", "slices", "rules", "scenarios_failed",
-        "flaky", "repetition", "warnings", "policy", "results",
+        "flaky", "repetition", "warnings", "policy", "against", "results",
     ]  # fmt: skip
     assert found["schema"] == "highbar/verdict/1"
     assert found["counts"] == {"scenarios": 50, "trials": 50, "errors": 1, "unjudged": 0, "failed": 4}
