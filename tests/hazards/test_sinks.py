@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import unicodedata
@@ -11,8 +12,11 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from junitparser import xunit2
 
+from highbar.report import REPORTERS
 from tests.commandline import Run, check, judged, run
+from tests.unit.report.workflow import read_commands, read_outputs
 
 TERMINAL = (
     "\x1b[2J\x1b[1;1H\x1b[32mALL PASSED\x1b[0m\x1b]0;x\x07\x1b]52;c;AAAA\x07 \x9b31m \u202etxt\u202c zero\u200bwidth"
@@ -49,6 +53,7 @@ IDS = [
     "=1+1",
 ]
 CANARY = "CANARY-123"
+FORMATS = [name for name in REPORTERS if name != "html"]  # which a browser reads, in tests of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,28 @@ class Reports:
 
     folder: Path
     done: Run
-    text: str
-    markdown: str
-    json: str
+    files: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        return self.files["text"]
+
+    @property
+    def markdown(self) -> str:
+        return self.files["markdown"]
+
+    @property
+    def json(self) -> str:
+        return self.files["json"]
+
+    @property
+    def summary(self) -> str:
+        return (self.folder / "GITHUB_STEP_SUMMARY").read_text("utf-8")
 
     @property
     def all(self) -> dict[str, str]:
-        return {"text": self.text, "markdown": self.markdown, "json": self.json, "stderr": self.done.err}
+        streams = {"stdout": self.done.out, "stderr": self.done.err, "summary": self.summary}
+        return {**self.files, **streams}
 
 
 def hostile_rows() -> list[dict[str, object]]:
@@ -109,12 +129,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
     }
     for file in environment.values():
         Path(file).touch()
-    outputs = ["--output", "markdown=verdict.md", "--output", "json=verdict.json"]
-    environment |= {"GITHUB_ACTIONS": "true", "API_TOKEN": CANARY}
+    outputs = [argument for name in FORMATS for argument in ("--output", f"{name}=report.{name}")]
+    environment |= {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(folder), "API_TOKEN": CANARY}
     done = run(folder, "check", "results.jsonl", "--policy", "policy.json", *outputs, environment=environment)
     assert done.exit == 1, done.out + done.err
-    markdown, verdict = ((folder / name).read_text("utf-8") for name in ("verdict.md", "verdict.json"))
-    return Reports(folder, done, done.out, markdown, verdict)
+    return Reports(folder, done, {name: (folder / f"report.{name}").read_text("utf-8") for name in FORMATS})
 
 
 def acting(text: str) -> set[str]:
@@ -147,7 +166,7 @@ def outside_code(markdown: str) -> str:
     return re.sub(r"\\[!-/:-@\[-`{-~]", "", spans.sub("", fences.sub("", markdown)))
 
 
-@pytest.mark.parametrize("format_", ["text", "markdown", "json", "stderr"])
+@pytest.mark.parametrize("format_", [*FORMATS, "stdout", "stderr", "summary"])
 def test_h105_no_report_holds_a_character_that_acts(reports: Reports, format_: str) -> None:
     assert not acting(reports.all[format_])
 
@@ -184,18 +203,31 @@ def test_h106_markup_of_a_terminal_library_is_plain_text(reports: Reports) -> No
     assert "[red]id" in reports.text
 
 
-@pytest.mark.parametrize("format_", ["text", "markdown", "json", "stderr"])
+@pytest.mark.parametrize("format_", [*FORMATS, "stdout", "summary"])
 def test_h107_no_line_is_an_order_to_a_ci_runner(reports: Reports, format_: str) -> None:
     assert not orders(reports.all[format_])
 
 
+def test_h107_the_runner_finds_our_annotations_and_no_other_order(reports: Reports) -> None:
+    assert "##[" not in reports.done.err
+    commands = read_commands(reports.done.err)
+    assert [(one.name, one.properties.get("file")) for one in commands[:-2]] == [("error", "policy.json")] * 9
+    assert [one.name for one in commands] == ["error"] * 10 + ["warning"]
+    assert not [one for one in commands if "pwned" in one.properties.values()]
+
+
 def test_h108_nothing_untrusted_reaches_the_files_of_a_ci_step(reports: Reports) -> None:
-    for name in ("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH"):
-        assert re.fullmatch(r"([a-z_]+=[A-Za-z0-9.]*\n)*", (reports.folder / name).read_text()), name
+    for name in ("GITHUB_ENV", "GITHUB_PATH"):
+        assert (reports.folder / name).read_text() == ""
+    found = read_outputs((reports.folder / "GITHUB_OUTPUT").read_text())
+    assert found["verdict"] == "fail"
+    assert re.fullmatch(r"FAIL: \d+ of \d+ blocking rules did not pass, \d+ warnings?", found.pop("headline"))
+    assert all(re.fullmatch("[a-z0-9_]+", name) and re.fullmatch("[a-z0-9]+", value) for name, value in found.items())
 
 
-def test_h109_markdown_holds_no_markup_of_the_agent(reports: Reports) -> None:
-    text = outside_code(reports.markdown)
+@pytest.mark.parametrize("format_", ["markdown", "github-comment", "summary"])
+def test_h109_markdown_holds_no_markup_of_the_agent(reports: Reports, format_: str) -> None:
+    text = outside_code(reports.all[format_].removeprefix("<!-- highbar -->\n"))
     for wrong in (
         r"<(?=[a-zA-Z/!?])(?!/?(details|summary|br|sub)\b)",
         r"!\[",
@@ -231,12 +263,48 @@ def test_h109_a_long_report_is_cut_and_keeps_its_verdict(tmp_path: Path) -> None
     assert "fail" in markdown.split("\n", 1)[0].casefold()
 
 
+def test_h109_a_forged_comment_is_not_taken_for_ours(reports: Reports) -> None:
+    assert reports.files["github-comment"].count("<!--") == 1
+
+
+def test_h111_junit_xml_with_characters_that_xml_forbids_is_read_and_its_failures_are_counted(tmp_path: Path) -> None:
+    hostile = "a\u0000b\bc\u001b[31m\ufffe]]>&#0;<!DOCTYPE x>"
+    rows = [
+        {"id": "A", "category": "adversarial", "violations": [hostile]},
+        {"id": "B", "category": hostile, "error": hostile},
+        {"id": "C", "category": "adversarial", "passed": True},
+    ]
+    judged(check(tmp_path, rows, {"required_scenarios": {"ids": ["A"]}}, "--output", "report.xml"), "fail")
+    read = xunit2.JUnitXml.fromstring((tmp_path / "report.xml").read_bytes())
+    assert [(suite.name, suite.tests, suite.failures, suite.errors) for suite in read] == [
+        ("rules", 1, 1, 0),
+        ("scenarios", 3, 1, 1),
+    ]
+    assert r"a\x00b\x08c\x1b[31m\ufffe]]>&#0;<!DOCTYPE x>" in next(iter(list(read)[1])).result[0].message
+
+
+def test_h113_no_cell_of_a_csv_report_is_a_formula(tmp_path: Path) -> None:
+    formulas = ['=HYPERLINK("http://evil")', "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "＝1+1", "\0=1"]
+    rows = [
+        {"id": f"{number}", "category": text, "tags": {"t": text}, "error": text, "violations": [text]}
+        for number, text in enumerate(formulas)
+    ]
+    rows += [{"id": text, "passed": False} for text in formulas if text.isprintable()]
+    policy = {"required_scenarios": {"ids": ["=*"]}, "slices": ["category", "tags.t"], "pass_criteria": {"overall": 50}}
+    judged(check(tmp_path, rows, policy, "--output", "report.csv"), "fail")
+    with (tmp_path / "report.csv").open(encoding="utf-8", newline="") as stream:
+        table = list(csv.DictReader(stream, strict=True))
+    cells = [cell for row in table for name, cell in row.items() if name not in {"value", "low", "high"}]
+    assert sum(cell.startswith("'") for cell in cells) >= 2 * len(formulas)
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝"))]
+
+
 def test_h114_nothing_of_the_environment_is_in_a_report(reports: Reports) -> None:
     assert not [name for name, text in reports.all.items() if CANARY in text]
 
 
 def test_h115_no_file_is_named_by_an_id(reports: Reports) -> None:
-    ours = {"policy.json", "results.jsonl", "verdict.md", "verdict.json", ".git"}
+    ours = {"policy.json", "results.jsonl", ".git", *(f"report.{name}" for name in FORMATS)}
     steps = {"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY", "GITHUB_PATH"}
     assert {path.name for path in reports.folder.iterdir()} == ours | steps
 
@@ -278,7 +346,7 @@ def test_h77_hostile_text_never_breaks_a_report(tmp_path: Path) -> None:
     rows = [
         {"id": "A", "passed": False, "output": "[/foo] \u0000 \ufffe \U0010ffff ]]> {", "error": "%(x)s {y!r:>{z}} \\"}
     ]
-    for format_ in ("text", "markdown"):
+    for format_ in FORMATS:
         check(tmp_path, rows, {"required_scenarios": {"ids": ["A"]}})
         done = run(tmp_path, "check", "results.jsonl", "--policy", "policy.json", "--format", format_)
         assert done.exit == 1, done.out + done.err
