@@ -316,6 +316,20 @@ def test_a_line_that_is_no_result_is_named(tmp_path):
     assert "r.jsonl:4: this is cut off" in refusal("promptfoo", written(tmp_path, "r.jsonl", cut))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("out.csv", "q,[echo] {{q}},Status,Score,Named Scores,Grader Reason,Comment\nhi,hi,PASS,1.00,{},,\n", "CSV"),
+        ("out.csv", '"{""raw"":""{{q}}"",""display"":""{{q}}""}",q\n"[PASS] (1.00) hi",hi\n', "CSV"),
+        ("out.xml", "<promptfoo>\n  <evalId>eval-1</evalId>\n</promptfoo>\n", "XML"),
+    ],
+)
+def test_tables_that_do_not_say_what_was_asserted_are_refused_with_a_word_about_json(tmp_path, name, text, form):
+    path = written(tmp_path, name, text)
+    assert recognized(path) == "promptfoo"
+    assert f"promptfoo's {form} does not say what was asserted\nhint: write JSON" in refusal("promptfoo", path)
+
+
 # --- real files --------------------------------------------------------------------------------
 
 
@@ -334,10 +348,9 @@ def counted(path: Path) -> int | None:
 @pytest.mark.parametrize("path", samples("promptfoo"), ids=lambda path: path.name[-60:])
 def test_every_real_file_is_read_whole_or_refused(path):
     expected = counted(path)
+    assert recognized(path) == ("junit" if path.name.endswith(".junit.xml") else "promptfoo")
     if expected is None:
-        if path.suffix != ".csv":
-            assert refusal("promptfoo", path)
+        assert refusal("promptfoo", path)
         return
-    assert recognized(path) == "promptfoo"
     rows, report = imported("promptfoo", path)
     assert len(rows) == report.records == expected

@@ -56,7 +56,12 @@ IMPORTERS: tuple[Importer, ...] = (
         "promptfoo",
         "promptfoo results",
         f"{__name__}.promptfoo",
-        ((".json", signs.PROMPTFOO), (".jsonl", signs.PROMPTFOO_LINE)),
+        (
+            (".json", signs.PROMPTFOO),
+            (".jsonl", signs.PROMPTFOO_LINE),
+            (".csv", signs.PROMPTFOO_TABLE),  # these two are refused, with a word about JSON
+            (".xml", signs.PROMPTFOO_XML),
+        ),
     ),
     Importer(
         "lm-eval",

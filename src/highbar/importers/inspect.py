@@ -39,7 +39,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one log. They are kept aside until the last sample was seen: only then is it known who judges."""
     with Aside() as aside, Path(path).open("rb") as stream:
         log = _Log(report, aside)
-        if stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        start = stream.read(64)
+        if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or start.startswith(json.UTF_16):
             stream.seek(0)
             _read_document(stream, log)
         else:

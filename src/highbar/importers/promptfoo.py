@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json as json_text
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import IO, Any
 
 import msgspec
 
-from highbar.importers import Row
+from highbar import importers
+from highbar.importers import Row, signs
 from highbar.importers.aside import Aside
 from highbar.importers.naming import Trials, as_text, means_correct, score_column, tags
 from highbar.importers.reading import json
@@ -40,6 +42,7 @@ _NUMBERS = (int, float, bool)
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one export. They wait for the last: only then is it known which tests share a name."""
     with Aside() as aside, Path(path).open("rb") as stream:
+        _refuse_tables(stream)
         names = _Names()
         keep = _read_lines if _is_lines(stream) else _read_document
         suite = keep(stream, aside, names, report)
@@ -49,6 +52,16 @@ def read(path: str, report: Report) -> Iterator[Row]:
             row["trial"] = trials.number(row["id"])
             row["suite"] = suite
             yield row
+
+
+def _refuse_tables(stream: IO[bytes]) -> None:
+    """CSV and XML do not tell a must-not from anything else that was asserted, nor an error from a failure."""
+    start = stream.read(importers.HEAD)
+    stream.seek(0)
+    for form, sign in (("CSV", signs.PROMPTFOO_TABLE), ("XML", signs.PROMPTFOO_XML)):
+        if re.search(sign, start):
+            hint = "write JSON: `promptfoo eval -o results.json`, or `promptfoo export eval latest -o results.json`"
+            refuse(f"promptfoo's {form} does not say what was asserted", hint=hint)
 
 
 def _is_lines(stream: IO[bytes]) -> bool:

@@ -25,6 +25,8 @@ LARGEST_VALUE = 256 * 1024 * 1024
 
 _CONTAINERS = (b"{", b"[")
 LFS_POINTER = b"version https://git-lfs"
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""How text in UTF-16 starts."""
 
 _WINDOW = 1024 * 1024
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -150,7 +152,7 @@ class _Window:
             refuse("the file is empty")
         if self._data.startswith(LFS_POINTER):
             refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
-        if self._data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in self._data[:200]:
+        if self._data.startswith(UTF_16) or b"\x00" in self._data[:200]:
             refuse("this is not UTF-8 text", hint=encoding_hint(self._data[:200]))
 
     @property
@@ -254,7 +256,7 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
 
 def encoding_hint(start: bytes) -> str:
     """What to do about text that is not UTF-8."""
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in start:
+    if start.startswith(UTF_16) or b"\x00" in start:
         return "the file looks like UTF-16 (PowerShell's `>` writes that): save it as UTF-8"
     return "save the file as UTF-8"
 
