@@ -69,7 +69,10 @@ def test_several_thresholds_of_one_line_are_changed_at_once():
 
 
 def test_json_keeps_its_layout():
-    text = '{"thresholds": {"blocking":\t{"accuracy": 85,\n "recall":"≥ 80%"}},\n"rules": [{"metric":"f1","threshold":0.5}]}'
+    text = (
+        '{"thresholds": {"blocking":\t{"accuracy": 85,\n "recall":"≥ 80%"}},\n'
+        '"rules": [{"metric":"f1","threshold":0.5}]}'
+    )
     changed = text.replace("85", "90").replace("80", "85").replace("0.5", "0.6")
     assert raised(text, "0.9", "0.85", "0.6", path=JSON) == changed
 
