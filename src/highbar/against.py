@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from highbar import gate, pipeline
 from highbar import policy as policies
+from highbar.baseline.weakened import weakened_baseline
 from highbar.errors import InputError, Problem
 from highbar.load import revision
 from highbar.load.revision import Revision
@@ -31,6 +32,7 @@ def check(
     against_ref: str,
     policy: str | None = None,
     map_file: str | None = None,
+    baseline: str | None = None,
     stdin: BinaryIO | None = None,
     **options: Any,
 ) -> Verdict:
@@ -44,15 +46,33 @@ def check(
         here = pipeline.read_policy(policy)
         before = _read_policy(there, path)
         mapping = None if map_file is None else str(there.read(there.path(map_file)))
-        now = pipeline.check(results, policy=here, map_file=map_file, stdin=again(), **options)
+        now = pipeline.check(results, policy=here, map_file=map_file, baseline=baseline, stdin=again(), **options)
         bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite if here else None))
+        kept = _baseline(there, before, baseline)
+        other = {**options, "told": None, "baseline": str(kept) if baseline is not None and kept else None}
         try:
-            then = pipeline.check(results, policy=bar, map_file=mapping, stdin=again(), **{**options, "told": None})
+            then = pipeline.check(results, policy=bar, map_file=mapping, stdin=again(), **other)
         except InputError as error:
             raise _renamed(error, there) from None
+        listed = weakened(before, here or replace(policies.default(), rules=()))
+        lost = weakened_baseline(kept, Path(baseline) if baseline else _named(here)) if kept else ()
     if now.results != then.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
-    return _merged(now, then, there, weakened(before, here or replace(policies.default(), rules=())))
+    return _merged(now, then, there, (*listed, *lost))
+
+
+def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
+    """The baseline that the policy at the ref was held against; None where it compares with none."""
+    if not policies.compares(before):
+        return None
+    if named is None:
+        return policies.baseline_file(before, Path(before.file or ""))
+    path = there.path(named)
+    return there.read(path) if there.has(path) else there.folder / path
+
+
+def _named(here: Policy | None) -> Path | None:
+    return policies.baseline_file(here, Path(here.file or "")) if here and policies.compares(here) else None
 
 
 @contextmanager
@@ -117,12 +137,13 @@ def _merged(now: Verdict, then: Verdict, there: Revision, listed: tuple[Weakenin
     """
     told = {_told(rule) for rule in now.rules}
     others = [
-        _named(rule, there)
+        _as_there(rule, there)
         for rule in then.rules
         if _told(replace(rule, reason=there.as_here(rule.reason))) not in told
     ]
     rules = (*now.rules, *others)
     policy = then.policy or Source(there.ref, None)
+    listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
     against = Against(there.ref, there.commit, then.verdict, Source(there.renamed(policy.file), policy.sha256), listed)
     slack = set(gate.slack_notes(then.rules))
     notes = [there.renamed(note) for note in then.warnings if note not in slack and note not in now.warnings]
@@ -140,7 +161,7 @@ def _told(rule: RuleResult) -> tuple[object, ...]:
     return rule.rule, rule.level, rule.outcome, rule.reason, rule.metric, rule.slice, rule.threshold, rule.value
 
 
-def _named(rule: RuleResult, there: Revision) -> RuleResult:
+def _as_there(rule: RuleResult, there: Revision) -> RuleResult:
     file = rule.place.file
     place = replace(rule.place, file=there.renamed(file)) if file else rule.place
     return replace(rule, rule=there.name(rule.rule), reason=there.renamed(rule.reason), place=place, slack=None)

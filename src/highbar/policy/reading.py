@@ -111,7 +111,8 @@ def default(metrics: Collection[str] | None = None) -> Policy:
 
 def baseline_file(policy: Policy, path: Path) -> Path:
     """Where the baseline of the policy at `path` is: where it says, else in `baseline.json` beside it."""
-    named = next((rule.file for rule in policy.rules if isinstance(rule, BaselineRule)), None)
+    comparing = BaselineRule | StepRule | NewFailuresRule
+    named = next((rule.file for rule in policy.rules if isinstance(rule, comparing)), None)
     return Path(named) if named else path.parent / BASELINE
 
 
