@@ -135,9 +135,10 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     if not (required and optional):
         return ()
     both = f"({any_match(required)}) AND ({any_match(optional)})"
-    found, first = rows(f"SELECT count(*), min(id, 5) FROM scenarios WHERE {both}")[0]
+    found = rows(f"SELECT count(*) FROM scenarios WHERE {both}")[0][0]
     if not found:
         return ()
+    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT 5")]
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
     are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
     return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)

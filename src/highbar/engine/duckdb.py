@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks
+from highbar.engine import checks, ranks
+from highbar.engine.database import Found, Ranked, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, parts, table_part
@@ -62,6 +63,8 @@ class EngineError(RuntimeError):
 
 class DuckDBEngine:
     """Reduces files, or a table that is registered as `results`, to sums."""
+
+    has_smallest = True
 
     def __init__(self, files: Sequence[ResultsFile] = (), table: object | None = None) -> None:
         """Open the files, or the table, and find their columns. Raises InputError where that fails."""
@@ -134,3 +137,7 @@ class DuckDBEngine:
     def rows(self, sql: str) -> list[Any]:
         """All rows of a query."""
         return self._connection.execute(sql).fetchall()
+
+    def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
+        """The values at the wanted ranks of each group, by DuckDB's own exact quantiles."""
+        return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)

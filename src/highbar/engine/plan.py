@@ -9,7 +9,7 @@ Only what the request asks for and the files hold takes part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from highbar.engine import ratios, trials
@@ -35,23 +35,29 @@ class Plan:
     trials: str
     scenarios: str
     profile: str
+    worst: str  # the ids of the worst scenarios, the worst first, and whether they are required
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
     parse_once: bool  # text is parsed once and kept; Parquet is read again, which is cheaper than keeping it
 
 
-def make(parts: Sequence[Part], request: Request) -> Plan:
-    """The SQL for this request over these files."""
+def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> Plan:
+    """The SQL for this request over these files.
+
+    Where the aggregate of the `smallest` values is there, the worst scenarios are found in the same pass as the sums.
+    """
     layout = lay_out(parts, request)
     sides = ratios.Sides(layout)
     keys = _keys(layout)
     sums = _sums(layout)
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
-    worst = (
-        f"min({{'a': NOT ({any_match(request.required)}), 'b': kv = 0, 'c': ke = 0, 'd': kp / n, 'e': k_score / s_den,"
-        f" 'id': id}}, {request.failed_limit}) FILTER (kp < n) AS worst"
-    )
+    keyed = {
+        "a": f"NOT ({any_match(request.required)})", "b": "kv = 0", "c": "ke = 0",
+        "d": "kp / n", "e": "k_score / s_den", "id": "id",
+    }  # fmt: skip
+    packed = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in keyed.items())}}}"
+    worst = f", min({packed}, {request.failed_limit}) FILTER (kp < n) AS worst" if smallest else ""
     totals = ", ".join(
         [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     )
@@ -60,12 +66,23 @@ def make(parts: Sequence[Part], request: Request) -> Plan:
         sides=sides,
         trials=trials.relation(parts, request, layout),
         scenarios=_scenarios(layout),
-        profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {totals}, {worst} FROM scenarios GROUP BY ALL",
+        profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {totals}{worst} FROM scenarios GROUP BY ALL",
+        worst=f"{_set_aside() if smallest else _sorted(keyed)} LIMIT {request.failed_limit}",
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
         parse_once=any(file.format != "parquet" for part in parts for file in part.files),
     )
+
+
+def _set_aside() -> str:
+    return "SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile) ORDER BY w"
+
+
+def _sorted(keyed: Mapping[str, str]) -> str:
+    columns = ", ".join(f"{sql} AS {name}_" for name, sql in keyed.items())
+    order = ", ".join(f"{name}_" for name in keyed)
+    return f"SELECT id_, NOT a_ FROM (SELECT {columns} FROM scenarios WHERE kp < n) ORDER BY {order}"
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:

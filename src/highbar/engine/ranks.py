@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from highbar.engine.database import Database, Found, Ranked, Wanted
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Rank
+from highbar.engine.sql import literal
 from highbar.model import Percentile, Where
 from highbar.statistics.bounds import Sums, standard_error
 from highbar.statistics.percentile import Ranks, clustered_ranks_of, percentile_ranks
@@ -41,7 +43,7 @@ def rank_column(extras: tuple[str, ...], column: str) -> str:
 
 
 def find(
-    rows: Rows, layout: Layout, percentiles: Sequence[Percentile], alpha: float, place: int | None
+    database: Database, layout: Layout, percentiles: Sequence[Percentile], alpha: float, place: int | None
 ) -> dict[str | None, dict[Percentile, Rank]]:
     """The percentiles of the whole (under None), or of each value of the slice at `place`."""
     by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
@@ -53,13 +55,14 @@ def find(
         column = rank_column(layout.extras, name)
         filtered = f"{there} AND {column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
         scenarios = "count(DISTINCT id)" if layout.repeated else "count(*)"
-        counts = rows(
+        counts = database.rows(
             f"SELECT {by} AS value, count(*), count_if(isinf({column})), {scenarios}"
             f" FROM trials WHERE {filtered} GROUP BY value"
         )
         sizes = {value: trials for value, trials, _, _ in counts}
-        ends = _ends(rows, layout, same, alpha, (by, filtered, column), sizes)
-        values = _values_at(rows, (by, filtered, column), _wanted_ranks(same, sizes, ends), sizes)
+        ranked = Ranked(by, filtered, column)
+        ends = _ends(database, layout, same, alpha, ranked, sizes)
+        values = database.values_at(ranked, _wanted_ranks(same, sizes, ends), sizes)
         for value, trials, errors, resting in counts:
             for wanted in same:
                 at = values[value]
@@ -95,17 +98,15 @@ def _wanted_ranks(
     }
 
 
-def _values_at(
-    rows: Rows, source: tuple[str, str, str], wanted: dict[str | None, list[int]], sizes: dict[str | None, int]
-) -> dict[str | None, dict[int, float]]:
+def values_by_quantile(rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
     """The values at the wanted ranks. Rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
-    by, filtered, column = source
-    shares = sorted({(rank - 0.5) / sizes[value] for value, ranks in wanted.items() for rank in ranks})
+    shares = sorted({(rank - 0.5) / sizes[value] for value, places in wanted.items() for rank in places})
     if not shares:
         return {}
     listed = ", ".join(f"CAST({share!r} AS DOUBLE)" for share in shares)
     found = rows(
-        f"SELECT {by} AS value, quantile_disc({column}, [{listed}]) FROM trials WHERE {filtered} GROUP BY value"
+        f"SELECT {ranked.by} AS value, quantile_disc({ranked.column}, [{listed}])"
+        f" FROM trials WHERE {ranked.let_through} GROUP BY value"
     )
     places = {share: i for i, share in enumerate(shares)}
     return {
@@ -115,11 +116,11 @@ def _values_at(
 
 
 def _ends(
-    rows: Rows,
+    database: Database,
     layout: Layout,
     same: Sequence[Percentile],
     alpha: float,
-    source: tuple[str, str, str],
+    ranked: Ranked,
     sizes: dict[str | None, int],
 ) -> dict[tuple[str | None, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
@@ -127,41 +128,40 @@ def _ends(
         return {
             (value, wanted): percentile_ranks(n, wanted.share, alpha) for value, n in sizes.items() for wanted in same
         }
-    by, filtered, column = source
     if sum(sizes.values()) <= MOST_IN_MEMORY:
-        ordered = rows(f"SELECT {by} AS value, {_unit(layout)} FROM trials WHERE {filtered} ORDER BY {column}, 2")
+        ordered = database.rows(
+            f"SELECT {ranked.by} AS value, {_unit(layout)} FROM trials"
+            f" WHERE {ranked.let_through} ORDER BY {ranked.column}, 2"
+        )
         units: dict[str | None, list[int]] = {}
         for value, unit in ordered:
             units.setdefault(value, []).append(unit)
         return {
             (value, wanted): clustered_ranks_of(units[value], wanted.share, alpha) for value in sizes for wanted in same
         }
-    return dict(_by_design_effect(rows, layout, same, alpha, source, sizes))
+    return dict(_by_design_effect(database, layout, same, alpha, ranked, sizes))
 
 
 def _by_design_effect(
-    rows: Rows,
+    database: Database,
     layout: Layout,
     same: Sequence[Percentile],
     alpha: float,
-    source: tuple[str, str, str],
+    ranked: Ranked,
     sizes: dict[str | None, int],
 ) -> Iterable[tuple[tuple[str | None, Percentile], Ranks]]:
     """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
-    by, filtered, column = source
-    values = _values_at(
-        rows, source, {value: [_nearest(n, w.share) for w in same] for value, n in sizes.items()}, sizes
-    )
+    by, filtered, column = ranked.by, ranked.let_through, ranked.column
+    nearest = {value: [_nearest(n, w.share) for w in same] for value, n in sizes.items()}
+    values = database.values_at(ranked, nearest, sizes)
     for value, n in sizes.items():
-        let_through = (
-            filtered if value is None else f"{filtered} AND {by} = '{str(value).replace(chr(39), chr(39) * 2)}'"
-        )
+        let_through = filtered if value is None else f"{filtered} AND {by} = {literal(value)}"
         for wanted in same:
             limit = values[value][_nearest(n, wanted.share)]
             inside = f"count_if({column} <= CAST('{limit}' AS DOUBLE))"
             sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
             units = f"SELECT count(*) AS d, {inside} AS z FROM trials WHERE {let_through} GROUP BY {_unit(layout)}"
-            error = standard_error(Sums(*rows(f"SELECT {sums} FROM ({units})")[0]))
+            error = standard_error(Sums(*database.rows(f"SELECT {sums} FROM ({units})")[0]))
             share = float(wanted.share)
             worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
             low, high = percentile_ranks(worth, wanted.share, alpha)

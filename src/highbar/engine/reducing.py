@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from highbar.engine import checks, plan, ranks, ratios, scenarios, suite
+from highbar.engine.database import Database
 from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal, matches
@@ -20,16 +21,6 @@ MOST_SLICES = 1000
 """Slice values beyond these, the largest first, are counted and warned of, not measured."""
 
 
-class Database(Protocol):
-    """What runs the SQL of the reduction, which is written in DuckDB's dialect."""
-
-    def rows(self, sql: str) -> list[Any]:
-        """All rows of a query, each a tuple."""
-
-    def define(self, name: str, sql: str, *, kept: bool) -> None:
-        """Name a query; `kept` means that it is run once, and its rows are kept for the queries to come."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reducer:
     """Reduces the trials of some parts to sums."""
@@ -39,7 +30,7 @@ class Reducer:
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
-        made = plan.make(self.parts, request)
+        made = plan.make(self.parts, request, smallest=self.database.has_smallest)
         self.database.define("trials", made.trials, kept=made.parse_once)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         self.database.define("profile", made.profile, kept=True)
@@ -51,7 +42,7 @@ class Reducer:
         warnings += checks.required_and_optional(self.database.rows, request)
         checks.refuse_disagreement(self.database.rows, made.layout)
         whole, slices, more = self._groups(made, request)
-        failed = self._failed(request) if counts[4] else ()
+        failed = self._failed(made) if counts[4] else ()
         return Reduction(
             whole=whole,
             slices=slices,
@@ -155,14 +146,11 @@ class Reducer:
         """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
         if not request.percentiles:
             return {}
-        return ranks.find(self.database.rows, made.layout, request.percentiles, request.alpha, place)
+        return ranks.find(self.database, made.layout, request.percentiles, request.alpha, place)
 
-    def _failed(self, request: Request) -> tuple[FailedScenario, ...]:
+    def _failed(self, made: plan.Plan) -> tuple[FailedScenario, ...]:
         """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
-        worst = self.database.rows(
-            "SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile)"
-            f" ORDER BY w LIMIT {request.failed_limit}"
-        )
+        worst = self.database.rows(made.worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
         reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
         found = {
@@ -189,11 +177,13 @@ class Reducer:
         found |= {id_: Matched(1, failed, (id_,) * failed) for id_, failed in failed_by_id.items()}
         for pattern in wanted:
             if is_pattern(pattern):
-                scenarios, failed, examples = self.database.rows(
-                    "SELECT count(*), count_if(kp < n), min(id, 5) FILTER (kp < n)"
-                    f" FROM scenarios WHERE {matches(pattern)}"
+                there = matches(pattern)
+                scenarios, failed = self.database.rows(
+                    f"SELECT count(*), count_if(kp < n) FROM scenarios WHERE {there}"
                 )[0]
-                found[pattern] = Matched(scenarios, failed, tuple(examples or ()))
+                some = f"SELECT id FROM scenarios WHERE ({there}) AND kp < n ORDER BY id LIMIT 5"
+                examples = self.database.rows(some) if failed else []
+                found[pattern] = Matched(scenarios, failed, tuple(id_ for (id_,) in examples))
         return found
 
 

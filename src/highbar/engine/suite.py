@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from highbar.engine.database import Database
 from highbar.engine.protocol import Request, SuiteMatch
 from highbar.engine.sql import any_match, literal
 from highbar.model import Suite
-
-if TYPE_CHECKING:
-    from highbar.engine.reducing import Database
 
 _FIXED = ("category", "capability")
 _MOST_LISTED = 10
