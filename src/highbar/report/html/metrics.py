@@ -11,7 +11,7 @@ from highbar.report.headline import bounds_label
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import Limit, histogram, scale, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, plural, scenarios, table
+from highbar.report.html.parts import code, heading, plural, scenarios, table, unseen
 
 _WHOLE = (Fraction(0), Fraction(1))
 
@@ -27,7 +27,7 @@ def metrics(verdict: Verdict) -> Markup:
         (code(name), show(value, bounds.get(name, ())), scenarios(value), _drawn(axis, value))
         for name, value in known.items()
     ]
-    names = ("metric", bounds_label(verdict), "scenarios", scale(axis))
+    names = ("metric", bounds_label(verdict), "scenarios", join(unseen("drawn"), scale(axis)))
     listed = table(names, rows, "metrics") if rows else EMPTY
     return element("section", heading("Metrics", "metrics"), listed, _undefined(verdict), aria_labelledby="metrics")
 
@@ -79,7 +79,7 @@ def _score(score: Score, verdict: Verdict) -> Markup:
     value = verdict.metrics.get(score.metric)
     shown = show(value) if value else ""
     told = element("p", code(score.metric), " ", element("b", shown), " = ", code(score.formula))
-    return join(told, table(("term", "adds", "at most", ""), rows, "terms"))
+    return join(told, table(("term", "adds", "at most", unseen("drawn")), rows, "terms"))
 
 
 # --- latency ---------------------------------------------------------------------------------

@@ -62,7 +62,7 @@
     const [number, passed, reason, input, output, expected, other, happened, mustNot, wanted, got, error, took] = trial;
     const part = make("div", undefined, passed ? "trial passed" : "trial failed");
     const named = count > 1 ? `Trial ${number}: ${passed ? "passed" : "did not pass"}` : passed ? "Passed" : "Did not pass";
-    part.append(make("h4", took ? `${named}, ${took}` : named));
+    part.append(make("h3", took ? `${named}, ${took}` : named));
     if (reason && count > 1) part.append(make("p", reason));
     excerpt(part, "Input", input);
     excerpt(part, "Output", output);
@@ -80,14 +80,14 @@
     shown.tabIndex = 0;
     shown.setAttribute("role", "region");
     shown.setAttribute("aria-label", title);
-    part.append(make("h5", title), shown);
+    part.append(make("h4", title), shown);
     if (text[1]) part.append(make("p", `… and ${text[1]} more characters`, "dim"));
   };
   const entries = (part, title, names) => {
     if (!names.length) return;
     const listed = make("ul");
     listed.append(...names.map(([name, look]) => make("li", name, look)));
-    part.append(make("h5", title), listed);
+    part.append(make("h4", title), listed);
   };
 
   // --- the list ------------------------------------------------------------------------------
@@ -172,5 +172,6 @@
   });
 
   tools.hidden = false;
+  find("quiet").hidden = true;
   show();
 })();

@@ -37,13 +37,20 @@ def badge(outcome: Outcome, level: Level) -> Markup:
     return element("span", icon(kind), "warning" if warned else _WORDS[outcome], class_=f"badge {kind}")
 
 
+def unseen(text: str) -> Markup:
+    """A name for those who hear the page, where others see a drawing."""
+    return element("span", text, class_="unseen")
+
+
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> Markup:
     """A plain table; the first cell of a row is its heading. Cells are text, or markup."""
     head = element("tr", *(element("th", name, scope="col") for name in names))
-    body = [
-        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
-    ]
+    body = [element("tr", _first(row[0]), *(element("td", cell) for cell in row[1:])) for row in rows]
     return element("table", element("thead", head), element("tbody", *body), class_=kind or None)
+
+
+def _first(cell: str) -> Markup:
+    return element("th", cell, scope="row") if cell else element("td")
 
 
 def scenarios(value: Value) -> Markup:

@@ -6,13 +6,13 @@ from highbar.digits import amount
 from highbar.model import NO_POLICY, Source, Verdict
 from highbar.report import progressive
 from highbar.report.headline import notes
-from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, table
 
 
 def steps(verdict: Verdict) -> Markup:
     """Where the progressive rules stand."""
-    rows = [tuple(Markup(cell) for cell in row) for row in progressive.rows(verdict, encode)]
+    rows = [tuple(Markup(cell) for cell in row) for row in progressive.rows(verdict, code)]
     if not rows:
         return EMPTY
     listed = table(("rule", *progressive.COLUMNS), rows, "steps")

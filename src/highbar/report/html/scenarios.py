@@ -17,7 +17,7 @@ from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.report.headline import more, repeated
 from highbar.report.html.markup import EMPTY, Markup, element, legible
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, table
+from highbar.report.html.parts import LONGEST_TEXT, code, heading, table, unseen
 from highbar.report.visible import cut, revealed
 
 PAGE_LENGTH = 50
@@ -41,9 +41,7 @@ def failed(verdict: Verdict) -> Markup:
     rows = element("ul", *(_row(scenario) for scenario in listed[:PAGE_LENGTH]), class_="scenarios")
     shown = min(len(listed), PAGE_LENGTH)
     left_out = element("p", more(total, len(listed)), class_="dim") if more(total, len(listed)) else EMPTY
-    quiet = element(
-        "noscript", element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim")
-    )
+    quiet = element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim", id="quiet")
     return element(
         "section",
         heading("Failed scenarios", "failed"),
@@ -178,7 +176,7 @@ def flaky(verdict: Verdict) -> Markup:
         for one in verdict.flaky
     ]
     left_out = more(total, len(rows))
-    listed = table(("scenario", "trials passed", ""), rows, "flaky") if rows else EMPTY
+    listed = table(("scenario", "trials passed", unseen("drawn")), rows, "flaky") if rows else EMPTY
     return element(
         "section",
         heading("Repeated trials", "flaky"),

