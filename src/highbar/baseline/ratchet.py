@@ -93,19 +93,19 @@ class _Proposer:
         value = self._value(metric, where)
         if value is None or value.value is None:
             why = f"the baseline has no value of {metric}{' over these scenarios' if where else ''}"
-            return Proposal(name, before, None, why, place)
+            return Proposal(name, metric, before, None, why, place)
         if value.unit != before.unit:
-            return Proposal(name, before, None, f"the baseline's {metric} is in another unit", place)
+            return Proposal(name, metric, before, None, f"the baseline's {metric} is in another unit", place)
         aim, why = self._aim(value, value.value)
         if aim is None:
-            return Proposal(name, before, None, why, place)
+            return Proposal(name, metric, before, None, why, place)
         aim, why = _within(aim, why, value, target)
         after = self._tidy(before, place, aim, value)
         if not is_looser(before, after) or not _possible(after, self.policy.metrics[metric]):
             return Proposal(
                 name, before, None, f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}", place
             )
-        return Proposal(name, before, after, why if self.climb.rule == "bound" else f"{why}; {_BEYOND}", place)
+        return Proposal(name, metric, before, after, why if self.climb.rule == "bound" else f"{why}; {_BEYOND}", place)
 
     def steps(self, rule: ProgressiveRule, steps: tuple[Step, ...]) -> Iterator[Proposal]:
         """The step that holds, and the later ones that would be lower than it then."""
@@ -122,7 +122,9 @@ class _Proposer:
                     text=canonical(step.threshold.operator, held.after.value, held.after.unit),
                 )
                 reason = f"{first.version} before it demands as much"
-                yield Proposal(f"{rule.name}.{step.version}", step.threshold, after, reason, step.threshold_place)
+                yield Proposal(
+                    f"{rule.name}.{step.version}", rule.metric, step.threshold, after, reason, step.threshold_place
+                )
 
     def _value(self, metric: str, where: Where) -> Value | None:
         if not where:

@@ -16,6 +16,8 @@ from highbar.errors import InputError, Problem
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "check": "highbar.cli.check",
+        "compare": "highbar.cli.compare",
+        "baseline": "highbar.cli.baseline",
         "policy": "highbar.cli.policy",
         "plan": "highbar.cli.plan",
         "import": "highbar.cli.import_",

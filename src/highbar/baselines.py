@@ -1,0 +1,154 @@
+"""What is done with two runs, or with one that is to be kept: compare, and record a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from highbar import pipeline
+from highbar import policy as policies
+from highbar.baseline import reading, store
+from highbar.baseline.against import Kept, kept_in
+from highbar.baseline.compare import compare as compare_kept
+from highbar.baseline.document import Baseline, RecordedRule
+from highbar.baseline.text import render
+from highbar.errors import InputError, Problem
+from highbar.model import Policy, Source, Verdict
+from highbar.model.comparison import Comparison
+
+NAME = "baseline.json"
+"""Where a baseline lies that no policy and no argument names."""
+
+Keep = Callable[[Policy], Kept]
+"""How one side of a comparison is read, given the policy by which it is scored."""
+
+
+def compare(
+    base: str, head: str, *, policy: str | Mapping[str, Any] | None = None, slices: Sequence[str] = (), **options: Any
+) -> Comparison:
+    """What changed from one run to another; each is a results file, a folder or glob of them, or a baseline.
+
+    The other options are those of `pipeline.check`, and hold for both. Raises InputError.
+    """
+    if base == head == "-":
+        raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
+    return compare_runs(keep_file(base, slices, options), keep_file(head, slices, options), policy, slices)
+
+
+def compare_runs(
+    base: Keep, head: Keep, policy: str | Mapping[str, Any] | None, slices: Sequence[str] = ()
+) -> Comparison:
+    """What changed between two runs that are read by these functions, by the policy that is named or found."""
+    read = pipeline.read_policy(policy)
+    found = policies.default() if read is None else read
+    scored = replace(found, rules=(), agent_version=None)  # a side is not judged by itself, and has its own version
+    source = None if read is None else Source(read.file or "<policy>", read.sha256)
+    judged = found if read is not None else scored
+    return compare_kept(judged, base(scored), head(scored), slices=slices, source=source)
+
+
+def keep_file(name: str, slices: Sequence[str], options: Mapping[str, Any]) -> Keep:
+    """A side that is a file."""
+
+    def keep(policy: Policy) -> Kept:
+        if reading.is_baseline(name):
+            return kept_in(reading.read(name))
+        return pipeline.keep([name], policy, slices=slices, **options)
+
+    return keep
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A baseline that was written, where, and whether it took the place of another."""
+
+    baseline: Baseline
+    file: str
+    replaced: bool
+    reasons: tuple[str, ...]  # why it took force
+
+
+def record(
+    results: Sequence[str],
+    *,
+    file: str | None = None,
+    policy: str | None = None,
+    date: str | None = None,
+    force: str | None = None,
+    **options: Any,
+) -> Recorded:
+    """Keep a run as the baseline: only a complete one that passes, or with `force`, which is the reason that is stored.
+
+    The other options are those of `pipeline.check`. Raises InputError, and then nothing was written.
+    """
+    read = pipeline.read_policy(policy)
+    target = Path(file) if file else _target(read)
+    seen = store.digest(target)
+    before = reading.read(target) if seen is not None else None
+    found: list[Kept] = []
+    verdict = pipeline.check(results, policy=read, allow_missing_baseline=True, kept=found.append, **options)
+    reasons = _reasons(verdict, found[0], before)
+    if reasons and not force:
+        hint = "--force REASON records it all the same; the reason is stored and shown in every report"
+        raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
+    baseline = _baseline(verdict, found[0], date, force if reasons else None)
+    store.write(target, render(baseline), seen=seen)
+    return Recorded(baseline, str(target), seen is not None, reasons)
+
+
+def _target(policy: Policy | None) -> Path:
+    if policy is None or policy.file is None:
+        return Path(NAME)
+    return policies.baseline_file(policy, Path(policy.file))
+
+
+def _reasons(verdict: Verdict, kept: Kept, before: Baseline | None) -> tuple[str, ...]:
+    """Why a run is not one to hold others against."""
+    found = []
+    if verdict.verdict != "pass":
+        missed = [rule.rule for rule in verdict.rules if rule.level == "blocking" and rule.outcome != "pass"]
+        word = "failed" if verdict.verdict == "fail" else "is inconclusive"
+        found.append(f"the run {word}: {_some(missed)}")
+    if verdict.counts.unjudged:
+        found.append(
+            f"the run is not complete: {verdict.counts.unjudged} of {verdict.counts.trials} trials are unjudged"
+        )
+    there = {record.id for record in kept.records}
+    gone = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
+    if gone:
+        found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {_some(gone)}")
+    return tuple(found)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+def _baseline(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> Baseline:
+    return Baseline(
+        scenarios=kept.records,
+        metrics={name: value for name, value in verdict.metrics.items() if value.value is not None},
+        rules=tuple(
+            RecordedRule(rule.rule, rule.metric, rule.slice, rule.threshold, rule.value)
+            for rule in verdict.rules
+            if rule.metric is not None and rule.value is not None and rule.value.value is not None
+        ),
+        verdict=verdict.verdict,
+        agent_version=verdict.agent_version,
+        date=date,
+        forced=forced,
+        confidence=verdict.confidence,
+        scoring=kept.scoring,
+        judges=kept.judges,
+        suites=kept.suites,
+        policy=verdict.policy,
+        suite=kept.suite,
+        results=verdict.results,
+    )
+
+
+def place(policy: str | None) -> Path:
+    """Where the baseline lies that the policy names, or that is the only one that can be meant."""
+    return _target(pipeline.read_policy(policy))

@@ -1,0 +1,140 @@
+"""`highbar baseline`: keep a run that later ones are held against, look at it, and raise the bar to what it showed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.progress import progress_bar
+from highbar.errors import InputError, Problem
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {"record": "highbar.cli.baseline", "show": "highbar.cli.baseline", "ratchet": "highbar.cli.ratchet"}
+)
+
+_EXAMPLES = """\b
+Examples:
+  highbar baseline record results.jsonl --date 2026-11-15
+  highbar baseline show
+  highbar baseline ratchet
+"""
+_UNSAID = "\x00"
+"""What --force is without a reason: --reason may have it."""
+
+
+class _Commands(click.Group):
+    """A group that loads its commands by need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
+        own = {"record": record, "show": show}
+        if cmd_name in own:
+            return own[cmd_name]
+        return import_module(COMMANDS[cmd_name]).command if cmd_name in COMMANDS else None
+
+
+@click.group("baseline", cls=_Commands, short_help="Keep a run that later ones are held against.", epilog=_EXAMPLES)
+def command() -> None:
+    """Keep a run that later ones are held against (record), look at it (show), raise thresholds to it (ratchet)."""
+
+
+@click.command("record", short_help="Write a run into baseline.json.")
+@click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option(
+    "--output",
+    "--baseline",
+    "file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Where it is written; else where the policy says, else baseline.json.",
+)
+@click.option("--agent-version", metavar="V", help="Which version it is of; else what the policy or the results say.")
+@click.option("--date", metavar="DATE", help="When it was run, as a label; nothing is compared by it.")
+@click.option(
+    "--force",
+    is_flag=False,
+    flag_value=_UNSAID,
+    metavar="REASON",
+    help="Record a run that did not pass or is not complete; the reason is stored, and shown in every report.",
+)
+@click.option("--reason", metavar="REASON", help="The reason for --force, if that does not have it.")
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
+@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def record(
+    *, results: tuple[str, ...], file: str | None, force: str | None, reason: str | None, quiet: bool, **options: Any
+) -> int:
+    """Record RESULTS as the baseline: a complete run that passes the policy.
+
+    It is written beside and renamed. If someone else changed the baseline in the meantime, theirs stays, and this
+    command says so.
+    """
+    why = _reason(force, reason)
+    from highbar import baselines  # the engine is loaded only here
+
+    with progress_bar(quiet=quiet) as progress:
+        done = baselines.record(
+            results,
+            file=file,
+            force=why,
+            progress=progress,
+            stdin=sys.stdin.buffer if sys.stdin else None,
+            told=None if quiet else streams.say,
+            **options,
+        )
+    if not quiet:
+        from highbar.report.baseline_text import render_recorded
+
+        streams.put(render_recorded(done.baseline, done.file, done.reasons, replaced=done.replaced))
+    return 0
+
+
+def _reason(force: str | None, reason: str | None) -> str | None:
+    if force is None and reason is not None:
+        raise InputError(Problem("--reason is for --force", hint="leave it out, or add --force"))
+    if force is None:
+        return None
+    found = reason if force == _UNSAID else force
+    if force != _UNSAID and reason is not None:
+        raise InputError(Problem("the reason for --force is said twice", hint="give it once"))
+    if found is None or not found.strip():
+        raise InputError(Problem("--force without a reason", hint='--force "why this run is the one to compare with"'))
+    return found
+
+
+@click.command("show", short_help="Say what a baseline holds.")
+@click.argument("file", required=False, type=click.Path())
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy that names it, where FILE does not.")
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+def show(*, file: str | None, policy: str | None, report_format: str) -> int:
+    """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
+    from highbar import baselines  # see record
+    from highbar.baseline import reading
+
+    found = reading.read(file or baselines.place(policy))
+    if report_format == "json":
+        from highbar.baseline.text import render
+
+        streams.put(render(found))
+    else:
+        from highbar.report.baseline_text import render_baseline
+
+        streams.put(render_baseline(found, streams.display(sys.stdout)))
+    return 0

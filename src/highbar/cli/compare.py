@@ -1,0 +1,141 @@
+"""`highbar compare`: two runs in, what changed and whether it is real out; the rules of the baseline decide."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from types import ModuleType
+
+import click
+
+from highbar.cli import streams
+from highbar.cli.guard import REFUSED
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.outputs import Output, read_outputs, refuse_overwriting, write
+from highbar.cli.progress import progress_bar
+from highbar.errors import InputError, Problem, ReportError
+from highbar.model.comparison import Comparison
+
+FORMATS = ("text", "json", "markdown")
+_EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
+_NOT_WRITTEN = 4
+
+_EXAMPLES = """\b
+Examples:
+  highbar compare v1.jsonl v2.jsonl
+  highbar compare baseline.json results.jsonl --policy highbar.yaml
+  highbar compare main.jsonl branch.jsonl --format markdown
+"""
+
+
+@click.command("compare", short_help="Say what changed between two runs, and whether it is real.", epilog=_EXAMPLES)
+@click.argument("base", type=click.Path(allow_dash=True))
+@click.argument("head", type=click.Path(allow_dash=True))
+@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show what changed by this column too.")
+@click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
+@click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@click.option(
+    "--format",
+    "report_format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="What to print.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="[FORMAT=]FILE",
+    help="Write a report into a file too; its ending (.json, .md, .txt) says the format. May be repeated.",
+)
+@click.option("--quiet", is_flag=True, help="Print the first line only, and no progress.")
+def command(  # noqa: PLR0913 - each is an argument of the command line
+    *,
+    base: str,
+    head: str,
+    policy: str | None,
+    slices: tuple[str, ...],
+    input_format: str | None,
+    map_file: str | None,
+    report_format: str,
+    outputs: tuple[str, ...],
+    quiet: bool,
+) -> int:
+    """Compare two runs of the same scenarios, BASE and HEAD: results files, or baselines.
+
+    Both are over the scenarios that are in both. A rule of the policy's baseline block decides; without one the exit
+    code is 0.
+    """
+    wanted = _outputs(outputs)
+    from highbar import baselines, pipeline  # the engine is loaded only here
+
+    if any(os.path.lexists(output.file) for output in wanted):
+        refuse_overwriting(wanted, pipeline.inputs([base, head], policy, map_file))
+    try:
+        with progress_bar(quiet=quiet) as progress:
+            comparison = baselines.compare(
+                base,
+                head,
+                policy=policy,
+                slices=slices,
+                input_format=input_format,
+                map_file=map_file,
+                progress=progress,
+                stdin=sys.stdin.buffer if sys.stdin else None,
+                told=None if quiet else streams.say,
+            )
+    except InputError as error:
+        return _refused(error, report_format, wanted)
+    return _report(comparison, report_format, wanted, quiet=quiet)
+
+
+def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
+    wanted = read_outputs(arguments)
+    problems = [
+        Problem(
+            f"--output {one.file}: a comparison is not written as {one.format}", hint=f"one of {', '.join(FORMATS)}"
+        )
+        for one in wanted
+        if one.format not in FORMATS
+    ]
+    if problems:
+        raise InputError(*problems)
+    return wanted
+
+
+def _reporter(name: str) -> ModuleType:
+    return import_module(f"highbar.report.comparison_{name}")
+
+
+def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
+    """Say in every report that there is no comparison, so that an older one is not taken for it."""
+    for output in outputs:
+        write(output.file, _reporter(output.format).render_problems(error.problems))
+    if report_format != "json":
+        raise error
+    streams.put(_reporter("json").render_problems(error.problems))
+    return REFUSED
+
+
+def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], *, quiet: bool) -> int:
+    """Print, then write the files; a report that fails does not keep the others from being made."""
+    screen = streams.display(sys.stdout)
+    failures: list[ReportError] = []
+    try:
+        if quiet and report_format == "text":
+            streams.put(_reporter("text").render_headline(comparison, screen) + "\n")
+        else:
+            streams.put(_reporter(report_format).render(comparison, screen))
+    except ReportError as error:
+        failures.append(error)
+    for output in outputs:
+        try:
+            write(output.file, _reporter(output.format).render(comparison))
+        except ReportError as error:
+            failures.append(error)
+    for failure in failures:
+        streams.say(f"highbar: {failure}")
+    return _NOT_WRITTEN if failures else _EXIT[comparison.verdict]

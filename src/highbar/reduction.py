@@ -1,0 +1,190 @@
+"""Files and a policy in, the sums that it needs out. What cannot be read or judged is refused, and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from highbar import catalogue, measure
+from highbar import policy as policies
+from highbar.engine.duckdb import DuckDBEngine
+from highbar.engine.protocol import Reduction, Request
+from highbar.errors import InputError, Problem
+from highbar.load import explain
+from highbar.model import Policy, ResultsFile, ScenarioRule, StepRule, ThresholdRule, Where
+from highbar.spelling import near_miss
+
+if TYPE_CHECKING:  # only where every scenario is wanted
+    from highbar.baseline.against import Kept
+
+Progress = Callable[[float], None]
+MOST_DETAILED = 10_000
+"""How many failed scenarios the details of a verdict open."""
+OF_THE_RESULTS = {
+    "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
+    "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
+}  # fmt: skip
+"""DuckDB's exceptions that a results file can cause; any other is a fault of ours, or of the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Which baseline to compare with, where not the policy's, and who wants every scenario."""
+
+    file: str | None = None
+    allow_missing: bool = False
+    kept: Callable[[Kept], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What is to be judged: files, or a table; and how many of its scenarios are to be listed, one by one."""
+
+    files: tuple[ResultsFile, ...]
+    table: object | None = None
+    scenario_limit: int = 0
+    details: bool = False
+    against: Against = Against()
+
+    def place(self, text: str) -> Problem:
+        """Where in the files a text stands."""
+        return explain.locate(self.files, text)
+
+
+def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Progress | None) -> Reduction:
+    """The rows, reduced; a refusal is explained line by line."""
+    import duckdb  # for the exceptions that a file can raise; the engine has loaded it by then
+
+    try:
+        engine = DuckDBEngine(loaded.files, loaded.table)
+        with engine.watched(progress):
+            return _reduced(engine, loaded, policy, slices)
+    except (duckdb.Error, InputError) as error:
+        if (
+            isinstance(error, InputError)
+            and type(error) is InputError
+            and any(p.hint or p.line for p in error.problems)
+        ):
+            raise _placed(error, loaded) from None
+        raise _explained(error, loaded, policy, slices) from error
+
+
+def _reduced(engine: DuckDBEngine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
+    """The sums that the policy needs of the columns that there are; which those are may show only while reading."""
+    while True:
+        columns = engine.columns()
+        _refuse_columns(loaded, policy, slices, columns)
+        request = replace(_request(policy, slices, columns), scenario_limit=loaded.scenario_limit)
+        if loaded.details:
+            request = replace(request, details=True, failed_limit=MOST_DETAILED)
+        reduction = engine.reduce(request)
+        if engine.columns() == columns:
+            break
+    if loaded.against.kept is None and not loaded.against.file and not policies.compares(policy):
+        return reduction
+    from highbar.engine.records import widened  # see runs
+
+    return replace(reduction, records=engine.records(widened(request, policies.chosen_by(policy))))
+
+
+def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
+    wheres: list[tuple[str, Where]] = [
+        (r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where
+    ]
+    needs = measure.needs(policy, wheres)
+    named = tuple(dict.fromkeys((*policy.slices, *slices)))
+    patterns = {
+        level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level)
+        for level in ("blocking", "warning")
+    }
+    return Request(
+        terms=needs.terms,
+        percentiles=needs.percentiles,
+        ratios=needs.ratios,
+        crosses=needs.crosses,
+        alpha=float(1 - policy.confidence),
+        trial_noise=policy.population == "suite",
+        slices=named or (("category",) if "category" in columns else ()),
+        positive=policy.positive,
+        pass_score=policy.pass_score,
+        weights=policy.weights,
+        required=patterns["blocking"],
+        optional=patterns["warning"],
+        suite=policy.suite,
+    )
+
+
+def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> None:
+    known = [column.name for column in catalogue.COLUMNS]
+    problems = [
+        Problem(f"the columns {first!r} and {second!r} differ only in case", file=loaded.place(first).file)
+        for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))
+        if first.casefold() == second.casefold()
+    ]
+    for column in columns:
+        meant = None if column in policy.allow_columns else near_miss(column, known)
+        if meant:
+            place = loaded.place(column)
+            problems.append(
+                Problem(
+                    f"unknown column {column!r}",
+                    file=place.file,
+                    line=place.line,
+                    hint=f"did you mean {meant!r}? If not, name it in the policy's allow_columns",
+                )
+            )
+    if problems:
+        raise InputError(*problems, *_row_problems(loaded, policy, slices))
+
+
+def refuse_categories(loaded: Loaded, policy: Policy, reduction: Reduction) -> None:
+    """Refuse a category that is a near miss of a known one: it would leave the safety set unseen."""
+    known = policies.categories(policy)
+    problems = []
+    for category in reduction.categories:
+        meant = None if category in policy.allow_categories else near_miss(category, known)
+        if meant:
+            place = loaded.place(category)
+            problems.append(
+                Problem(
+                    f"unknown category {category!r}",
+                    file=place.file,
+                    line=place.line,
+                    hint=f"did you mean {meant!r}? If not, name it in the policy's allow_categories",
+                )
+            )
+    if problems:
+        raise InputError(*problems)
+
+
+def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tuple[Problem, ...]:
+    needs = measure.needs(policy)
+    numbers = tuple(
+        dict.fromkeys(t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:"))
+    )
+    scalars = tuple(dict.fromkeys((*policy.slices, *slices)))
+    if loaded.table is not None:
+        return explain.explain_table(loaded.table, scalars, numbers)
+    return explain.explain(loaded.files, scalars, numbers)
+
+
+def _explained(error: Exception, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> InputError:
+    problems = _row_problems(loaded, policy, slices)
+    if problems:
+        return InputError(*problems)
+    if isinstance(error, InputError):
+        return _placed(error, loaded)
+    if type(error).__name__ not in OF_THE_RESULTS:
+        raise error
+    name = loaded.files[0].name if len(loaded.files) == 1 else None
+    return InputError(Problem(f"cannot be read: {str(error).splitlines()[0]}", file=name))
+
+
+def _placed(error: InputError, loaded: Loaded) -> InputError:
+    """The same problems, with the file named where there is only one."""
+    if len(loaded.files) != 1:
+        return error
+    name = loaded.files[0].name
+    return InputError(*(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems))

@@ -1,0 +1,87 @@
+"""A baseline for a terminal: what it is of, and what it showed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from highbar.digits import show
+from highbar.model import Source, Value
+from highbar.report import PAGE, Display
+from highbar.report.layout import columns, table, title
+from highbar.report.visible import visible
+
+
+class Baseline(Protocol):
+    """What is shown of a baseline."""
+
+    @property
+    def scenarios(self) -> Sequence[object]:
+        """Its scenarios."""
+
+    @property
+    def trials(self) -> int:
+        """How many trials it rests on."""
+
+    @property
+    def metrics(self) -> Mapping[str, Value]:
+        """Its metrics."""
+
+    @property
+    def verdict(self) -> str:
+        """What the run came to."""
+
+    @property
+    def agent_version(self) -> str | None:
+        """Which version it is of."""
+
+    @property
+    def date(self) -> str | None:
+        """When it was run, as the caller said."""
+
+    @property
+    def forced(self) -> str | None:
+        """Why it was recorded all the same."""
+
+    @property
+    def policy(self) -> Source | None:
+        """The policy that it passed."""
+
+    @property
+    def results(self) -> Sequence[Source]:
+        """The files that it was made from."""
+
+    @property
+    def file(self) -> str | None:
+        """Where it lies."""
+
+
+def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
+    """The whole report."""
+    rows = [("verdict", baseline.verdict), ("scenarios", f"{len(baseline.scenarios)}, {baseline.trials} trials")]
+    rows += [("agent version", visible(baseline.agent_version))] if baseline.agent_version else []
+    rows += [("date", visible(baseline.date))] if baseline.date else []
+    rows += [("recorded by force", visible(baseline.forced))] if baseline.forced else []
+    rows += [("policy", _source(baseline.policy))] if baseline.policy else []
+    rows += [("results", _source(source)) for source in baseline.results]
+    values = [
+        (visible(name), show(value), str(value.scenarios))
+        for name, value in baseline.metrics.items()
+        if value.value is not None
+    ]
+    lines = [f"baseline {visible(baseline.file or '')}".rstrip(), *columns(rows, 2, display)]
+    lines += [*title("Metrics", display), *table(("", "value (bounds)", "scenarios"), values, display)]
+    return "\n".join(lines) + "\n"
+
+
+def render_recorded(baseline: Baseline, file: str, reasons: Sequence[str], *, replaced: bool) -> str:
+    """One line for what was written, and one for each reason that force overruled."""
+    what = f"{len(baseline.scenarios)} scenarios, {len(baseline.metrics)} metrics"
+    version = f" of agent version {visible(baseline.agent_version)}" if baseline.agent_version else ""
+    lines = [f"{'replaced' if replaced else 'wrote'} {visible(file)}: {what}{version}"]
+    lines += [f"  by force, although {visible(reason)}" for reason in reasons]
+    return "\n".join(lines) + "\n"
+
+
+def _source(source: Source) -> str:
+    return visible(source.file) + (f", sha256 {source.sha256[:12]}…" if source.sha256 else "")

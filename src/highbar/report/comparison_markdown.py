@@ -1,0 +1,103 @@
+"""A comparison as Markdown, for a pull request comment: what it comes to first, then tables.
+
+Every text from a file stands in a code span, by the encoder of the verdict's report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from highbar.errors import Problem
+from highbar.model.comparison import Comparison, SliceChange
+from highbar.report import PAGE, Display
+from highbar.report import comparison_words as words
+from highbar.report.headline import more, not_passed
+from highbar.report.markdown import LONGEST, code
+from highbar.report.markdown import render_problems as render_verdict_problems
+
+_MOST_ROWS = 50
+_CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
+
+
+def render(comparison: Comparison, _display: Display = PAGE) -> str:
+    """The report, without the sections at its end that a comment has no room for."""
+    parts = [f"## {words.headline(comparison)}", _about(comparison)]
+    sections = (_rules, _metrics, _scenarios, _slices, _notes)
+    for section in (make(comparison) for make in sections):
+        if sum(len(part) + 2 for part in (*parts, section, _CUT_HERE)) > LONGEST:
+            parts.append(_CUT_HERE)
+            break
+        parts += [section] if section else []
+    return "\n\n".join(parts) + "\n"
+
+
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """A list of what kept the two from being compared."""
+    return render_verdict_problems(problems, display)
+
+
+def _about(comparison: Comparison) -> str:
+    return f"base: {words.side(comparison.base, code)}  \nhead: {words.side(comparison.head, code)}"
+
+
+def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    shown = [f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows[:_MOST_ROWS])]
+    rest = more(len(rows), min(len(rows), _MOST_ROWS))
+    return "\n".join([heading, "", *shown, *(["", rest] if rest else [])])
+
+
+def _rules(comparison: Comparison) -> str:
+    ordered = (*not_passed(comparison.rules), *(rule for rule in comparison.rules if rule.outcome == "pass"))
+    rows = [
+        (
+            (rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**")
+            + (" (warning)" if rule.level == "warning" else ""),
+            code(rule.rule) + "".join(f" {code(f'{column}: {value}')}" for column, vs in rule.slice for value in vs),
+            code(rule.reason),
+        )
+        for rule in ordered
+    ]
+    return _table("### Rules", ("outcome", "rule", "why"), rows)
+
+
+def _metrics(comparison: Comparison) -> str:
+    names = ("metric", "", "base", "head", "difference")
+    rows = [
+        words.metric_cells(name, change, code)
+        for name, change in comparison.metrics.items()
+        if change.difference.value is not None
+    ]
+    told = words.latency(comparison)
+    below = f"\n\n{words.explanation(comparison)}" + (f"; {told}" if told else "")
+    return _table(f"### Metrics over the {comparison.pairs} pairs", names, rows) + (below if rows else "")
+
+
+def _scenarios(comparison: Comparison) -> str:
+    lines = ["### Scenarios", "", words.changed_passes(comparison.passes)]
+    for heading, ids in words.listed(comparison):
+        if ids:
+            shown = ", ".join(code(id_) for id_ in ids[:_MOST_ROWS])
+            lines += ["", f"- {heading} ({len(ids)}): {shown} {more(len(ids), min(len(ids), _MOST_ROWS))}".rstrip()]
+    return "\n".join(lines)
+
+
+def _slices(comparison: Comparison) -> str:
+    names = ("value", "pass rate", "pairs", "broke", "fixed", "base", "head", "difference")
+    return "\n\n".join(
+        _table(f"### By {code(column)}", names, [_slice(part) for part in comparison.slices if part.by[0] == column])
+        for column in dict.fromkeys(part.by[0] for part in comparison.slices)
+    )
+
+
+def _slice(part: SliceChange) -> Sequence[str]:
+    _, outcome, *numbers = words.metric_cells("", part.metrics["pass_rate"], code)
+    told = f"{outcome}, **stands out**" if part.stands_out else outcome
+    counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
+    return code(part.by[1]), told, *counts, *numbers
+
+
+def _notes(comparison: Comparison) -> str:
+    notes = [f"- {code(note)}" for note in comparison.warnings]
+    return "\n".join(["### Notes", "", *notes]) if notes else ""

@@ -1,0 +1,124 @@
+"""A comparison for a terminal: what it comes to first and last, between them what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from types import MappingProxyType
+
+from highbar.errors import Problem
+from highbar.model import RuleResult
+from highbar.model.comparison import Comparison, SliceChange
+from highbar.report import PAGE, Display
+from highbar.report import comparison_words as words
+from highbar.report.headline import more, not_passed
+from highbar.report.layout import columns, paint, paragraph, table, title
+from highbar.report.text import render_problems as render_verdict_problems
+from highbar.report.visible import cut, visible
+
+_MOST_ROWS = 20
+_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold"})
+
+
+def render(comparison: Comparison, display: Display = PAGE) -> str:
+    """The whole report, as lines no wider than the display where words allow it."""
+    lines = [
+        render_headline(comparison, display),
+        f"base: {words.side(comparison.base, visible)}",
+        f"head: {words.side(comparison.head, visible)}",
+        *_rules(comparison, display),
+        *_metrics(comparison, display),
+        *_scenarios(comparison, display),
+        *_slices(comparison, display),
+        *_notes(comparison, display),
+        "",
+        render_headline(comparison, display),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def render_headline(comparison: Comparison, display: Display = PAGE) -> str:
+    """What it comes to on one line, without a line end."""
+    word, _, rest = words.headline(comparison).partition(":")
+    return paint(word, _COLORS[comparison.verdict], display) + f":{rest}"
+
+
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """Every problem that kept the two from being compared."""
+    return render_verdict_problems(problems, display)
+
+
+def _rules(comparison: Comparison, display: Display) -> list[str]:
+    missed = not_passed(comparison.rules)
+    passed = [rule for rule in comparison.rules if rule.outcome == "pass"]
+    lines: list[str] = []
+    for heading, rules in (("Rules that did not pass", missed), ("Rules that passed", passed)):
+        lines += title(heading, display) if rules else []
+        for rule in rules:
+            word = _word(rule)
+            lines.append(f"  {paint(word, _rule_color(rule), display)}  {visible(rule.rule)}")
+            lines += paragraph(visible(rule.reason), 4 + len(word), display)
+    return lines
+
+
+def _word(rule: RuleResult) -> str:
+    if rule.outcome == "pass":
+        return "PASS"
+    return "WARN" if rule.level == "warning" else "UNSURE" if rule.outcome == "inconclusive" else "FAIL"
+
+
+def _rule_color(rule: RuleResult) -> str:
+    return {"PASS": "bold green", "FAIL": "bold red"}.get(_word(rule), "bold yellow")
+
+
+def _metrics(comparison: Comparison, display: Display) -> list[str]:
+    known = {n: change for n, change in comparison.metrics.items() if change.difference.value is not None}
+    rows = [words.short_cells(name, change, visible) for name, change in known.items()]
+    lines = title(f"Metrics over the {comparison.pairs} pairs", display)
+    lines += table(("", "", "base", "head", "difference"), rows, display)
+    lines += [paint(line, "dim", display) for line in paragraph(words.explanation(comparison), 2, display)]
+    found: dict[str, list[str]] = {}
+    for name, change in comparison.metrics.items():
+        if name not in known:
+            found.setdefault(visible(change.difference.reason or ""), []).append(visible(name))
+    for reason, names in found.items():
+        text = f"{', '.join(names)}: {cut(reason, 300)}"
+        lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
+    told = words.latency(comparison)
+    return [*lines, *([f"  {told}"] if told else [])]
+
+
+def _scenarios(comparison: Comparison, display: Display) -> list[str]:
+    lines = [*title("Scenarios", display), f"  {words.changed_passes(comparison.passes)}"]
+    for heading, ids in words.listed(comparison):
+        if ids:
+            shown = ", ".join(visible(id_) for id_ in ids[:_MOST_ROWS])
+            rest = more(len(ids), min(len(ids), _MOST_ROWS))
+            lines += [f"  {heading} ({len(ids)})", *paragraph(f"{shown} {rest}".rstrip(), 4, display)]
+    return lines
+
+
+def _slices(comparison: Comparison, display: Display) -> list[str]:
+    lines: list[str] = []
+    for column, group in groupby(comparison.slices, key=lambda part: part.by[0]):
+        parts = list(group)
+        lines += title(f"By {visible(column)}", display)
+        header = ("", "pass rate", "pairs", "broke", "fixed", "difference")
+        lines += table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
+        rest = more(len(parts), min(len(parts), _MOST_ROWS))
+        lines += [f"  {rest}"] if rest else []
+    return lines
+
+
+def _slice(part: SliceChange) -> tuple[str, ...]:
+    _, outcome, _, _, difference = words.short_cells("", part.metrics["pass_rate"], visible)
+    told = f"{outcome}, stands out" if part.stands_out else outcome
+    counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
+    return cut(visible(part.by[1]), 30), told, *counts, difference
+
+
+def _notes(comparison: Comparison, display: Display) -> list[str]:
+    if not comparison.warnings:
+        return []
+    rows = [("-", visible(note)) for note in comparison.warnings[:_MOST_ROWS]]
+    return [*title("Notes", display), *columns(rows, 2, display)]
