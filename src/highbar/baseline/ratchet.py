@@ -102,9 +102,8 @@ class _Proposer:
         aim, why = _within(aim, why, value, target)
         after = self._tidy(before, place, aim, value)
         if not is_looser(before, after) or not _possible(after, self.policy.metrics[metric]):
-            return Proposal(
-                name, before, None, f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}", place
-            )
+            why = f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}"
+            return Proposal(name, metric, before, None, why, place)
         return Proposal(name, metric, before, after, why if self.climb.rule == "bound" else f"{why}; {_BEYOND}", place)
 
     def steps(self, rule: ProgressiveRule, steps: tuple[Step, ...]) -> Iterator[Proposal]:

@@ -12,6 +12,7 @@ class Proposal:
     """One threshold of the policy: what it becomes, or None where it stays, and why."""
 
     rule: str
+    metric: str
     before: Threshold
     after: Threshold | None
     reason: str

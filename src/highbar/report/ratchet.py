@@ -52,7 +52,9 @@ def _about(ratchet: Ratchet) -> Iterator[str]:
 
 def _told(proposal: Proposal, display: Display) -> list[str]:
     change = f"-> {_wanted(proposal.after)}" if proposal.after else "stays"
-    heading = f"  {visible(proposal.rule)}: {_wanted(proposal.before)} {change}"
+    # The name of a rule in the list `rules` is only a number.
+    name = f"{proposal.rule} {proposal.metric}" if proposal.rule.startswith("rules[") else proposal.rule
+    heading = f"  {visible(name)}: {_wanted(proposal.before)} {change}"
     return ["", heading, *paragraph(visible(proposal.reason), 4, display)]
 
 
@@ -70,6 +72,7 @@ def _proposal(proposal: Proposal) -> dict[str, object]:
     after = proposal.after
     return {
         "rule": proposal.rule,
+        "metric": proposal.metric,
         "before": proposal.before.text,
         "after": after.text if after else None,
         "value": as_float(after.value) if after else None,
