@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from highbar.api import check
+    from highbar.api import check, compare
     from highbar.errors import HighbarError, InputError, Problem, ReportError
     from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict
+    from highbar.model.comparison import Comparison
 
 __version__ = "0.1.0"
 __all__ = [
+    "Comparison",
     "FailedScenario",
     "HighbarError",
     "InputError",
@@ -25,9 +27,11 @@ __all__ = [
     "Value",
     "Verdict",
     "check",
+    "compare",
 ]
 _HOMES = {
-    "check": "highbar.api",
+    "Comparison": "highbar.model.comparison",
+    **dict.fromkeys(("check", "compare"), "highbar.api"),
     **dict.fromkeys(("HighbarError", "InputError", "Problem", "ReportError"), "highbar.errors"),
     **dict.fromkeys(("FailedScenario", "RuleResult", "Slice", "Value", "Verdict"), "highbar.model"),
 }

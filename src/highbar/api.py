@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from highbar import pipeline
 from highbar.errors import InputError, Problem
-from highbar.model import Verdict
+from highbar.model import Policy, Verdict
+
+if TYPE_CHECKING:  # see compare
+    from highbar.baseline.against import Kept
+    from highbar.model.comparison import Comparison
 
 Results = object
 """A path or several, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame."""
@@ -24,33 +29,74 @@ def check(
     *,
     agent_version: str | None = None,
     slices: Sequence[str] = (),
+    baseline: str | PathLike[str] | None = None,
+    allow_missing_baseline: bool = False,
 ) -> Verdict:
     """Judge results by a policy; raises InputError where nothing can be judged.
 
-    `policy` is a path or a mapping of the same keys; without one it is looked for as the command line does.
+    `policy` is a path or a mapping of the same keys; without one it is looked for as the command line does. `baseline`
+    takes the place of the file that the policy names.
     """
-    rules = policy if policy is None or isinstance(policy, Mapping) else os.fspath(policy)
+    options: dict[str, Any] = {
+        "policy": _policy(policy),
+        "agent_version": agent_version,
+        "slices": slices,
+        "baseline": None if baseline is None else os.fspath(baseline),
+        "allow_missing_baseline": allow_missing_baseline,
+    }
+    if not isinstance(results, str | PathLike | Sequence):
+        return pipeline.check_table(results, **options)
+    with _files(results) as (files, names):
+        return pipeline.check(files, names=names, **options)
+
+
+def compare(
+    base: Results,
+    head: Results,
+    policy: str | PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    slices: Sequence[str] = (),
+) -> Comparison:
+    """What changed between two runs of the same scenarios; each may also be the path of a baseline.
+
+    The rules of the policy's `baseline` block give the verdict, which is None without one. Raises InputError.
+    """
+    from highbar import baselines  # only for a comparison
+
+    def side(results: Results) -> baselines.Keep:
+        return lambda policy: _keep(results, policy, slices)
+
+    return baselines.compare_runs(side(base), side(head), _policy(policy), slices)
+
+
+def _keep(results: Results, policy: Policy, slices: Sequence[str]) -> Kept:
+    from highbar import baselines  # only for a comparison
+
+    if not isinstance(results, str | PathLike | Sequence):
+        return pipeline.keep_table(results, policy, slices=slices)
     if isinstance(results, str | PathLike):
-        return pipeline.check([os.fspath(results)], policy=rules, agent_version=agent_version, slices=slices)
-    if isinstance(results, Sequence) and results and all(isinstance(item, str | PathLike) for item in results):
-        return pipeline.check(
-            [os.fspath(item) for item in results], policy=rules, agent_version=agent_version, slices=slices
-        )
-    if isinstance(results, Sequence):
-        return _check_rows(results, rules, agent_version, slices)
-    return pipeline.check_table(results, policy=rules, agent_version=agent_version, slices=slices)
+        return baselines.keep_file(os.fspath(results), slices, {})(policy)
+    with _files(results) as (files, names):
+        return pipeline.keep(files, policy, slices=slices, names=names)
 
 
-def _check_rows(
-    rows: Sequence[object], policy: str | Mapping[str, Any] | None, agent_version: str | None, slices: Sequence[str]
-) -> Verdict:
-    """Rows go the way of a JSONL file, so that they are read by the same rules."""
-    with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
-        file = Path(folder, "results.jsonl")
-        with file.open("w", encoding="utf-8") as stream:
-            stream.writelines(_line(number, row) for number, row in enumerate(rows, 1))
-        path = str(file)
-        return pipeline.check([path], policy=policy, agent_version=agent_version, slices=slices, names={path: "<rows>"})
+def _policy(policy: str | PathLike[str] | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
+    return policy if policy is None or isinstance(policy, Mapping) else os.fspath(policy)
+
+
+@contextmanager
+def _files(results: str | PathLike[str] | Sequence[object]) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The paths, and what to call them. Rows go the way of a JSONL file, so that they are read by the same rules."""
+    if isinstance(results, str | PathLike):
+        yield [os.fspath(results)], {}
+    elif results and all(isinstance(item, str | PathLike) for item in results):
+        yield [os.fspath(item) for item in results if isinstance(item, str | PathLike)], {}
+    else:
+        with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
+            file = Path(folder, "results.jsonl")
+            with file.open("w", encoding="utf-8") as stream:
+                stream.writelines(_line(number, row) for number, row in enumerate(results, 1))
+            yield [str(file)], {str(file): "<rows>"}
 
 
 def _line(number: int, row: object) -> str:

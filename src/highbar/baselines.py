@@ -129,7 +129,7 @@ def _some(names: Sequence[str]) -> str:
 def _baseline(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> Baseline:
     return Baseline(
         scenarios=kept.records,
-        metrics={name: value for name, value in verdict.metrics.items() if value.value is not None},
+        metrics={name: value for name, value in sorted(verdict.metrics.items()) if value.value is not None},
         rules=tuple(
             RecordedRule(rule.rule, rule.metric, rule.slice, rule.threshold, rule.value)
             for rule in verdict.rules

@@ -140,9 +140,12 @@ def check_table(
     policy: str | Mapping[str, Any] | None = None,
     agent_version: str | None = None,
     slices: Sequence[str] = (),
+    baseline: str | None = None,
+    allow_missing_baseline: bool = False,
 ) -> Verdict:
     """Judge an Arrow table or a frame that DuckDB can read."""
-    return _judge(Loaded((), table), read_policy(policy), agent_version, slices, None, lambda: ())
+    loaded = Loaded((), table, against=Against(baseline, allow_missing_baseline))
+    return _judge(loaded, read_policy(policy), agent_version, slices, None, lambda: ())
 
 
 def read_policy(policy: str | Mapping[str, Any] | Policy | None) -> Policy | None:

@@ -51,6 +51,7 @@ def test_no_stage_knows_who_calls_it() -> None:
 
 def test_the_exported_names_are_these() -> None:
     assert sorted(highbar.__all__) == [
+        "Comparison",
         "FailedScenario",
         "HighbarError",
         "InputError",
@@ -61,6 +62,7 @@ def test_the_exported_names_are_these() -> None:
         "Value",
         "Verdict",
         "check",
+        "compare",
     ]
     for name in highbar.__all__:
         assert getattr(highbar, name).__doc__

@@ -41,6 +41,10 @@ Examples:
 @click.option(
     "--against-ref", metavar="REF", help="Judge by the policy as it was at this git ref, too; the worse wins."
 )
+@click.option("--baseline", type=click.Path(), metavar="FILE", help="The baseline; else the one that the policy names.")
+@click.option(
+    "--allow-missing-baseline", is_flag=True, help="For a first run: where there is no baseline, its rules only warn."
+)
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
@@ -72,6 +76,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     policy: str | None,
     agent_version: str | None,
     against_ref: str | None,
+    baseline: str | None,
+    allow_missing_baseline: bool,
     slices: tuple[str, ...],
     input_format: str | None,
     map_file: str | None,
@@ -99,6 +105,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 results,
                 policy=policy,
                 agent_version=agent_version,
+                baseline=baseline,
+                allow_missing_baseline=allow_missing_baseline,
                 slices=slices,
                 input_format=input_format,
                 map_file=map_file,
