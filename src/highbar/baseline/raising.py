@@ -11,12 +11,12 @@ from pathlib import Path
 from highbar import policy as policies
 from highbar.baseline import reading
 from highbar.baseline.ratchet import Climb, propose
+from highbar.baseline.rewriting import rewrite
 from highbar.errors import InputError, Problem
 from highbar.model import Place, Policy, ProgressiveRule, Threshold, ThresholdRule
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.policy.editing import Edit, PolicyText
 from highbar.policy.files import read_bytes
-from highbar.policy.rewriting import rewrite
 
 
 def ratchet(

@@ -32,16 +32,17 @@ def write(path: Path, text: str, *, seen: str | None) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        with _alone(target):
+        with alone(target):
             if digest(target) != seen:
                 message = "the baseline was changed by someone else in the meantime, and is left as it is"
                 raise InputError(Problem(message, str(path), hint="look at it, and record again"))
-            _replace(target, text.encode("ascii"))
+            put(target, text.encode("ascii"))
     except OSError as error:
         raise ReportError(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def _replace(target: Path, data: bytes) -> None:
+def put(target: Path, data: bytes, mode: int | None = None) -> None:
+    """Write beside and rename; whoever calls is `alone`. `mode` is the new file's, where it must be a certain one."""
     prefix = f".{target.name[:100]}."
     for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):  # by a writer that was killed: nobody else is here now
         left.unlink(missing_ok=True)
@@ -50,6 +51,8 @@ def _replace(target: Path, data: bytes) -> None:
         with beside.open("xb") as stream:
             stream.write(data)
             stream.flush()
+            if mode is not None:
+                beside.chmod(mode)
             os.fsync(stream.fileno())
         beside.replace(target)
     finally:
@@ -61,7 +64,7 @@ def _escaped(name: str) -> str:
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def alone(target: Path) -> Iterator[None]:
     """Keep every other writer of this folder out. A lock on the folder leaves nothing behind, even if killed."""
     try:
         import fcntl  # not on every system

@@ -12,6 +12,7 @@ import pytest
 from highbar.baseline.document import Baseline, RecordedRule, Scoring
 from highbar.baseline.raising import ratchet
 from highbar.baseline.ratchet import Climb
+from highbar.baseline.rewriting import rewrite
 from highbar.baseline.text import render
 from highbar.errors import InputError
 from highbar.model import Value
@@ -239,8 +240,6 @@ def test_the_baseline_is_the_one_that_the_policy_names(tmp_path):
 
 
 def test_a_policy_that_changed_meanwhile_is_not_overwritten(tmp_path):
-    from highbar.policy.rewriting import rewrite
-
     file = tmp_path / "highbar.yaml"
     file.write_bytes(b"theirs")
     with pytest.raises(InputError, match="changed while it was read"):
