@@ -52,6 +52,7 @@ class Visit:
     page: Page
     dialogs: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)  # requests that the policy of the page did not let out
     navigations: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
@@ -89,6 +90,7 @@ def watched(page: Page) -> Visit:
 
     page.on("dialog", dialog)
     page.on("request", lambda request: visit.requests.append(request.url))
+    page.on("requestfailed", lambda request: visit.stopped.append(request.url) if request.failure == "csp" else None)
     page.on("framenavigated", lambda frame: visit.navigations.append(frame.url))
     page.on("pageerror", lambda error: visit.errors.append(str(error)))
     page.on("console", lambda message: visit.errors.append(message.text))
