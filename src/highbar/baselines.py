@@ -93,7 +93,7 @@ def record(
     if reasons and not force:
         hint = "--force REASON records it all the same; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
-    baseline = _baseline(verdict, found[0], date, force if reasons else None)
+    baseline = made(verdict, found[0], date, force if reasons else None)
     store.write(target, render(baseline), seen=seen)
     return Recorded(baseline, str(target), seen is not None, reasons)
 
@@ -126,7 +126,8 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
-def _baseline(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> Baseline:
+def made(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> Baseline:
+    """The baseline of a run that was judged; `forced` is why it is recorded all the same, where it took force."""
     return Baseline(
         scenarios=kept.records,
         metrics={name: value for name, value in sorted(verdict.metrics.items()) if value.value is not None},
