@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar
+
+import highbar
+from highbar.statistics.ratio import log_ratio_difference, ratio_difference
+from tests.unit.statistics.test_published import AIME_II
+
+RULES = {"pass_criteria": {"overall": "0%"}}
+
+
+def runs(*cells):
+    """Two runs of one trial each: passed in both, in the head only, in the base only, in neither."""
+    outcomes = [(True, True), (False, True), (True, False), (False, False)]
+    kinds = [outcome for outcome, count in zip(outcomes, cells, strict=True) for _ in range(count)]
+    return tuple([{"id": f"S{i:03}", "passed": kind[side]} for i, kind in enumerate(kinds)] for side in (0, 1))
+
+
+def test_bonett_and_price_as_fagerland_2014_prints_it():
+    base, head = runs(1, 1, 7, 12)
+    found = highbar.compare(base, head, {**RULES, "confidence": 0.975})
+    difference = found.metrics["pass_rate"].difference
+    assert difference.value == Fraction(-6, 21)
+    assert (round(difference.low, 3), round(difference.high, 3)) == (-0.508, -0.013)
+    assert found.metrics["pass_rate"].outcome == "worse"
+
+
+def test_mcnemars_mid_p_value_as_fagerland_2013_prints_it():
+    base, head = runs(1, 1, 7, 12)
+    passes = highbar.compare(base, head, RULES).passes
+    assert (passes.broken, passes.fixed) == (7, 1)
+    assert round(passes.p_value, 3) == 0.039
+    exact = mcnemar([[0, 1], [7, 0]], exact=True).pvalue
+    assert passes.p_value == pytest.approx(exact - math.comb(8, 1) / 2**8)
+
+
+def test_fifteen_questions_of_four_trials_do_not_show_a_difference():
+    def rows(model):
+        return [
+            {"id": f"Q{i:02}", "trial": trial, "passed": trial < passed}
+            for i, passed in enumerate(AIME_II[model])
+            for trial in range(4)
+        ]
+
+    found = highbar.compare(rows("o3-mini (medium)"), rows("o3-mini (high)"), RULES)
+    difference = found.metrics["pass_rate"].difference
+    assert (round(difference.low, 4), round(difference.high, 4)) == (-0.0432, 0.2785)
+    assert found.metrics["pass_rate"].outcome == "cannot_tell"
+    assert found.pairs == 15
+
+
+def scenario(i, **columns):
+    return {"id": f"S{i:02}", **columns}
+
+
+def test_precision_is_compared_by_the_linearised_jackknife():
+    kinds = ["tp", "tp", "fp", "tn", "fn", "tp", "fp", "tp", "tn", "tp"]
+    turned = ["tp", "fp", "fp", "tp", "fn", "tp", "tp", "tp", "fp", "fp"]
+    base = [scenario(i, outcome=kind) for i, kind in enumerate(kinds)]
+    head = [scenario(i, outcome=kind) for i, kind in enumerate(turned)]
+    found = highbar.compare(base, head, RULES).metrics["precision"].difference
+    rows = [
+        (b == "tp", b in ("tp", "fp"), h == "tp", h in ("tp", "fp"))
+        for b, h in zip(kinds, turned, strict=True)
+        if b in ("tp", "fp") or h in ("tp", "fp")
+    ]
+    assert found.value == Fraction(5, 9) - Fraction(5, 7)
+    expected = ratio_difference([tuple(map(int, row)) for row in rows], 0.05)
+    assert found.high - found.low == pytest.approx(expected.high - expected.low, rel=0.05)
+    assert (found.low, found.high) != (float(found.value), float(found.value))
+
+
+def test_where_precision_never_differed_its_bounds_still_have_a_width():
+    rows = [scenario(i, outcome="tp") for i in range(10)]
+    head = [{**row, "outcome": "tp"} for row in rows[:9]] + [scenario(9, outcome="fn")]
+    found = highbar.compare(rows, head, RULES).metrics["precision"].difference
+    assert found.value == 0
+    assert found.low < -0.1
+    assert found.high > 0.1
+
+
+def test_token_efficiency_is_compared_by_the_paired_jackknife_of_its_logarithm():
+    base = [scenario(i, quality_score=0.8, tokens_used=100 + 7 * i) for i in range(12)]
+    head = [scenario(i, quality_score=0.9 if i % 3 else 0.7, tokens_used=90 + 9 * i) for i in range(12)]
+    found = highbar.compare(base, head, RULES).metrics["token_efficiency"].difference
+    rows = [
+        (b["quality_score"], b["tokens_used"], h["quality_score"], h["tokens_used"])
+        for b, h in zip(base, head, strict=True)
+    ]
+    expected = log_ratio_difference(rows, 0.05)
+    assert (found.factor.value, found.factor.low, found.factor.high) == pytest.approx(
+        (expected.ratio, expected.low, expected.high)
+    )
+    middle = math.sqrt(float(found.base.value * found.head.value))
+    assert found.low == pytest.approx(middle * 2 * math.sinh(math.log(expected.low) / 2))
+    assert (found.low > 0) == (expected.low > 1)
+
+
+def test_the_mean_latency_of_the_pairs_has_a_factor_and_its_percentiles_a_difference():
+    base = [scenario(i, passed=True, latency_ms=1000 + 10 * i) for i in range(80)]
+    head = [scenario(i, passed=True, latency_ms=1200 + 12 * i) for i in range(80)]
+    found = highbar.compare(base, head, RULES)
+    assert found.latency.value == pytest.approx(1.2)
+    assert found.latency.low == pytest.approx(1.2)
+    change = found.metrics["latency_p95"]
+    assert change.difference.value == Fraction(1200 + 12 * 75 - (1000 + 10 * 75))
+    assert change.outcome == "worse"
+
+
+def test_few_trials_cannot_bound_a_high_percentile():
+    base = [scenario(i, passed=True, latency_ms=1000 + i) for i in range(20)]
+    head = [scenario(i, passed=True, latency_ms=2000 + i) for i in range(20)]
+    found = highbar.compare(base, head, RULES).metrics["latency_p95"]
+    assert found.difference.high is None
+    assert found.outcome == "cannot_tell"
+
+
+def test_clusters_stand_or_fall_together():
+    rows = [scenario(i, passed=True, cluster=f"C{i // 10}") for i in range(40)]
+    head = [{**row, "passed": row["cluster"] != "C0"} for row in rows]
+    apart = [{key: row[key] for key in row if key != "cluster"} for row in rows]
+    head_apart = [{key: row[key] for key in row if key != "cluster"} for row in head]
+    clustered = highbar.compare(rows, head, RULES).metrics["pass_rate"].difference
+    separate = highbar.compare(apart, head_apart, RULES).metrics["pass_rate"].difference
+    assert clustered.value == separate.value
+    assert clustered.high > separate.high
+    assert clustered.high > 0 > separate.high
+
+
+def test_scenarios_of_one_side_are_listed_and_not_compared():
+    base = [scenario(i, passed=True) for i in range(5)]
+    head = [scenario(i, passed=i != 3) for i in range(2, 8)]
+    found = highbar.compare(base, head, RULES)
+    assert found.pairs == 3
+    assert found.only_in_base == ("S00", "S01")
+    assert found.only_in_head == ("S05", "S06", "S07")
+    assert found.broken == ("S03",)
+    assert found.metrics["pass_rate"].difference.base.value == 1
+    assert found.metrics["pass_rate"].difference.head.value == Fraction(2, 3)
+    assert any("only in the base" in warning for warning in found.warnings)
+
+
+def test_broken_means_that_all_trials_passed_before_and_not_all_do():
+    def trials(*passes):
+        return [{"id": "A", "trial": i, "passed": passed} for i, passed in enumerate(passes)]
+
+    assert highbar.compare(trials(True, True), trials(True, False), RULES).broken == ("A",)
+    assert highbar.compare(trials(True, False), trials(False, False), RULES).broken == ()
+    assert highbar.compare(trials(True, False), trials(True, True), RULES).fixed == ("A",)
+    assert highbar.compare(trials(True, False), trials(True, True), RULES).flaky == ("A",)
+
+
+def test_a_metric_that_only_one_run_has_of_a_scenario_says_nothing_about_it():
+    base = [scenario(i, passed=True, correct=True) for i in range(6)]
+    head = [scenario(i, passed=True, correct=i > 2) for i in range(6)]
+    head[0].pop("correct")
+    difference = highbar.compare(base, head, RULES).metrics["accuracy"].difference
+    assert (difference.pairs, difference.missing, difference.lost) == (5, 1, 1)
+    assert difference.head.value == Fraction(3, 5)
+
+
+def test_slices_stand_out_where_chance_does_not_explain_them():
+    rows = [scenario(i, passed=True, category=("happy_path", "edge_case")[i % 2]) for i in range(40)]
+    head = [{**row, "passed": row["category"] == "happy_path" or int(row["id"][1:]) > 20} for row in rows]
+    found = {part.by[1]: part for part in highbar.compare(rows, head, RULES).slices}
+    assert found["edge_case"].stands_out
+    assert not found["happy_path"].stands_out
+    assert found["edge_case"].adjusted == pytest.approx(2 * found["edge_case"].passes.p_value)
+    assert found["edge_case"].metrics["pass_rate"].outcome == "worse"
+
+
+def test_a_weighted_rate_is_compared_with_its_weights():
+    base = [scenario(i, passed=True, weight=3 if i < 5 else 1) for i in range(30)]
+    head = [{**row, "passed": i >= 2} for i, row in enumerate(base)]
+    found = highbar.compare(base, head, RULES).metrics
+    assert found["weighted_pass_rate"].difference.value == -Fraction(6, 40)
+    assert found["weighted_pass_rate"].difference.low < found["pass_rate"].difference.low
+
+
+def test_a_comparison_is_frozen():
+    base, head = runs(2, 1, 1, 0)
+    found = highbar.compare(base, head, RULES)
+    assert isinstance(found, highbar.Comparison)
+    with pytest.raises(AttributeError):
+        found.pairs = 3
+    assert found.verdict is None
+    assert not found.passed
