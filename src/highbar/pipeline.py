@@ -219,7 +219,7 @@ def _judge(
         flaky=() if reduction.repetition is None else reduction.repetition.scenarios_flaky,
         repetition=measure.repetition(reduction.repetition, reduction.whole.scenarios, alpha),
         scenarios=reduction.scenarios,
-        details=_details(policy, evidence, whole, reduction) if loaded.details else None,
+        details=_details(policy, evidence, whole, reduction, slices) if loaded.details else None,
     )
 
 
@@ -242,7 +242,9 @@ def _against_baseline(
     return replace(evidence, baseline=found, allow_missing_baseline=loaded.against.allow_missing), told
 
 
-def _details(policy: Policy, evidence: gate.Evidence, whole: measure.Measured, reduction: Reduction) -> Details:
+def _details(
+    policy: Policy, evidence: gate.Evidence, whole: measure.Measured, reduction: Reduction, slices: Sequence[str]
+) -> Details:
     from highbar import __version__  # see Details: few reports need any of these
     from highbar.gate.comparisons import comparisons
     from highbar.measure.scores import percentiles_of, scores
@@ -252,7 +254,13 @@ def _details(policy: Policy, evidence: gate.Evidence, whole: measure.Measured, r
     if rows.latency is not None:
         measured = percentiles_of("latency_ms", tuple(policy.metrics.values()))
         rows = replace(rows, latency=replace(rows.latency, metrics=measured))
-    return Details(rows, scores(whole), comparisons(policy.rules, evidence), policy.text, __version__)
+    comparison = None
+    if evidence.baseline is not None:
+        from highbar.runs import compared
+
+        comparison = compared(policy, evidence.baseline, slices)
+    parts = comparisons(policy.rules, evidence)
+    return Details(rows, scores(whole), parts, policy.text, __version__, comparison)
 
 
 def _slices(whole: measure.Measured, reduction: Reduction) -> tuple[Slice, ...]:

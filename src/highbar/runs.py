@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from highbar.baseline import reading
 from highbar.baseline.against import Against, Kept, hold, kept_in, scoring_of, warnings
+from highbar.baseline.compare import compare
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
 from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
-from highbar.model.comparison import Side
+from highbar.model.comparison import Comparison, Side
 
 COMPARING = BaselineRule | StepRule | NewFailuresRule
 
@@ -29,6 +31,11 @@ def keep(policy: Policy, reduction: Reduction, sources: tuple[Source, ...]) -> K
         trials=reduction.whole.trials,
     )
     return Kept(records.scenarios, about, scoring_of(policy), records.judges, records.suites, suite_source(policy))
+
+
+def compared(policy: Policy, against: object, slices: Sequence[str]) -> Comparison | None:
+    """Everything that changed since the baseline that a run was held against, for a report that shows it."""
+    return compare(policy, against.base, against.head, slices=slices) if isinstance(against, Against) else None
 
 
 def suite_source(policy: Policy) -> Source | None:

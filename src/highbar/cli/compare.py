@@ -17,7 +17,7 @@ from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
 
-FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json", "markdown", "html")
 _EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
 _NOT_WRITTEN = 4
 
@@ -49,7 +49,7 @@ Examples:
     "outputs",
     multiple=True,
     metavar="[FORMAT=]FILE",
-    help="Write a report into a file too; its ending (.json, .md, .txt) says the format. May be repeated.",
+    help="Write a report into a file too; its ending (.html, .json, .md, .txt) says the format. May be repeated.",
 )
 @click.option("--quiet", is_flag=True, help="Print the first line only, and no progress.")
 def command(  # noqa: PLR0913 - each is an argument of the command line

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from typing import Literal
 
 from highbar.model.verdict import RuleResult, Source, Value
@@ -120,3 +121,8 @@ class Comparison:
     def passed(self) -> bool:
         """Whether rules compared the two and the verdict is a pass."""
         return self.verdict == "pass"
+
+    def _repr_html_(self) -> str:
+        """The comparison in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
+        shown: str = import_module("highbar.report.html").compact_comparison(self)
+        return shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from highbar.model.comparison import Comparison
 from highbar.model.verdict import FailedScenario, Value
 
 
@@ -111,3 +112,4 @@ class Details:
     conditions: tuple[ConditionPart, ...] = ()
     policy_text: str | None = None
     version: str | None = None  # of Highbar
+    comparison: Comparison | None = None  # with the baseline, where a rule is about one

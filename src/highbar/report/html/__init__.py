@@ -6,14 +6,15 @@ JavaScript everything is there but what a failed scenario opens to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, WORDS, headline
-from highbar.report.html.compact import compact
-from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.html.compact import compact, compact_comparison
+from highbar.report.html.differences import changes, moved
+from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.metrics import latencies, metrics, scores
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
@@ -23,16 +24,20 @@ from highbar.report.html.scenarios import failed, flaky
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["compact", "render", "render_problems"]
+__all__ = ["banner", "compact", "compact_comparison", "render", "render_problems", "render_problems_page"]
+_KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The whole page; the display does not matter."""
+    comparison = verdict.details.comparison if verdict.details else None
     sections = {
-        "rules": ("Rules", rules(verdict)),
+        "rules": ("Rules", rules(verdict.rules, verdict.details)),
         "failed": ("Failed scenarios", failed(verdict)),
         "metrics": ("Metrics", metrics(verdict)),
         "slices": ("Slices", slices(verdict)),
+        "changes": ("Changes since the baseline", changes(comparison) if comparison else EMPTY),
+        "moved": ("Broken and fixed", moved(comparison) if comparison else EMPTY),
         "score": ("Score", scores(verdict)),
         "latency": ("Latency", latencies(verdict)),
         "flaky": ("Repeated trials", flaky(verdict)),
@@ -40,27 +45,26 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
         "notes": ("Notes", noted(verdict)),
         "judged": ("What was judged", record(verdict)),
     }
-    links = [element("a", name, href=f"#{anchor}") for anchor, (name, section) in sections.items() if section]
+    head = banner(headline(verdict), verdict.verdict, sections, _about(verdict), _counts(verdict))
+    main = element("main", *(section for _, section in sections.values()), id="main")
     version = "" if verdict.agent_version is None else f" · {cut(visible(verdict.agent_version), 40)}"
+    title = f"{WORDS[verdict.verdict]}{version} · Highbar"
     scripted = bool(verdict.details and verdict.details.rows.scenarios)
-    main = element("main", *(section for _, section in sections.values()))
-    contents = element("nav", *links, class_="contents", aria_label="Contents")
-    return page(
-        f"{WORDS[verdict.verdict]}{version} · Highbar",
-        verdict.verdict,
-        [_banner(verdict, contents), main],
-        scripted=scripted,
-    )
+    return page(title, verdict.verdict, [head, main], scripted=scripted)
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """A page that no verdict has, with every problem that kept one from being made."""
+    return render_problems_page(problems)
+
+
+def render_problems_page(problems: Iterable[Problem]) -> str:
+    """The same for whatever could not be made of these files."""
     word, _, rest = NO_VERDICT.partition(": ")
-    head = element(
-        "header", element("h1", element("b", icon("unsure"), word), element("span", rest)), class_="banner none"
-    )
-    listed = element("ul", *(element("li", *_problem(problem)) for problem in problems), class_="problems", id="rules")
-    return page(f"{word} · Highbar", "", [head, element("main", element("section", listed))], scripted=False)
+    title = element("h1", element("b", icon("unsure"), word), element("span", rest))
+    listed = element("ul", *(element("li", *_problem(problem)) for problem in problems), class_="problems")
+    main = element("main", element("section", listed), id="main")
+    return page(f"{word} · Highbar", "", [element("header", title, class_="banner none"), main], scripted=False)
 
 
 def _problem(problem: Problem) -> tuple[Markup, ...]:
@@ -69,24 +73,21 @@ def _problem(problem: Problem) -> tuple[Markup, ...]:
     return element("p", code(place) if place else EMPTY, " ", problem.message), hint
 
 
-def _banner(verdict: Verdict, contents: Markup) -> Markup:
-    """The verdict, legible at once, what it was about, and how much evidence there was."""
-    word, _, rest = headline(verdict).partition(": ")
-    kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict, "unsure")
-    about = (
-        [element("span", "agent version ", code(verdict.agent_version))] if verdict.agent_version is not None else []
-    )
+def banner(told: str, verdict: str | None, sections: Mapping[str, tuple[str, Markup]], *about: Markup) -> Markup:
+    """The verdict, legible at once, what it is about, and links to the sections that there are."""
+    word, _, rest = told.partition(": ")
+    kind = _KINDS.get(verdict or "", "none")
+    links = [element("a", name, href=f"#{anchor}") for anchor, (name, section) in sections.items() if section]
+    title = element("h1", element("b", icon(kind) if verdict else None, word), element("span", rest))
+    contents = element("nav", *links, class_="contents", aria_label="Contents")
+    return element("header", title, *about, contents, class_=f"banner {kind}", data_verdict=verdict)
+
+
+def _about(verdict: Verdict) -> Markup:
+    version = verdict.agent_version
+    about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
-    title = element("h1", element("b", icon(kind), word), element("span", rest))
-    return element(
-        "header",
-        title,
-        element("p", *about, class_="about"),
-        _counts(verdict),
-        contents,
-        class_=f"banner {kind}",
-        data_verdict=verdict.verdict,
-    )
+    return element("p", *about, class_="about")
 
 
 def _counts(verdict: Verdict) -> Markup:
@@ -101,7 +102,7 @@ def _counts(verdict: Verdict) -> Markup:
     # What there is none of is left out, but for failures: that there are none is what the reader looks for.
     kept = [(number, noun) for place, (number, noun) in enumerate(shown) if number or place <= 2]
     tiles = [
-        element("li", element("b", str(number)), join(plural(number, noun).removeprefix(str(number))))
+        element("li", element("b", str(number)), plural(number, noun).removeprefix(str(number)))
         for number, noun in kept
     ]
     return element("ul", *tiles, class_="counts")

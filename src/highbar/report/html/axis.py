@@ -43,21 +43,24 @@ def label(number: float, unit: Unit) -> str:
     return amount(Fraction(f"{number:.9g}"), unit).replace(".0%", "%")
 
 
-def around(numbers: Iterable[float], unit: Unit, left: float, right: float, *, parts: int = 4) -> Axis:
-    """An axis that shows all of the numbers with some room beside them, and has round numbers at its ends."""
+def around(numbers: Iterable[float], unit: Unit, left: float, right: float, *, signed: bool = False) -> Axis:
+    """An axis that shows all of the numbers with some room beside them, and has round numbers at its ends.
+
+    It stays where the unit does, above 0 and below 100 %, unless the numbers are `signed`, as differences are.
+    """
     known = sorted(number for number in numbers if math.isfinite(number))
     low, high = (known[0], known[-1]) if known else (0.0, 1.0)
     room = 0.15 * (high - low) or (0.1 if unit == "ratio" and abs(high) <= 1 else max(abs(high), 1.0) * 0.5)
-    least, most = (0.0, 1.0) if unit == "ratio" else (0.0, math.inf)
+    least, most = (-math.inf if signed else 0.0), (1.0 if unit == "ratio" and not signed else math.inf)
     low, high = max(low - room, min(low, least)), min(high + room, max(high, most))
-    step = _round((high - low) / parts)
+    step = _round((high - low) / 4)
     start, end = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
     return Axis(start, max(end, start + step), step, left, right, unit)
 
 
-def from_zero(end: float, unit: Unit, left: float, right: float, *, parts: int = 6) -> Axis:
+def from_zero(end: float, unit: Unit, left: float, right: float) -> Axis:
     """An axis from nothing to at least `end`."""
-    step = _round(end / parts) if end > 0 else 1.0
+    step = _round(end / 6) if end > 0 else 1.0
     return Axis(0.0, max(math.ceil(end / step - 1e-9), 1) * step, step, left, right, unit)
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from highbar.digits import amount
+from highbar.digits import amount, change
 from highbar.model import Value
+from highbar.model.comparison import Difference
 from highbar.model.details import Bin
 from highbar.report.html.axis import Axis, around, as_number, from_zero, numbers_of
 from highbar.report.html.markup import EMPTY, Markup, element, join
@@ -49,6 +50,36 @@ def rule_line(value: Value, bar: Bar | None, look: str) -> Markup:
         EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), middle - 11, middle + 11, "bar"),
         _dot(axis.at(numbers[0]), middle, look),
         *ends,
+        viewBox=f"0 0 {WIDTH} 40",
+        width=WIDTH,
+        height=40,
+        class_="line",
+        **_DRAWN,
+    )
+
+
+def change_line(difference: Difference, look: str) -> Markup:
+    """A difference and its interval, and where no change is; the better side is tinted."""
+    value, unit = difference.value, difference.head.unit
+    if value is None or not math.isfinite(as_number(value)):
+        return EMPTY
+    ends = [end for end in (difference.low, difference.high) if end is not None]
+    axis = around((0.0, as_number(value), *ends), unit, _EDGE, WIDTH - _EDGE, signed=True)
+    changed = replace(difference.head, value=value, low=difference.low, high=difference.high)
+    middle = 14.0
+    bar = Bar(">" if changed.better == "higher" else "<", Fraction(0))
+    labels = [
+        element("text", change(Fraction(f"{number:.9g}"), unit), x=x, y=36, class_="tick", text_anchor=anchor)
+        for number, x, anchor in ((axis.start, axis.left, "start"), (axis.end, axis.right, "end"))
+    ]
+    return element(
+        "svg",
+        element("rect", x=_EDGE, y=middle - 7, width=axis.right - axis.left, height=14, rx=3, class_="track"),
+        _accepted(axis, bar, changed, middle),
+        _interval(axis, changed, middle, look),
+        _mark(axis.at(0.0), middle - 11, middle + 11, "bar"),
+        _dot(axis.at(as_number(value)), middle, look),
+        *labels,
         viewBox=f"0 0 {WIDTH} 40",
         width=WIDTH,
         height=40,

@@ -1,11 +1,15 @@
-"""A verdict for a notebook: small, no script, and a style that reaches no further than its own table."""
+"""A verdict, or a comparison, for a notebook: small, no script, and a style that reaches no further than itself."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.model import RuleResult, Verdict
+from highbar.model.comparison import Comparison
+from highbar.report import comparison_words as words
 from highbar.report.headline import evidence, headline, more, not_passed
-from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
 from highbar.report.html.rules import Bounds
@@ -30,6 +34,33 @@ def compact(verdict: Verdict) -> str:
         _failed(verdict),
         class_="highbar",
     )
+
+
+def compact_comparison(comparison: Comparison) -> str:
+    """What it comes to, every metric in both runs, and the scenarios that broke."""
+    word, _, rest = words.headline(comparison).partition(": ")
+    kind = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}.get(comparison.verdict or "", "plain")
+    known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
+    rows = [tuple(words.metric_cells(name, change, lambda text: text)) for name, change in known.items()]
+    lists = [_ids(title, ids) for title, ids in words.listed(comparison)[:2] if ids]
+    return element(
+        "div",
+        Markup(f"<style>{text_of('compact.css')}</style>"),
+        element("p", element("b", word, class_=f"badge {kind}"), " ", rest),
+        *(
+            element("p", f"{name}: ", Markup(words.side(side, code)), class_="dim")
+            for name, side in (("base", comparison.base), ("head", comparison.head))
+        ),
+        table(("metric", "change", "base", "head", "difference"), rows[:_MOST_ROWS]),
+        _rest(len(rows), _MOST_ROWS),
+        *lists,
+        class_="highbar",
+    )
+
+
+def _ids(title: str, ids: Sequence[str]) -> Markup:
+    listed = [join(code(id_), " ") for id_ in ids[:_MOST_ROWS]]
+    return element("details", element("summary", f"{title} ({len(ids)})"), *listed, _rest(len(ids), _MOST_ROWS))
 
 
 def _row(rule: RuleResult, bounds: Bounds) -> tuple[Markup | str, ...]:

@@ -33,7 +33,7 @@ def page(title: str, kind: str, sections: Iterable[Markup], *, scripted: bool) -
         Markup(f"<style>{style}</style>"),
     )
     run = Markup(f"<script>{script}</script>") if script else EMPTY
-    skip = element("a", "Skip to the rules", href="#rules", class_="skip")
+    skip = element("a", "Skip to the content", href="#main", class_="skip")
     body = element("body", skip, *sections, run)
     return f'<!DOCTYPE html>\n<html lang="en">\n{join(head)}\n{body}\n</html>\n'
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.digits import bounds_by_metric, held_against, show, wanted
-from highbar.model import RuleResult, Value, Verdict, Where
+from highbar.model import RuleResult, Value, Where
+from highbar.model.details import Details
 from highbar.report.headline import not_passed, unsettled
 from highbar.report.html.charts import Bar, rule_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import badge, code, heading, plural
+from highbar.report.html.parts import badge, code, heading
 
 Bounds = Mapping[str, tuple[Fraction, ...]]
 
@@ -25,19 +26,21 @@ class _Drawn:
     metric: str | None = None
 
 
-def rules(verdict: Verdict) -> Markup:
+def rules(judged: tuple[RuleResult, ...], details: Details | None = None) -> Markup:
     """The table of all rules: those that did not pass, those that passed but are fragile, the others."""
-    passed = [rule for rule in verdict.rules if rule.outcome == "pass"]
+    if not judged:
+        return EMPTY
+    passed = [rule for rule in judged if rule.outcome == "pass"]
     groups = (
-        ("Did not pass", not_passed(verdict.rules)),
+        ("Did not pass", not_passed(judged)),
         (
             "Passed, but fragile: another run of the same agent may be judged differently",
             [r for r in passed if r.fragile],
         ),
         ("Passed", [rule for rule in passed if not rule.fragile]),
     )
-    bounds = bounds_by_metric(verdict.rules)
-    bodies = [_body(title, found, verdict, bounds) for title, found in groups if found]
+    bounds = bounds_by_metric(judged)
+    bodies = [_body(title, found, details, bounds) for title, found in groups if found]
     names = ("outcome", "rule", "value", "wanted")
     head = element(
         "thead",
@@ -60,20 +63,20 @@ def _legend() -> Markup:
     return join("interval, and ", element("span", "threshold", class_="key"))
 
 
-def _body(title: str, found: Sequence[RuleResult], verdict: Verdict, bounds: Bounds) -> Markup:
+def _body(title: str, found: Sequence[RuleResult], details: Details | None, bounds: Bounds) -> Markup:
     counted = f"{title} ({len(found)})"
     head = element("tr", element("th", counted, colspan=5, scope="rowgroup", class_="group"))
-    return element("tbody", head, *(_row(rule, verdict, bounds) for rule in found))
+    return element("tbody", head, *(_row(rule, details, bounds) for rule in found))
 
 
-def _row(rule: RuleResult, verdict: Verdict, bounds: Bounds) -> Markup:
+def _row(rule: RuleResult, details: Details | None, bounds: Bounds) -> Markup:
     value = rule.value
     shown = show(value, bounds.get(rule.metric or "", ())) if value else ""
-    charts = [_chart(drawn, look(rule)) for drawn in _drawn(rule, verdict)]
+    charts = [_chart(drawn, look(rule)) for drawn in _drawn(rule, details)]
     return element(
         "tr",
         element("td", badge(rule.outcome, rule.level), class_="outcome"),
-        element("th", _told(rule, verdict), scope="row", class_="told"),
+        element("th", _told(rule, details), scope="row", class_="told"),
         element("td", *_amounts(shown), class_="value"),
         element("td", _wanted(rule), class_="wanted"),
         element("td", *charts, class_="chart"),
@@ -90,7 +93,7 @@ def _amounts(shown: str) -> tuple[Markup, ...]:
     return element("b", number), element("span", f" ({interval}" if interval else "", class_="dim")
 
 
-def _told(rule: RuleResult, verdict: Verdict) -> Markup:
+def _told(rule: RuleResult, details: Details | None) -> Markup:
     name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
     return join(
         code(name),
@@ -98,7 +101,7 @@ def _told(rule: RuleResult, verdict: Verdict) -> Markup:
         element("p", rule.reason, class_="why") if rule.outcome != "pass" or rule.value is None else EMPTY,
         element("p", unsettled(rule), class_="unsettled") if rule.fragile or rule.outcome == "inconclusive" else EMPTY,
         element("p", rule.description, class_="dim") if rule.description else EMPTY,
-        _place(rule, verdict),
+        _place(rule, details),
     )
 
 
@@ -107,13 +110,13 @@ def _where(where: Where) -> Iterator[Markup]:
         yield join(" ", code(f"{column}: {' or '.join(values)}"))
 
 
-def _place(rule: RuleResult, verdict: Verdict) -> Markup:
+def _place(rule: RuleResult, details: Details | None) -> Markup:
     """The line of the policy, which the page holds where it has its text."""
     line = rule.place.line
     if line is None or rule.outcome == "pass":
         return EMPTY
     text = f"policy, line {line}"
-    there = verdict.details is not None and (verdict.details.policy_text or "").count("\n") + 1 >= line
+    there = details is not None and (details.policy_text or "").count("\n") + 1 >= line
     told = element("a", text, href=f"#policy-{line}") if there else text
     return element("p", told, class_="dim")
 
@@ -124,9 +127,9 @@ def _wanted(rule: RuleResult) -> Markup:
     return join(wanted(rule.threshold, rule.value.unit if rule.value else None)) or code(rule.threshold)
 
 
-def _drawn(rule: RuleResult, verdict: Verdict) -> list[_Drawn]:
+def _drawn(rule: RuleResult, details: Details | None) -> list[_Drawn]:
     """What is drawn for a rule: its value, or for a condition each of its comparisons."""
-    conditions = verdict.details.conditions if verdict.details else ()
+    conditions = details.conditions if details else ()
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in conditions if part.rule == rule.rule]
     return parts or ([_Drawn(rule.value, rule.threshold)] if rule.value else [])
 
@@ -137,13 +140,3 @@ def _chart(drawn: _Drawn, how: str) -> Markup:
     text = wanted(drawn.threshold or "", drawn.value.unit)
     label = element("p", drawn.metric, " ", text, class_="dim") if drawn.metric else EMPTY
     return join(label, rule_line(drawn.value, bar, how))
-
-
-def counted(verdict: Verdict) -> str:
-    """`3 of 9 rules did not pass`, for the list of contents."""
-    missed = len(not_passed(verdict.rules))
-    return (
-        f"{missed} of {plural(len(verdict.rules), 'rule')} did not pass"
-        if missed
-        else plural(len(verdict.rules), "rule")
-    )

@@ -1,0 +1,43 @@
+"""A comparison as one self-contained page: what it comes to, the rules, what changed, which scenarios broke."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from highbar.errors import Problem
+from highbar.model.comparison import Comparison
+from highbar.report import PAGE, Display
+from highbar.report import comparison_words as words
+from highbar.report.html import banner, render_problems_page
+from highbar.report.html.differences import changes, moved, slice_changes
+from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.html.page import page
+from highbar.report.html.parts import heading
+from highbar.report.html.rules import rules
+
+
+def render(comparison: Comparison, _display: Display = PAGE) -> str:
+    """The whole page; the display does not matter."""
+    sections = {
+        "rules": ("Rules", rules(comparison.rules)),
+        "changes": ("Changes", changes(comparison)),
+        "moved": ("Scenarios", moved(comparison)),
+        "sliced": ("Slices", slice_changes(comparison)),
+        "notes": ("Notes", _notes(comparison)),
+    }
+    head = banner(words.headline(comparison), comparison.verdict, sections)
+    main = element("main", *(section for _, section in sections.values()), id="main")
+    word = words.headline(comparison).partition(":")[0]
+    return page(f"{word} · Highbar", comparison.verdict or "", [head, main], scripted=False)
+
+
+def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+    """Every problem that kept the two from being compared."""
+    return render_problems_page(problems)
+
+
+def _notes(comparison: Comparison) -> Markup:
+    if not comparison.warnings:
+        return EMPTY
+    listed = element("ul", *(element("li", note) for note in comparison.warnings))
+    return element("section", heading("Notes", "notes"), listed, aria_labelledby="notes")

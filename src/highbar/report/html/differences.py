@@ -1,0 +1,104 @@
+"""What changed from one run to another: differences with their intervals, and which scenarios broke or were fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from highbar.model.comparison import Change, Comparison, MetricChange, SliceChange
+from highbar.report import comparison_words as words
+from highbar.report.headline import more
+from highbar.report.html.charts import change_line
+from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.html.parts import code, heading, icon, table, unseen
+
+MOST_ROWS = 60
+MOST_IDS = 500
+_LOOKS: dict[Change, tuple[str, str]] = {
+    "better": ("pass", "met"),
+    "worse": ("fail", "missed"),
+    "within_margin": ("plain", "plain"),
+    "cannot_tell": ("unsure", "unsure"),
+}
+
+
+def changes(comparison: Comparison) -> Markup:
+    """Every metric in both runs, and the difference drawn with its interval, the line at no change."""
+    known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
+    rows = [_row(code(name), change) for name, change in known.items()]
+    names = ("metric", "change", "base", "head", "difference", unseen("drawn"))
+    sides = [
+        join(element("dt", name), element("dd", Markup(words.side(side, code))))
+        for name, side in (("Base", comparison.base), ("Head", comparison.head))
+    ]
+    told = words.latency(comparison)
+    return element(
+        "section",
+        heading(f"Changes over {comparison.pairs} pairs", "changes"),
+        element("dl", *sides, class_="record"),
+        table(names, rows, "changes") if rows else EMPTY,
+        element("p", words.explanation(comparison), class_="dim"),
+        element("p", told, class_="dim") if told else EMPTY,
+        _undefined(comparison),
+        aria_labelledby="changes",
+    )
+
+
+def _row(name: Markup, change: MetricChange) -> tuple[str, ...]:
+    _, outcome, base, head, difference = words.metric_cells("", change, code)
+    kind, look = _LOOKS[change.outcome]
+    sign = icon(kind) if kind != "plain" else None
+    shown = element("span", sign, outcome, class_=f"badge {kind}")
+    number, _, bounds = difference.partition(" (")
+    gap = join(element("b", number), element("span", f" ({bounds}" if bounds else "", class_="dim"))
+    return name, shown, base, head, gap, change_line(change.difference, look)
+
+
+def _undefined(comparison: Comparison) -> Markup:
+    found: dict[str, list[str]] = {}
+    for name, change in comparison.metrics.items():
+        if change.difference.value is None:
+            found.setdefault(change.difference.reason or "no reason given", []).append(name)
+    if not found:
+        return EMPTY
+    entries = [
+        join(element("dt", *(join(code(name), " ") for name in names)), element("dd", reason))
+        for reason, names in found.items()
+    ]
+    title = element("summary", "Metrics without a difference")
+    return element("details", title, element("dl", *entries, class_="undefined"))
+
+
+def moved(comparison: Comparison) -> Markup:
+    """The scenarios that broke, were fixed, or could not be compared."""
+    lists = [_ids(title, ids, opened=place < 2) for place, (title, ids) in enumerate(words.listed(comparison)) if ids]
+    told = element("p", words.changed_passes(comparison.passes))
+    return element("section", heading("Scenarios", "moved"), told, *lists, aria_labelledby="moved")
+
+
+def _ids(title: str, ids: Sequence[str], *, opened: bool) -> Markup:
+    listed = element("ul", *(element("li", code(id_)) for id_ in ids[:MOST_IDS]), class_="ids")
+    left_out = more(len(ids), min(len(ids), MOST_IDS))
+    rest = element("p", left_out, class_="dim") if left_out else EMPTY
+    return element("details", element("summary", f"{title} ({len(ids)})"), listed, rest, open=opened)
+
+
+def slice_changes(comparison: Comparison) -> Markup:
+    """How the pass rate changed in each slice; those that stand out are marked."""
+    if not comparison.slices:
+        return EMPTY
+    parts = [_column(column, list(group)) for column, group in groupby(comparison.slices, lambda part: part.by[0])]
+    return element("section", heading("Changes by slice", "sliced"), *parts, aria_labelledby="sliced")
+
+
+def _column(column: str, parts: list[SliceChange]) -> Markup:
+    rows = []
+    for part in parts[:MOST_ROWS]:
+        flag = element("span", icon("warn"), "stands out", class_="badge warn") if part.stands_out else EMPTY
+        name, *cells = _row(join(code(part.by[1]), " ", flag), part.metrics["pass_rate"])
+        counts = f"{part.passes.broken} of {part.pairs}", f"{part.passes.fixed} of {part.pairs}"
+        rows.append((name, *counts, *cells))
+    names = (column, "broke", "fixed", "pass_rate", "base", "head", "difference", unseen("drawn"))
+    left_out = more(len(parts), min(len(parts), MOST_ROWS))
+    rest = element("p", left_out, class_="dim") if left_out else EMPTY
+    return join(element("h3", "By ", code(column)), table(names, rows, "changes"), rest)
