@@ -30,8 +30,10 @@ from hypothesis import strategies as st
 
 from highbar import importers
 from highbar.errors import InputError
+from highbar.importers.mapping import reader
 from highbar.importers.reading import zip as archives
 from highbar.importers.writing import convert
+from highbar.policy import read_dict
 from tests.importers.imported import FIXTURES, SAMPLES, recognized
 
 SLOWEST = 20.0
@@ -43,12 +45,26 @@ WORSE = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I",
 """A verdict, and the one that is worse."""
 NOTHING: tuple[Any, ...] = (None, float("nan"))
 """What may stand where a value was taken away."""
-TRACELESS = frozenset({"pydantic-evals", "mlflow", "otel"})
+TRACELESS = frozenset({"pydantic-evals", "mlflow", "otel", "map"})
 """Tools whose files say only once that a judge was not content: taken away, that leaves no trace."""
+MAPPING: dict[str, Any] = {
+    "columns": {
+        "id": "case",
+        "capability": "area",
+        "passed": {"path": "result", "values": {"passed": True, "failed": False, "crashed": False}},
+        "error": {"value": "crashed", "when": {"result": "crashed"}},
+        "latency_ms": {"path": "seconds", "times": 1000},
+        "expected_behaviors": {"path": "checks", "each": "label"},
+        "behaviors": {"path": "checks", "each": "label", "where": {"ok": True}},
+        "trial": "@repeat",
+    }
+}
+"""How the files below `mapped/` are read."""
 
 
 def files() -> Iterator[tuple[str, Path]]:
     """Files that a reader takes, small enough to be read often."""
+    yield from (("map", path) for path in sorted((FIXTURES.parent / "mapped").iterdir()))
     for path in sorted([*FIXTURES.rglob("*"), *SAMPLES.rglob("*")]):
         if path.is_file() and path.name != "totals.json" and path.stat().st_size <= LARGEST:
             tool = recognized(path)
@@ -56,11 +72,17 @@ def files() -> Iterator[tuple[str, Path]]:
                 yield tool, path
 
 
+def reader_of(tool: str) -> importers.Read:
+    """The reader of a tool's files."""
+    mapping = read_dict({"map": MAPPING, "thresholds": {"blocking": {"pass_rate": "1%"}}}).mapping
+    return reader(mapping) if tool == "map" and mapping else importers.named(tool)
+
+
 def passes(tool: str, path: Path) -> Counter[str] | None:
     """How many trials of each scenario pass in a file; None where it is refused."""
     target = io.BytesIO()
     try:
-        report = convert(importers.named(tool), str(path), path.name, target)
+        report = convert(reader_of(tool), str(path), path.name, target)
     except InputError as error:
         return None if error.problems else Counter({"refused without a word": sys.maxsize})
     assert report.unaccounted == 0
@@ -200,7 +222,7 @@ def bent(path: Path, chance: random.Random, kind: str) -> bytes | None:
     if path.suffix == ".xml":
         changed = bent_xml(path.read_text("utf-8", "replace"), chance, kind)
         return None if changed is None else changed.encode()
-    return bent_json(path, chance, kind)
+    return None if path.suffix == ".csv" else bent_json(path, chance, kind)
 
 
 # --- watching ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from highbar import importers
 from tests.importers.fuzzing import Watch
 
-TOOLS = sorted({importer.name for importer in importers.IMPORTERS} - {"map", "tau-bench"})
+TOOLS = sorted(importer.name for importer in importers.IMPORTERS)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
