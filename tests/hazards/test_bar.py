@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -212,6 +213,100 @@ def test_h94_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "highbar.json").symlink_to("loose.json")
     commit(tmp_path, {"results.jsonl": SEVEN_OF_TEN})
     refused(against(tmp_path), "no plain file")
+
+
+COMPARING = {
+    "thresholds": {"blocking": {"accuracy": "50%"}},
+    "baseline": {"file": "kept/baseline.json", "margin": {"accuracy": "1%"}},
+}
+
+
+def answers(right: int, wrong: int) -> str:
+    lines = ({"id": f"S{n}", "correct": n < right} for n in range(right + wrong))
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def record(folder: Path, right: int, wrong: int) -> None:
+    """A baseline of so many right and wrong answers, whatever was there before."""
+    put(folder, {"run.jsonl": answers(right, wrong)})
+    (folder / "kept").mkdir(exist_ok=True)
+    (folder / "kept" / "baseline.json").unlink(missing_ok=True)
+    done = run(folder, "baseline", "record", "run.jsonl", "--force", "the first")
+    assert done.exit == 0, done.err
+
+
+def test_h93_a_baseline_rewritten_by_the_change_itself_does_not_hold_alone(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": COMPARING})
+    record(tmp_path, 95, 5)
+    commit(tmp_path, {})
+    record(tmp_path, 60, 40)
+    put(tmp_path, {"results.jsonl": answers(62, 38)})
+    judged(run(tmp_path, "check", "results.jsonl", "--format", "json"), "pass")
+
+    done = against(tmp_path)
+    verdict = judged(done, "fail")
+    assert done.rule("baseline.accuracy")["outcome"] == "pass"
+    held = done.rule("main:baseline.accuracy")
+    assert held["outcome"] == "fail"
+    assert "95.0% in the baseline" in held["reason"]
+    assert {"what": "baseline.json: accuracy", "change": "lowered", "before": "95.0%", "now": "60.0%"} in verdict[
+        "against"
+    ]["weakened"]
+
+
+def test_h93_a_baseline_that_was_taken_away_or_lost_scenarios_is_listed(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": COMPARING})
+    record(tmp_path, 19, 1)
+    commit(tmp_path, {})
+    put(tmp_path, {"results.jsonl": answers(20, 0)})
+    judged(against(tmp_path), "pass")
+    record(tmp_path, 19, 0)
+    listed = judged(against(tmp_path), "pass")["against"]["weakened"]
+    assert {"what": "baseline.json: scenarios", "change": "removed", "before": "S19", "now": None} in listed
+    (tmp_path / "kept" / "baseline.json").unlink()
+    done = against(tmp_path)
+    judged(done, "fail")
+    assert done.rule("baseline.accuracy")["outcome"] == "undefined"
+    assert done.json["against"]["weakened"] == [
+        {"what": "baseline.json", "change": "removed", "before": "20 scenarios", "now": None}
+    ]
+
+
+def test_h93_a_policy_that_names_another_baseline_is_held_against_the_old_one(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": COMPARING})
+    record(tmp_path, 95, 5)
+    commit(tmp_path, {})
+    record(tmp_path, 60, 40)
+    (tmp_path / "kept" / "baseline.json").rename(tmp_path / "easy.json")
+    git(tmp_path, "checkout", "--quiet", "kept/baseline.json")
+    easy = {**COMPARING, "baseline": {"file": "easy.json", "margin": {"accuracy": "1%"}}}
+    put(tmp_path, {"highbar.json": easy, "results.jsonl": answers(62, 38)})
+    assert run(tmp_path, "check", "results.jsonl").exit == 0
+    judged(against(tmp_path), "fail")
+
+
+@pytest.mark.parametrize("inside", [".", "evals"])
+def test_h93_what_did_not_change_is_said_once(tmp_path: Path, inside: str) -> None:
+    commit(tmp_path, {"highbar.json": COMPARING, "evals/note.txt": "x"})
+    record(tmp_path, 20, 0)
+    commit(tmp_path, {})
+    put(tmp_path, {f"{inside}/results.jsonl": answers(20, 0)})
+    command = [sys.executable, "-m", "highbar", "check", "results.jsonl", "--against-ref", "main", "--format", "json"]
+    done = subprocess.run(command, cwd=tmp_path / inside, capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdict = json.loads(done.stdout)
+    assert [rule["rule"] for rule in verdict["rules"]] == ["thresholds.blocking.accuracy", "baseline.accuracy"]
+    assert (verdict["against"]["verdict"], verdict["against"]["weakened"]) == ("pass", [])
+
+
+def test_h93_where_the_ref_has_no_baseline_yet_its_rules_do_not_pass(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": COMPARING})
+    record(tmp_path, 20, 0)
+    put(tmp_path, {"results.jsonl": answers(20, 0)})
+    done = against(tmp_path)
+    judged(done, "fail")
+    held = done.rule("main:baseline.accuracy")
+    assert (held["outcome"], "main:kept/baseline.json" in held["reason"]) == ("undefined", True)
 
 
 def test_h98_a_threshold_far_below_the_present_level_is_pointed_out(tmp_path: Path) -> None:
