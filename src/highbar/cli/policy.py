@@ -26,24 +26,38 @@ _HEADINGS: tuple[tuple[Level, str, str], ...] = (
 
 
 @click.command("policy", short_help="Say every rule of a policy in words.", epilog=_EXAMPLES)
-@click.argument("file", required=False, type=click.Path())
-def command(file: str | None) -> int:
-    """Check a policy without results, and say every rule of it in words."""
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path())
+def command(files: tuple[str, ...]) -> int:
+    """Check a policy, or several, without results, and say every rule in words."""
     # The reader and its YAML parser are loaded only here: help and completion do without them.
     from pathlib import Path
 
     from highbar import policy as policies
 
-    found = policies.find() if file is None else file
+    told: list[str] = []
+    problems: list[Problem] = []
+    for file in files or (_found(),):
+        try:
+            told.append(_told(policies.read(Path(file)), streams.display(sys.stdout)))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(*problems)
+    streams.put("\n".join(told))
+    return 0
+
+
+def _found() -> str:
+    """The policy that holds here, named as seen from here, which reads better than a whole path."""
+    from highbar import policy as policies  # see command
+
+    found = policies.find()
     if found is None:
         names = ", ".join(policies.NAMES)
         raise InputError(
             Problem(f"no policy here or above (looked for {names})", hint="`highbar init` writes one to start from")
         )
-    # Named as seen from here, which reads better than a whole path.
-    named = found if file else os.path.relpath(found)
-    streams.put(_told(policies.read(Path(named)), streams.display(sys.stdout)))
-    return 0
+    return os.path.relpath(found)
 
 
 def _told(policy: Policy, screen: Display) -> str:

@@ -1,0 +1,93 @@
+"""The template for GitLab CI: read, and its script run for real, by bash and by a plain shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from tests.architecture.repository import ROOT
+
+JOB = yaml.safe_load((ROOT / "ci" / "gitlab" / "highbar.yml").read_text("utf-8"))[".highbar"]
+SHELLS = [shell for shell in ("bash", "sh", "dash") if shutil.which(shell)]
+
+
+def run(folder: Path, shell: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The script as GitLab's runner gives it to a shell, which stops at the first line that fails."""
+    (folder / ".git").mkdir(exist_ok=True)
+    (folder / "bin").mkdir(exist_ok=True)
+    program = folder / "bin" / "highbar"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m highbar "$@"\n')
+    program.chmod(0o755)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
+    environment = {**inherited, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", **JOB["variables"]}
+    return subprocess.run(
+        [shell, "-e", "-c", "\n".join(JOB["script"])],
+        cwd=folder,
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "examples" / "support-agent", tmp_path / "evals")
+    return tmp_path
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(("version", "code"), [("v1", 1), ("v2", 0)])
+def test_the_job_ends_with_the_code_of_the_verdict_and_leaves_its_reports(
+    folder: Path, shell: str, version: str, code: int
+) -> None:
+    done = run(folder, shell, HIGHBAR_RESULTS=f"evals/{version}.jsonl", HIGHBAR_POLICY="evals/highbar.yaml")
+    assert done.returncode == code, done.stderr
+    reports = folder / "highbar-reports"
+    verdict = json.loads((reports / "verdict.json").read_text())["verdict"]
+    assert verdict == ("pass" if code == 0 else "fail")
+    for kind in ("junit", "metrics"):
+        assert (folder / JOB["artifacts"]["reports"][kind]).exists(), kind
+    families = text_string_to_metric_families((reports / "metrics.txt").read_text("utf-8"))
+    assert "highbar_verdict" in {family.name for family in families}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_results_and_arguments_stand_on_lines_of_their_own_and_patterns_are_highbars_to_read(
+    folder: Path, shell: str
+) -> None:
+    rows = (folder / "evals" / "v2.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (folder / "part 1.jsonl").write_text("".join(rows[:30]))
+    (folder / "part 2.jsonl").write_text("".join(rows[30:]))
+    shutil.copy(folder / "evals" / "v2.jsonl", folder / "evals" / "one.jsonl")
+    both = {"HIGHBAR_POLICY": "evals/highbar.yaml", "HIGHBAR_ARGUMENTS": "--strict\n--agent-version\n2.1.0"}
+    for results in ("part 1.jsonl\npart 2.jsonl\n", "part ?.jsonl"):
+        done = run(folder, shell, HIGHBAR_RESULTS=results, **both)
+        assert done.returncode == 1, done.stderr
+        assert "strict" in done.stderr
+        assert json.loads((folder / "highbar-reports" / "verdict.json").read_text())["counts"]["scenarios"] == 60
+
+
+@pytest.mark.parametrize("hostile", ["$(touch pwned)", '"; touch pwned; "', "`touch pwned`"])
+def test_a_variable_is_never_run(folder: Path, hostile: str) -> None:
+    assert run(folder, "sh", HIGHBAR_RESULTS=hostile, HIGHBAR_AGENT_VERSION=hostile).returncode == 2
+    assert not list(folder.rglob("pwned"))
+
+
+def test_an_inconclusive_verdict_has_a_code_of_its_own(folder: Path) -> None:
+    (folder / "policy.yaml").write_text("rules: [{metric: pass_rate, threshold: ≥ 50%, min_scenarios: 1000}]\n")
+    done = run(folder, "sh", HIGHBAR_RESULTS="evals/v2.jsonl", HIGHBAR_POLICY="policy.yaml")
+    assert done.returncode == 3
+
+
+def test_the_reports_are_kept_also_where_the_job_fails() -> None:
+    assert JOB["artifacts"]["when"] == "always"
+    assert "allow_failure" not in JOB
