@@ -70,12 +70,19 @@ def test_axe_finds_nothing_wrong(version: str, look: str, example: Path, open_pa
     assert [f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}" for each in found] == []
 
 
-def test_markup_and_drawings_are_valid(example: Path, tmp_path: Path) -> None:
+def test_markup_and_drawings_are_valid(example: Path, compared: Path, tmp_path: Path) -> None:
     (tmp_path / "notebook.html").write_text(
         f"<!DOCTYPE html><html lang=en><title>notebook</title><body>{api.check(example / 'v1.jsonl')._repr_html_()}"
     )
     check(tmp_path, [{"id": "A", "pased": True}], None, "--output", "refusal.html")
-    pages = [example / "v1.html", example / "v2.html", tmp_path / "refusal.html", tmp_path / "notebook.html"]
+    pages = [
+        example / "v1.html",
+        example / "v2.html",
+        compared / "compare.html",
+        compared / "check.html",
+        tmp_path / "refusal.html",
+        tmp_path / "notebook.html",
+    ]
     done = subprocess.run(
         ["java", "-jar", validator(), "--format", "json", "--stdout", *pages],
         capture_output=True,

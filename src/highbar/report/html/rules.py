@@ -10,7 +10,7 @@ from highbar.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
 from highbar.model.details import Details
 from highbar.report.headline import not_passed, unsettled
-from highbar.report.html.charts import Bar, rule_line
+from highbar.report.html.charts import Bar, change_line, rule_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import badge, code, heading
 
@@ -72,7 +72,7 @@ def _body(title: str, found: Sequence[RuleResult], details: Details | None, boun
 def _row(rule: RuleResult, details: Details | None, bounds: Bounds) -> Markup:
     value = rule.value
     shown = show(value, bounds.get(rule.metric or "", ())) if value else ""
-    charts = [_chart(drawn, look(rule)) for drawn in _drawn(rule, details)]
+    charts = _charts(rule, details)
     return element(
         "tr",
         element("td", badge(rule.outcome, rule.level), class_="outcome"),
@@ -125,6 +125,15 @@ def _wanted(rule: RuleResult) -> Markup:
     if rule.threshold is None:
         return EMPTY
     return join(wanted(rule.threshold, rule.value.unit if rule.value else None)) or code(rule.threshold)
+
+
+def _charts(rule: RuleResult, details: Details | None) -> list[Markup]:
+    """A rule about the baseline is drawn as the difference that it is about, where that is known."""
+    compared = details.comparison.metrics if details and details.comparison else {}
+    if rule.rule.startswith("baseline.") and not rule.slice and (found := compared.get(rule.metric or "")) is not None:
+        about = element("p", "difference to the baseline", class_="dim")
+        return [about, change_line(found.difference, look(rule))]
+    return [_chart(drawn, look(rule)) for drawn in _drawn(rule, details)]
 
 
 def _drawn(rule: RuleResult, details: Details | None) -> list[_Drawn]:
