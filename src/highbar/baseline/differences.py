@@ -63,20 +63,17 @@ class Differences:
         kept, lost = self._kept(formula)
         before, after, pair = self._at(kept)
         base, head = before.value(metric, where), after.value(metric, where)
-        missing = len(kept) - sum(kept)
+        missing, pairs = len(kept) - sum(kept), min(base.scenarios, head.scenarios)
         if base.value is None or head.value is None:
-            side = "head" if head.value is None else "base"
-            reason = (head if head.value is None else base).reason
-            return Difference(
-                base, head, None, None, None, base.scenarios, missing, lost, f"undefined in the {side}: {reason}"
-            )
+            side, reason = ("head", head.reason) if head.value is None else ("base", base.reason)
+            return Difference(base, head, None, None, None, pairs, missing, lost, f"undefined in the {side}: {reason}")
         change = head.value - base.value
         try:
             interval, factor = pair.bounds(formula.root)
             low, high = _around(interval, float(change), base)
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
-        return Difference(base, head, change, low, high, head.scenarios, missing, lost, factor=factor)
+        return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor)
 
     def _kept(self, formula: Formula) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have lost it."""

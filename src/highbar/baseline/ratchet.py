@@ -1,7 +1,8 @@
 """A policy and a baseline in, a higher bar out: every threshold rises as far as the baseline supports, none falls.
 
-By the bound a threshold goes to the worse end of the baseline's interval: an agent that stays as it is keeps passing.
-By a step it goes beyond the baseline's value, as the guide says; an agent that stays as it is then mostly fails.
+By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes, and an agent
+that stays as it is misses it in one run of ten at most. By a step it goes beyond the baseline's value, as the guide
+says; an agent that stays as it is then mostly fails.
 """
 
 from __future__ import annotations
@@ -114,16 +115,18 @@ class _Proposer:
         )
         yield held
         for step in later:
-            if held.after is not None and is_looser(step.threshold, held.after):
+            name, place = f"{rule.name}.{step.version}", step.threshold_place
+            if held.after is None or not is_looser(step.threshold, held.after):
+                reason = f"it is no lower than {first.version} before it"
+                yield Proposal(name, rule.metric, step.threshold, None, reason, place)
+            else:
                 after = replace(
                     step.threshold,
                     value=held.after.value,
                     text=canonical(step.threshold.operator, held.after.value, held.after.unit),
                 )
                 reason = f"{first.version} before it demands as much"
-                yield Proposal(
-                    f"{rule.name}.{step.version}", rule.metric, step.threshold, after, reason, step.threshold_place
-                )
+                yield Proposal(name, rule.metric, step.threshold, after, reason, place)
 
     def _value(self, metric: str, where: Where) -> Value | None:
         if not where:
