@@ -1,8 +1,8 @@
 """A policy and a baseline in, a higher bar out: every threshold rises as far as the baseline supports, none falls.
 
-By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes, and an agent
-that stays as it is misses it in one run of ten at most. By a step it goes beyond the baseline's value, as the guide
-says; an agent that stays as it is then mostly fails.
+By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes, and so do
+about nine in ten runs of an agent that stays as it is, or more. By a step it goes beyond the baseline's value, as the
+guide says; most runs of an agent that stays as it is then fail.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class _Proposer:
         for step in later:
             name, place = f"{rule.name}.{step.version}", step.threshold_place
             if held.after is None or not is_looser(step.threshold, held.after):
-                reason = f"it is no lower than {first.version} before it"
+                reason = f"{first.version} is the step that holds now"
                 yield Proposal(name, rule.metric, step.threshold, None, reason, place)
             else:
                 after = replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from fractions import Fraction
@@ -17,6 +18,7 @@ from highbar.baseline.text import render
 from highbar.errors import InputError
 from highbar.model import Value
 from highbar.model.records import ScenarioRecord
+from highbar.statistics.bounds import count_bounds
 
 STEP = Climb("step")
 ONE_SCENARIO = (ScenarioRecord("A", 1, 1),)
@@ -149,6 +151,16 @@ def test_the_step_that_holds_rises_and_no_later_one_is_lower_then(tmp_path):
     ]
     assert found.raised[1].reason == "v2.0 before it demands as much"
     assert "v1.0: ≥ 80%, v2.0: ≥ 91.7%, v3.0: ≥ 91.7%, v4.0: ≥ 94%, target: ≥ 95%" in found.diff
+
+
+@pytest.mark.parametrize(("total", "most"), [(50, 0.092), (100, 0.098), (300, 0.106)])
+def test_an_agent_that_stays_as_it_is_passes_about_nine_times_in_ten_or_more(total, most):
+    """Every pair of a recorded run and a later one, by how likely it is; exactly, for rates that agents have."""
+    for rate in (0.8, 0.85, 0.9, 0.95, 0.99):
+        chances = [math.comb(total, k) * rate**k * (1 - rate) ** (total - k) for k in range(total + 1)]
+        bars = [math.floor(Fraction(count_bounds(k, total, 0.05).low) * 1000) for k in range(total + 1)]
+        missed = [sum(chances[: math.ceil(Fraction(bar * total, 1000))]) for bar in bars]
+        assert sum(chance * miss for chance, miss in zip(chances, missed, strict=True)) <= most
 
 
 def test_a_step_never_passes_the_target(tmp_path):
