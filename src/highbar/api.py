@@ -31,11 +31,12 @@ def check(
     slices: Sequence[str] = (),
     baseline: str | PathLike[str] | None = None,
     allow_missing_baseline: bool = False,
+    details: bool = False,
 ) -> Verdict:
     """Judge results by a policy; raises InputError where nothing can be judged.
 
     `policy` is a path or a mapping of the same keys; without one it is looked for as the command line does. `baseline`
-    takes the place of the file that the policy names.
+    takes the place of the file that the policy names. `details` reads what the HTML report shows beside the verdict.
     """
     options: dict[str, Any] = {
         "policy": _policy(policy),
@@ -43,6 +44,7 @@ def check(
         "slices": slices,
         "baseline": None if baseline is None else os.fspath(baseline),
         "allow_missing_baseline": allow_missing_baseline,
+        "details": details,
     }
     if not isinstance(results, str | PathLike | Sequence):
         return pipeline.check_table(results, **options)

@@ -142,9 +142,10 @@ def check_table(
     slices: Sequence[str] = (),
     baseline: str | None = None,
     allow_missing_baseline: bool = False,
+    details: bool = False,
 ) -> Verdict:
     """Judge an Arrow table or a frame that DuckDB can read."""
-    loaded = Loaded((), table, against=Against(baseline, allow_missing_baseline))
+    loaded = Loaded((), table, details=details, against=Against(baseline, allow_missing_baseline))
     return _judge(loaded, read_policy(policy), agent_version, slices, None, lambda: ())
 
 

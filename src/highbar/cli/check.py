@@ -61,7 +61,7 @@ Examples:
     "outputs",
     multiple=True,
     metavar="[FORMAT=]FILE",
-    help="Write a report into a file too; its ending (.json, .md, .xml, .csv) says the format. May be repeated.",
+    help="Write a report into a file too; its ending (.html, .json, .md, .xml, .csv) says the format. May be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where a version passes with warnings.")
 @click.option(

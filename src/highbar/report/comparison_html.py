@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from highbar.errors import Problem
 from highbar.model.comparison import Comparison
+from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.html import banner, render_problems_page
@@ -19,7 +20,7 @@ from highbar.report.html.rules import rules
 def render(comparison: Comparison, _display: Display = PAGE) -> str:
     """The whole page; the display does not matter."""
     sections = {
-        "rules": ("Rules", rules(comparison.rules)),
+        "rules": ("Rules", rules(comparison.rules, Details(comparison=comparison))),
         "changes": ("Changes", changes(comparison)),
         "moved": ("Scenarios", moved(comparison)),
         "sliced": ("Slices", slice_changes(comparison)),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
+from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, WORDS, headline
 from highbar.report.html.compact import compact, compact_comparison
@@ -32,7 +33,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The whole page; the display does not matter."""
     comparison = verdict.details.comparison if verdict.details else None
     sections = {
-        "rules": ("Rules", rules(verdict.rules, verdict.details)),
+        "rules": ("Rules", rules(verdict.rules, verdict.details or Details())),
         "failed": ("Failed scenarios", failed(verdict)),
         "metrics": ("Metrics", metrics(verdict)),
         "slices": ("Slices", slices(verdict)),

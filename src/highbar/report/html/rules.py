@@ -26,7 +26,7 @@ class _Drawn:
     metric: str | None = None
 
 
-def rules(judged: tuple[RuleResult, ...], details: Details | None = None) -> Markup:
+def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
     """The table of all rules: those that did not pass, those that passed but are fragile, the others."""
     if not judged:
         return EMPTY
@@ -63,13 +63,13 @@ def _legend() -> Markup:
     return join("interval, and ", element("span", "threshold", class_="key"))
 
 
-def _body(title: str, found: Sequence[RuleResult], details: Details | None, bounds: Bounds) -> Markup:
+def _body(title: str, found: Sequence[RuleResult], details: Details, bounds: Bounds) -> Markup:
     counted = f"{title} ({len(found)})"
     head = element("tr", element("th", counted, colspan=5, scope="rowgroup", class_="group"))
     return element("tbody", head, *(_row(rule, details, bounds) for rule in found))
 
 
-def _row(rule: RuleResult, details: Details | None, bounds: Bounds) -> Markup:
+def _row(rule: RuleResult, details: Details, bounds: Bounds) -> Markup:
     value = rule.value
     shown = show(value, bounds.get(rule.metric or "", ())) if value else ""
     charts = _charts(rule, details)
@@ -93,7 +93,7 @@ def _amounts(shown: str) -> tuple[Markup, ...]:
     return element("b", number), element("span", f" ({interval}" if interval else "", class_="dim")
 
 
-def _told(rule: RuleResult, details: Details | None) -> Markup:
+def _told(rule: RuleResult, details: Details) -> Markup:
     name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
     return join(
         code(name),
@@ -110,13 +110,13 @@ def _where(where: Where) -> Iterator[Markup]:
         yield join(" ", code(f"{column}: {' or '.join(values)}"))
 
 
-def _place(rule: RuleResult, details: Details | None) -> Markup:
+def _place(rule: RuleResult, details: Details) -> Markup:
     """The line of the policy, which the page holds where it has its text."""
     line = rule.place.line
     if line is None or rule.outcome == "pass":
         return EMPTY
     text = f"policy, line {line}"
-    there = details is not None and (details.policy_text or "").count("\n") + 1 >= line
+    there = (details.policy_text or "").count("\n") + 1 >= line
     told = element("a", text, href=f"#policy-{line}") if there else text
     return element("p", told, class_="dim")
 
@@ -127,19 +127,18 @@ def _wanted(rule: RuleResult) -> Markup:
     return join(wanted(rule.threshold, rule.value.unit if rule.value else None)) or code(rule.threshold)
 
 
-def _charts(rule: RuleResult, details: Details | None) -> list[Markup]:
+def _charts(rule: RuleResult, details: Details) -> list[Markup]:
     """A rule about the baseline is drawn as the difference that it is about, where that is known."""
-    compared = details.comparison.metrics if details and details.comparison else {}
+    compared = details.comparison.metrics if details.comparison else {}
     if rule.rule.startswith("baseline.") and not rule.slice and (found := compared.get(rule.metric or "")) is not None:
         about = element("p", "difference to the baseline", class_="dim")
         return [about, change_line(found.difference, look(rule))]
     return [_chart(drawn, look(rule)) for drawn in _drawn(rule, details)]
 
 
-def _drawn(rule: RuleResult, details: Details | None) -> list[_Drawn]:
+def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
     """What is drawn for a rule: its value, or for a condition each of its comparisons."""
-    conditions = details.conditions if details else ()
-    parts = [_Drawn(part.value, part.threshold, part.metric) for part in conditions if part.rule == rule.rule]
+    parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
     return parts or ([_Drawn(rule.value, rule.threshold)] if rule.value else [])
 
 

@@ -1,0 +1,128 @@
+"""Saves a picture of every state of the HTML report: `scripts/pictures`, or `scripts/pictures FOLDER` for elsewhere.
+
+The documentation shows these pictures, so that it shows what there is.
+"""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect
+
+from highbar import api
+from tests.chromium import DESKTOP, PHONE, launched
+from tests.commandline import run
+
+ROOT = Path(__file__).resolve().parents[2]
+PICTURES = ROOT / "docs" / "pictures"
+QUALITY = 72
+BASELINE = "baseline: { file: baseline.json, margin: { accuracy: 1%, pass_rate: 2% } }\nslices: [category]\n"
+Act = Callable[[Page], None]
+
+
+def prepare(folder: Path) -> None:
+    """The reports, and a notebook's cell, of the example."""
+    shutil.copytree(ROOT / "examples" / "support-agent", folder, dirs_exist_ok=True)
+    for version in ("v1", "v2"):
+        run(folder, "check", f"{version}.jsonl", "--output", f"{version}.html")
+    (folder / "compare.yaml").write_text(BASELINE, "utf-8")
+    run(folder, "compare", "v2.jsonl", "v1.jsonl", "--policy", "compare.yaml", "--output", "compare.html")
+    run(folder, "check", "absent.jsonl", "--output", "refusal.html")
+    cell = api.check(folder / "v1.jsonl", folder / "highbar.yaml")._repr_html_()
+    (folder / "notebook.html").write_text(f"<!DOCTYPE html><meta charset=utf-8><title>notebook</title>{cell}", "utf-8")
+
+
+def opened(page: Page) -> None:
+    """The first scenario that a filter leaves, opened."""
+    page.get_by_label("Category").select_option("adversarial (2)")
+    expect(page.locator("#status")).to_contain_text(" of ")
+    page.locator("ul.scenarios summary").first.click()
+    expect(page.locator(".trial")).to_be_visible()
+
+
+def show(selector: str) -> Act:
+    """Bring a section to the top."""
+    return lambda page: page.locator(selector).evaluate("part => part.closest('section').scrollIntoView()")
+
+
+def found(page: Page) -> None:
+    """What a search finds."""
+    page.get_by_label("Search").fill("voucher")
+    expect(page.locator("#status")).to_contain_text(" of ")
+    show("#failed")(page)
+
+
+def fragile(page: Page) -> None:
+    """The rules that passed but may not again."""
+    page.locator(".group", has_text="fragile").evaluate("part => part.scrollIntoView()")
+
+
+def nothing(page: Page) -> None:
+    """As it opens."""
+
+
+def then(*acts: Act) -> Act:
+    """One after the other."""
+
+    def act(page: Page) -> None:
+        for each in acts:
+            each(page)
+
+    return act
+
+
+STATES: dict[str, tuple[str, dict[str, Any], int, Act]] = {
+    "fail": ("v1.html", {}, 760, nothing),
+    "pass": ("v2.html", {}, 620, nothing),
+    "fragile": ("v2.html", {}, 620, fragile),
+    "scenario": ("v1.html", {}, 760, then(show("#failed"), opened)),
+    "search": ("v1.html", {}, 420, found),
+    "metrics": ("v1.html", {}, 700, show("#metrics")),
+    "slices": ("v1.html", {}, 560, show("#slices")),
+    "score": ("v1.html", {}, 440, show("#score")),
+    "latency": ("v1.html", {}, 440, show("#latency")),
+    "judged": ("v1.html", {}, 420, show("#judged")),
+    "dark": ("v1.html", {"color_scheme": "dark"}, 620, then(show("#failed"), opened)),
+    "phone": ("v1.html", {"viewport": PHONE}, 740, nothing),
+    "no-script": ("v1.html", {"java_script_enabled": False}, 420, nothing),
+    "comparison": ("compare.html", {}, 700, nothing),
+    "refusal": ("refusal.html", {}, 260, nothing),
+    "notebook": ("notebook.html", {}, 560, nothing),
+}
+"""For each picture: which page, what the browser says of itself, how high, and what is done before it is taken."""
+
+
+def take(browser: Browser, folder: Path, target: Path) -> None:
+    """Every picture, as WebP."""
+    for name, (file, options, height, act) in STATES.items():
+        size = {**(options.get("viewport") or DESKTOP), "height": height}
+        context = browser.new_context(**{**options, "viewport": size, "reduced_motion": "reduce"})
+        page = context.new_page()
+        page.goto((folder / file).resolve().as_uri())
+        page.wait_for_timeout(150)
+        act(page)
+        page.wait_for_timeout(50)
+        shot = context.new_cdp_session(page).send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+        (target / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
+        context.close()
+
+
+def main(target: Path) -> None:
+    """Take the pictures into a folder."""
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
+        folder = Path(temporary) / "support-agent"
+        folder.mkdir()
+        prepare(folder)
+        take(launched(stack), folder, target)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES)
