@@ -65,6 +65,10 @@ TESTED = {
         "cat logs.jsonl traces.jsonl > run.jsonl": "the page itself, on the files of make_otel.py",
         "highbar check run.jsonl": "the page itself",
     },
+    "docs/how-to/raise-the-bar.md": {
+        "git fetch --depth=1 origin main": "git's own; the page commits instead",
+        "highbar check results.jsonl --against-ref origin/main": "the page itself, against main",
+    },
 }
 
 

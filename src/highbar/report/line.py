@@ -15,7 +15,8 @@ from highbar.report.visible import cut, visible
 
 _MOST_RULES = 3
 _LONGEST_NAME = 60
-_NOT_PLAIN = re.compile(r"(?![\w.\-\[\]* \\])[\x21-\x7e]")
+# Inside a word `:` and `/` are plain: `origin/main:suite` is a rule at a git ref, and no link without `://`.
+_NOT_PLAIN = re.compile(r"(?![\w.\-\[\]* \\]|(?<=\w)[:/](?=\w))[\x21-\x7e]")
 
 
 def render(verdict: Verdict) -> str:
