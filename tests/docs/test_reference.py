@@ -14,6 +14,7 @@ import yaml
 from highbar import catalogue, policy
 from highbar.cli.app import COMMANDS, root
 from highbar.policy.schema import schema as policy_schema
+from highbar.report import REPORTERS
 from tests.docs.pages import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -100,3 +101,39 @@ def test_the_example_policy_uses_every_block(tmp_path: Path) -> None:
         "thresholds", "risk", "progressive", "weights", "required_scenarios", "optional_scenarios", "pass_criteria",
         "composite", "metrics", "rules", "suite", "slices",
     } <= used  # fmt: skip
+
+
+def test_every_format_of_a_report_is_in_the_reference_with_its_file_endings() -> None:
+    for name, reporter in REPORTERS.items():
+        (row,) = [line for line in page("reports").splitlines() if line.startswith(f"| `{name}` |")]
+        assert set(re.findall(r"`(\.[a-z]+)`", row)) == set(reporter.suffixes)
+
+
+def test_every_kind_of_row_of_a_csv_report_and_every_family_of_metrics_is_in_the_reference(highbar_output) -> None:
+    arguments = ("check", EXAMPLE / "v1.jsonl", "--policy", EXAMPLE / "highbar.yaml", "--format")
+    kinds = {line.partition(",")[0].strip('"') for line in highbar_output(*arguments, "csv").splitlines()[1:]}
+    assert {kind for kind in kinds if f"`{kind}`" not in page("reports")} == set()
+    families = re.findall(r"^# TYPE (\w+)", highbar_output(*arguments, "openmetrics"), re.MULTILINE)
+    text = re.sub(r"`(highbar_\w+_)value`((?:, `_\w+`)+)", _spelled, page("reports"))
+    assert [name for name in families if f"`{name}`" not in text and f"`{name}_info`" not in text] == []
+
+
+def _spelled(match: re.Match[str]) -> str:
+    """`a_value`, `_low` are a_value and a_low."""
+    return f"`{match[1]}value`" + match[2].replace("`_", f"`{match[1]}")
+
+
+@pytest.mark.parametrize(
+    ("where", "heading", "names"),
+    [
+        ("how-to/github.md", "input", yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]),
+        (
+            "how-to/gitlab.md",
+            "variable",
+            yaml.safe_load((ROOT / "ci/gitlab/highbar.yml").read_text("utf-8"))[".highbar"]["variables"],
+        ),
+    ],
+)
+def test_every_setting_of_a_ci_template_is_on_its_page(where: str, heading: str, names: dict[str, object]) -> None:
+    found = first_cells((ROOT / "docs" / where).read_text("utf-8"), heading)
+    assert sorted(found) == sorted(names)

@@ -11,7 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tests.architecture.repository import ROOT
 from tests.commandline import check, judged, refused, run
 
 PASSES = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
@@ -112,6 +114,20 @@ def test_h81_a_verdict_file_is_bound_to_what_it_judged(tmp_path: Path) -> None:
     for name, source in [("policy.json", verdict["policy"]), ("results.jsonl", verdict["results"][0])]:
         assert source["file"].endswith(name)
         assert source["sha256"] == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("result", ["success", "failure", "cancelled", "skipped"])
+def test_h82_the_shipped_gate_is_never_skipped_and_fails_unless_the_evaluation_succeeded(result: str) -> None:
+    workflow, action = (
+        yaml.safe_load((ROOT / name).read_text("utf-8")) for name in ("ci/github/workflow.yaml", "action.yml")
+    )
+    gate = workflow["jobs"]["gate"]
+    assert (gate["needs"], gate["if"]) == ("evaluate", "always()")
+    assert not [step for step in [gate, *gate["steps"], *action["runs"]["steps"]] if "continue-on-error" in step]
+    first = gate["steps"][0]
+    assert first["env"] == {"EVALUATE": "${{ needs.evaluate.result }}"}
+    done = subprocess.run(["bash", "-e", "-c", first["run"]], env={**os.environ, "EVALUATE": result}, check=False)
+    assert (done.returncode == 0) is (result == "success")
 
 
 @pytest.mark.parametrize("level", ["blokcing", None])
