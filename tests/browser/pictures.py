@@ -1,15 +1,16 @@
-"""Saves a picture of every state of the HTML report: `scripts/pictures`, or `scripts/pictures FOLDER` for elsewhere.
+"""Saves the pictures of the HTML report that the documentation shows, so that it shows what there is: `scripts/pictures`.
 
-The documentation shows these pictures, so that it shows what there is.
+`scripts/pictures FOLDER` saves one of every state there, to be looked at.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,16 @@ STATES: dict[str, tuple[str, dict[str, Any], int, Act]] = {
 """For each picture: which page, what the browser says of itself, how high, and what is done before it is taken."""
 
 
-def take(browser: Browser, folder: Path, target: Path) -> None:
-    """Every picture, as WebP."""
-    for name, (file, options, height, act) in STATES.items():
+def shown() -> set[str]:
+    """The names of the pictures that pages of the documentation show."""
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    return {name for page in pages for name in re.findall(r"pictures/([\w-]+)\.webp", page.read_text("utf-8"))}
+
+
+def take(browser: Browser, folder: Path, target: Path, names: Iterable[str]) -> None:
+    """The named pictures, as WebP."""
+    for name in names:
+        file, options, height, act = STATES[name]
         size = {**(options.get("viewport") or DESKTOP), "height": height}
         context = browser.new_context(**{**options, "viewport": size, "reduced_motion": "reduce"})
         page = context.new_page()
@@ -121,7 +129,7 @@ def main(target: Path) -> None:
         folder = Path(temporary) / "support-agent"
         folder.mkdir()
         prepare(folder)
-        take(launched(stack), folder, target)
+        take(launched(stack), folder, target, sorted(shown()) if target == PICTURES else STATES)
 
 
 if __name__ == "__main__":
