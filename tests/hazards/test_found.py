@@ -143,3 +143,68 @@ def test_more_trials_than_can_be_asked_for_are_refused():
         "pass_hat_2000"
         in refused([{"id": "a", "passed": True}], {"thresholds": {"blocking": {"pass_hat_2000": "50%"}}})[0].message
     )
+
+
+SUITE = {
+    "id": "a",
+    "category": "adversarial",
+    "cluster": "doc-1",
+    "weight": 2,
+    "locale": "de",
+    "tags": {"tier": "gold"},
+    "expected": "yes",
+    "expected_behaviors": ["refuses", "explains"],
+    "must_not": ["leaks"],
+    "input": "whatever the runner needs",
+}
+ROW = {
+    "id": "a",
+    "category": "adversarial",
+    "cluster": "doc-1",
+    "weight": 2.0,
+    "locale": "de",
+    "tags": {"tier": "gold", "run": "7"},
+    "expected": "yes",
+    "predicted": "yes",
+    "expected_behaviors": ["explains", "refuses", "thanks"],
+    "behaviors": ["refuses", "explains", "thanks"],
+    "must_not": {"leaks": False, "lies": False},
+    "input": "what was really asked",
+}
+
+
+def of_suite(folder, row):
+    (folder / "suite.json").write_text(json.dumps([SUITE]), encoding="utf-8")
+    (folder / "highbar.json").write_text(json.dumps({**ALL, "suite": "suite.json"}), encoding="utf-8")
+    verdict = highbar.check(write(folder / "r.jsonl", [row]), folder / "highbar.json")
+    return next(rule for rule in verdict.rules if rule.rule == "suite")
+
+
+def test_results_that_say_what_the_suite_says_and_more_pass(tmp_path):
+    assert of_suite(tmp_path, ROW).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("cluster", "doc-2", "a: cluster is 'doc-2' in the results and 'doc-1' in the suite"),
+        ("cluster", None, "a: cluster is None in the results and 'doc-1' in the suite"),
+        ("weight", 1, "a: weight is '1' in the results and '2' in the suite"),
+        ("weight", None, "a: weight is None in the results and '2' in the suite"),
+        ("locale", "en", "a: locale is 'en' in the results and 'de' in the suite"),
+        ("tags", {"tier": "iron"}, "a: tags.tier is 'iron' in the results and 'gold' in the suite"),
+        ("tags", None, "a: tags.tier is None in the results and 'gold' in the suite"),
+        ("expected", "no", "a: expected is 'no' in the results and 'yes' in the suite"),
+        ("expected_behaviors", ["explains"], "a: expected_behaviors lacks 'refuses' of the suite"),
+        ("must_not", ["lies"], "a: must_not lacks 'leaks' of the suite"),
+        ("must_not", [{"name": "lies", "violated": False}], "a: must_not lacks 'leaks' of the suite"),
+    ],
+)
+def test_results_that_contradict_the_suite_in_any_column_fail(tmp_path, column, value, told):
+    rule = of_suite(tmp_path, {**ROW, column: value})
+    assert (rule.outcome, rule.reason) == ("fail", told)
+
+
+def test_what_only_the_suite_says_is_for_those_who_run_it(tmp_path):
+    row = {key: value for key, value in ROW.items() if key not in ("locale", "expected", "predicted", "input")}
+    assert of_suite(tmp_path, row).outcome == "pass"

@@ -51,7 +51,7 @@ class Reducer:
             failed=counts[4],
             scenarios_failed=failed,
             patterns=self._patterns(request),
-            suite=suite.compare(self.database, request, made.layout.held) if request.suite else None,
+            suite=suite.compare(self.database, request, self.parts) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
             agent_version=checks.one_agent_version(self.database.rows) if "agent_version" in made.layout.held else None,

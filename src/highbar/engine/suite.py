@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 from highbar.engine.database import Database
 from highbar.engine.protocol import Request, SuiteMatch
+from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, literal
+from highbar.engine.trials import column_text
+from highbar.engine.typed import READERS
 from highbar.model import Suite
 
-_FIXED = ("category", "capability")
+_LISTS = ("expected_behaviors", "must_not")
+_MUST_BE_THERE = ("category", "capability", "cluster", "weight")
+"""What a scenario of the suite may not do without in the results, or it would count elsewhere, or for less."""
 _MOST_LISTED = 10
 
 
-def compare(database: Database, request: Request, held: Iterable[str]) -> SuiteMatch:
+def compare(database: Database, request: Request, parts: Sequence[Part]) -> SuiteMatch:
     """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
-    `held` are the columns of the results.
+    `parts` are the results as they were given.
     """
     suite = request.suite or Suite("", {})
     database.define("suite", _table(("id",), ((id_,) for id_ in suite.scenarios)), kept=True)
@@ -37,23 +43,56 @@ def compare(database: Database, request: Request, held: Iterable[str]) -> SuiteM
     extra, extra_ids = counted(difference("scenarios", "suite"))
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
-    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(database, suite, set(held)), excused_ids)
+    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(database, suite, parts), excused_ids)
 
 
-def _different(database: Database, suite: Suite, held: set[str]) -> tuple[str, ...]:
+def _different(database: Database, suite: Suite, parts: Sequence[Part]) -> tuple[str, ...]:
+    """What the results say otherwise than the suite. A column that only the suite has is for those who run it."""
+    held = {name for part in parts for name in part.columns}
     found: list[str] = []
-    for column in _FIXED:
-        fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
-        if not fixed:
-            continue
-        database.define("fixed", _table(("id", "wants"), fixed.items()), kept=True)
-        has = column if column in held or column == "category" else "CAST(NULL AS VARCHAR)"
-        rows = database.rows(
-            f"SELECT DISTINCT id, has, wants FROM (SELECT id, {has} AS has FROM trials) JOIN fixed USING (id)"
-            f" WHERE has IS DISTINCT FROM wants ORDER BY id LIMIT {_MOST_LISTED}"
-        )
-        found += [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
+    for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
+        if column in held or column in _MUST_BE_THERE or column.startswith("tags."):
+            fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
+            found += (_lacking if column in _LISTS else _otherwise)(database, parts, column, fixed)
     return tuple(found)
+
+
+def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
+    """A column that has one value, compared as text, and as a number where both are one."""
+    database.define("fixed", _table(("id", "wants"), fixed.items()), kept=True)
+    values = " UNION ALL ".join(
+        f"SELECT {_id(part)} AS id, {column_text('has', column, part).columns[0][1]} AS has"
+        f" FROM {part.relation(dict.fromkeys(('id', column.partition('.')[0], column)))}"
+        for part in parts
+    )
+    same = "coalesce(TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
+    absent = "true" if column in _MUST_BE_THERE or column.startswith("tags.") else "has IS NOT NULL"
+    rows = database.rows(
+        f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"
+        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND {absent} ORDER BY id, has LIMIT {_MOST_LISTED}"
+    )
+    return [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
+
+
+def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
+    """A list: the results may have more in it than the suite, not less."""
+    wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
+    database.define("fixed", _table(("id", "wants"), wanted), kept=True)
+    lists = " UNION ALL ".join(
+        f"SELECT {_id(part)} AS id, CAST({READERS[column](column, part.columns[column]).columns[0][1]} AS VARCHAR[])"
+        f" AS has FROM {part.relation(['id', column])}"
+        for part in parts
+        if column in part.columns
+    )
+    rows = database.rows(
+        f"SELECT DISTINCT id, wants FROM ({lists}) JOIN fixed USING (id)"
+        f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
+    )
+    return [f"{id_}: {column} lacks {wants!r} of the suite" for id_, wants in rows]
+
+
+def _id(part: Part) -> str:
+    return READERS["id"]("id", part.columns["id"]).columns[0][1]
 
 
 def _table(names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

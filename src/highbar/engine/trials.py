@@ -73,7 +73,7 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
         at = "contains" if nested else "ends_with"
         bad.append(f"{at}(json, ',}}') OR {at}(json, ', }}') OR contains(json, ',]') OR contains(json, ', ]')")
     for i, column in enumerate(columns):
-        read = _column_text(f"col_{i}", column, part)
+        read = column_text(f"col_{i}", column, part)
         values[f"col_{i}"] = read.columns[0][1]
         bad.append(read.bad)
     for i, column in enumerate(extras):
@@ -88,7 +88,7 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
     return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
 
 
-def _column_text(name: str, column: str, part: Part) -> Typed:
+def column_text(name: str, column: str, part: Part) -> Typed:
     """The value of any column as text, to slice or to filter by."""
     raw = part.columns.get(column)
     if column.startswith("tags.") and "tags" in part.columns:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from highbar.catalogue import COLUMNS
 from highbar.errors import InputError
 from highbar.model import Suite
 from highbar.policy.cursor import Cursor
@@ -16,8 +18,14 @@ from highbar.spelling import near_miss
 MAX_BYTES = 64 * 2**20
 """A suite lists every scenario, so it may be far larger than a policy."""
 
-FIXED_COLUMNS = ("category", "capability", "cluster")
-"""What a suite may fix for a scenario, besides its tags; everything else that its file says is for those who run it."""
+TEXTS = ("category", "capability", "cluster")
+LISTS = ("expected_behaviors", "must_not")
+FIXED_COLUMNS = (*TEXTS, "weight", "expected", *LISTS)
+"""What a suite may fix for a scenario, besides its tags and columns of the user's own."""
+OF_A_RUN = frozenset(column.name for column in COLUMNS) - {*FIXED_COLUMNS, "tags"} | {"description"}
+"""What a run says, or nobody compares: in a suite it is for those who run it."""
+LONGEST = 200
+"""A text of a column of the user's own that is longer is no label."""
 
 
 def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite | None:
@@ -82,13 +90,17 @@ def read_id(cursor: Cursor) -> str | None:
 def _fixed(entries: Mapping[str, Cursor], settings: Settings) -> Mapping[str, str]:
     columns: dict[str, str] = {}
     for key, cursor in entries.items():
-        if key in FIXED_COLUMNS:
+        if key in TEXTS:
             text = cursor.text()
             if text is not None and (key != "category" or check_category(cursor, text, settings.allow_categories)):
                 columns[key] = text
+        elif key in LISTS:
+            columns[key] = json.dumps([text for text, _ in cursor.texts()], ensure_ascii=False)
         elif key == "tags":
             tags = {name: tag.text() for name, tag in cursor.entries(keep_description=True).items()}
             columns |= {f"tags.{name}": text for name, text in tags.items() if text is not None}
-        elif (missed := near_miss(key, ("id", "tags", *FIXED_COLUMNS))) and key not in settings.allow_columns:
+        elif key not in settings.allow_columns and (missed := near_miss(key, ("id", "tags", *FIXED_COLUMNS))):
             cursor.refuse(f"'{key}' is nearly '{missed}'", f"did you mean '{missed}'?")
+        elif key not in OF_A_RUN and cursor.is_kind("text", "number", "boolean") and len(cursor.node.text) <= LONGEST:
+            columns[key] = cursor.node.text
     return columns
