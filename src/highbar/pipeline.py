@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from highbar import gate, measure
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
-from highbar.errors import InputError
+from highbar.errors import InputError, Problem
 from highbar.load import digests, files
 from highbar.model import (
     Counts,
@@ -22,7 +22,7 @@ from highbar.model import (
     Source,
     Verdict,
 )
-from highbar.reduction import Against, Loaded, Progress, reduce, refuse_categories
+from highbar.reduction import ONE_PROCESS, Against, Loaded, Machine, Progress, reduce, refuse_categories
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.baseline.against import Kept
@@ -52,6 +52,7 @@ def check(  # noqa: PLR0913 - what the command line can say
     baseline: str | None = None,
     allow_missing_baseline: bool = False,
     kept: Callable[[Kept], None] | None = None,
+    machine: Machine = ONE_PROCESS,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
@@ -60,13 +61,25 @@ def check(  # noqa: PLR0913 - what the command line can say
     `list_scenarios` fills the verdict's list of all scenarios, which costs a query more; `details` fills its details,
     which reads the failed scenarios again. `baseline` takes the place of the file that the policy names, and where
     `allow_missing_baseline`, rules about one that is not there only warn. `kept` is called with every scenario.
+    `machine` says what reduces the rows.
     """
     read = read_policy(policy)
+    limit = MOST_SCENARIOS if list_scenarios else 0
+    against = Against(baseline, allow_missing_baseline, kept)
+    loaded = Loaded((), scenario_limit=limit, details=details, against=against, machine=machine)
+    if machine.engine == "spark":
+        _refuse_mapping(read_map(map_file, read))
+        named = tuple(Source(path, None) for path in results)
+        loaded = replace(loaded, paths=tuple(results), input_format=input_format)
+        return _judge(loaded, read, agent_version, slices, progress, lambda: named)
     with _opened(results, read_map(map_file, read), input_format, stdin, told, names) as (found, sums):
-        limit = MOST_SCENARIOS if list_scenarios else 0
-        against = Against(baseline, allow_missing_baseline, kept)
-        loaded = Loaded(found, scenario_limit=limit, details=details, against=against)
-        return _judge(loaded, read, agent_version, slices, progress, sums)
+        return _judge(replace(loaded, files=found), read, agent_version, slices, progress, sums)
+
+
+def _refuse_mapping(mapping: RowMap | None) -> None:
+    if mapping is not None:
+        hint = "highbar import map writes the rows that Spark can read"
+        raise InputError(Problem("Spark does not read by a mapping", hint=hint))
 
 
 def keep(  # noqa: PLR0913 - as check

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from highbar import catalogue, measure
 from highbar import policy as policies
 from highbar.engine.duckdb import DuckDBEngine
-from highbar.engine.protocol import Reduction, Request
+from highbar.engine.protocol import Engine, Reduction, Request
 from highbar.errors import InputError, Problem
 from highbar.load import explain
 from highbar.model import Policy, ResultsFile, ScenarioRule, StepRule, ThresholdRule, Where
@@ -39,6 +40,19 @@ class Against:
 
 
 @dataclass(frozen=True, slots=True)
+class Machine:
+    """What reduces the rows: DuckDB in this process, within a memory limit (`600MB`), or Spark at an address."""
+
+    engine: Literal["duckdb", "spark"] = "duckdb"
+    memory_limit: str | None = None
+    spark_master: str | None = None
+    spark_remote: str | None = None
+
+
+ONE_PROCESS = Machine()
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """What is to be judged: files, or a table; and how many of its scenarios are to be listed, one by one."""
 
@@ -47,6 +61,14 @@ class Loaded:
     scenario_limit: int = 0
     details: bool = False
     against: Against = Against()
+    machine: Machine = ONE_PROCESS
+    paths: tuple[str, ...] = ()  # what Spark is to read; it finds the files itself
+    input_format: str | None = None
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether Spark has the rows: the caller's DataFrame, or files that it reads."""
+        return self.machine.engine == "spark" or type(self.table).__module__.startswith("pyspark.")
 
     def place(self, text: str) -> Problem:
         """Where in the files a text stands."""
@@ -55,10 +77,13 @@ class Loaded:
 
 def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Progress | None) -> Reduction:
     """The rows, reduced; a refusal is explained line by line."""
+    if loaded.on_spark:
+        with _spark(loaded) as spark:
+            return _reduced(spark, loaded, policy, slices)
     import duckdb  # for the exceptions that a file can raise; the engine has loaded it by then
 
     try:
-        engine = DuckDBEngine(loaded.files, loaded.table)
+        engine = DuckDBEngine(loaded.files, loaded.table, memory_limit=loaded.machine.memory_limit)
         with engine.watched(progress):
             return _reduced(engine, loaded, policy, slices)
     except (duckdb.Error, InputError) as error:
@@ -71,7 +96,18 @@ def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Prog
         raise _explained(error, loaded, policy, slices) from error
 
 
-def _reduced(engine: DuckDBEngine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
+def _spark(loaded: Loaded) -> AbstractContextManager[Engine]:
+    from highbar.engine import spark_session  # an optional extra, and seconds to start
+
+    if loaded.table is not None:
+        return spark_session.over_frame(loaded.table)
+    machine = loaded.machine
+    return spark_session.over_paths(
+        loaded.paths, input_format=loaded.input_format, master=machine.spark_master, remote=machine.spark_remote
+    )
+
+
+def _reduced(engine: Engine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
     """The sums that the policy needs of the columns that there are; which those are may show only while reading."""
     while True:
         columns = engine.columns()
@@ -160,6 +196,8 @@ def refuse_categories(loaded: Loaded, policy: Policy, reduction: Reduction) -> N
 
 
 def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tuple[Problem, ...]:
+    if loaded.on_spark:
+        return ()  # its rows are not looked at one by one
     needs = measure.needs(policy)
     numbers = tuple(
         dict.fromkeys(t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:"))

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +19,9 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 from highbar.report import REPORTERS
 from highbar.report.headline import warnings
+
+if TYPE_CHECKING:  # see pipeline, below
+    from highbar.reduction import Machine
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 _STRICT = 1
@@ -48,6 +52,16 @@ Examples:
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="What reduces the rows: this process, or Spark (pip install 'highbar[spark]').",
+)
+@click.option("--spark-master", metavar="URL", help="The master of the Spark session; else local[*].")
+@click.option("--spark-remote", metavar="URL", help="The address of a Spark Connect server.")
+@click.option("--memory-limit", metavar="SIZE", help="As 600MB: use no more memory, and the disk beyond.")
 @click.option(
     "--format",
     "report_format",
@@ -81,6 +95,10 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     slices: tuple[str, ...],
     input_format: str | None,
     map_file: str | None,
+    engine: str,
+    spark_master: str | None,
+    spark_remote: str | None,
+    memory_limit: str | None,
     report_format: str,
     outputs: tuple[str, ...],
     strict: bool,
@@ -97,6 +115,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     # The engine is loaded only here: help, completion and usage errors do without it.
     from highbar import pipeline
 
+    machine = _machine(engine, spark_master, spark_remote, memory_limit)
     if any(os.path.lexists(output.file) for output in wanted):  # else there is nothing to overwrite
         refuse_overwriting(wanted, pipeline.inputs(results, policy, map_file))
     try:
@@ -110,6 +129,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 slices=slices,
                 input_format=input_format,
                 map_file=map_file,
+                machine=machine,
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
@@ -124,6 +144,22 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         raise
     code = _report(verdict, report_format, wanted, strict=strict, quiet=quiet)
     return _tell_github(github, verdict, code, wanted)
+
+
+def _machine(engine: str, master: str | None, remote: str | None, memory_limit: str | None) -> Machine:
+    """What reduces the rows; options that do not go together are refused."""
+    from highbar.reduction import Machine  # see pipeline
+
+    if engine != "spark":
+        for option, value in (("--spark-master", master), ("--spark-remote", remote)):
+            if value is not None:
+                raise click.UsageError(f"{option} is for --engine spark")
+        return Machine(memory_limit=memory_limit)
+    if master is not None and remote is not None:
+        raise click.UsageError("--spark-master and --spark-remote are two ways to name a session: give one")
+    if memory_limit is not None:
+        raise click.UsageError("--memory-limit is for this process; a Spark session has its own")
+    return Machine("spark", spark_master=master, spark_remote=remote)
 
 
 def _judge_by(against_ref: str | None) -> Callable[..., Verdict]:

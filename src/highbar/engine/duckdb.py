@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +15,8 @@ from highbar.engine.database import Found, Ranked, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, parts, table_part
-from highbar.engine.sql import literals
+from highbar.engine.sql import literal, literals
+from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ SMALL_FILES = 500_000
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
 
 
-def connect(paths: Sequence[str], *, small: bool = False) -> DuckDBPyConnection:
+def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | None = None) -> DuckDBPyConnection:
     """A connection that can read the named files and nothing else, whose configuration cannot be changed any more.
 
     On `small` files planning costs more than running: one thread, and no plan by statistics, save a quarter of it all.
@@ -45,6 +48,7 @@ def connect(paths: Sequence[str], *, small: bool = False) -> DuckDBPyConnection:
         "enable_progress_bar = true",  # without it the progress of a query is not counted
         "enable_progress_bar_print = false",
         *(SMALL if small else ()),
+        *_within(memory_limit),
         "enable_external_access = false",
         "lock_configuration = true",
     )
@@ -57,6 +61,16 @@ def connect(paths: Sequence[str], *, small: bool = False) -> DuckDBPyConnection:
     return connection
 
 
+def _within(memory_limit: str | None) -> tuple[str, ...]:
+    """Settings: at most so much memory, and beyond it the system's temporary folder; with none given DuckDB's own."""
+    if memory_limit is None:
+        return ()
+    wanted = "wanted a number with a unit, such as 600MB or 2GB"
+    if not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", memory_limit):
+        raise InputError(Problem(f"the memory limit is {memory_limit!r}", hint=wanted))
+    return (f"memory_limit = {literal(memory_limit)}", f"temp_directory = {literal(tempfile.gettempdir())}")
+
+
 class EngineError(RuntimeError):
     """The engine itself could not be set up: no fault of the results."""
 
@@ -66,11 +80,15 @@ class DuckDBEngine:
 
     has_smallest = True
 
-    def __init__(self, files: Sequence[ResultsFile] = (), table: object | None = None) -> None:
+    def __init__(
+        self, files: Sequence[ResultsFile] = (), table: object | None = None, *, memory_limit: str | None = None
+    ) -> None:
         """Open the files, or the table, and find their columns. Raises InputError where that fails."""
         self._files = tuple(files)
         size = sum(Path(file.path).stat().st_size for file in files)
-        self._connection = connect([file.path for file in files], small=table is None and size < SMALL_FILES)
+        self._connection = connect(
+            [file.path for file in files], small=table is None and size < SMALL_FILES, memory_limit=memory_limit
+        )
         self._alike = size > LARGE
         self._parts: tuple[Part, ...]
         if table is None:

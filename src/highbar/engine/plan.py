@@ -71,7 +71,7 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
-        parse_once=any(file.format != "parquet" for part in parts for file in part.files),
+        parse_once=any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts),
     )
 
 

@@ -30,6 +30,7 @@ class Part:
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
     unlike: str | None = None  # where rows are supposed to be alike: SQL that says of a row that it is not
+    costly: bool = False  # a relation whose rows are better read once and kept
 
     def relation(self, wanted: Iterable[str]) -> str:
         """SQL for a relation that holds at least the `wanted` columns."""
@@ -123,7 +124,7 @@ def _csv_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -
     for file in files:
         by_header.setdefault(_csv_header(connection, file), []).append(file)
     return [
-        Part({name: Raw(_cell(name), "JSON") for name in header}, tuple(same))
+        Part({name: Raw(csv_cell(name), "JSON") for name in header}, tuple(same))
         for header, same in by_header.items()
         if header
     ]
@@ -183,7 +184,7 @@ _TEXT_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations"}
 _LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
 
 
-def _cell(name: str) -> str:
+def csv_cell(name: str) -> str:
     """A CSV field as the text of a JSON value, by the form that its column has."""
     cell = identifier(name)
     as_text = f"CAST(to_json({cell}) AS VARCHAR)"

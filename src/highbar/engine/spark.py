@@ -1,0 +1,177 @@
+"""The distributed engine: the same reduction, run by Spark where the data is.
+
+Rows never reach this process: only sums, the values at ranks and a bounded number of failed scenarios do.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from highbar.engine import checks, spark_ranks
+from highbar.engine.database import Found, Ranked, Wanted
+from highbar.engine.protocol import Records, Reduction, Request
+from highbar.engine.reducing import Reducer, columns_of
+from highbar.engine.sources import Part, csv_cell
+from highbar.engine.spark_sql import translate
+from highbar.engine.sql import identifier
+from highbar.engine.typed import Raw
+from highbar.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+RELATIONS = ("results", "trials", "scenarios", "profile", "suite", "fixed")
+TYPES = {
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "array<string>": "VARCHAR[]",
+}
+"""Types of Spark that are read as they are; any other value is read as the text of its JSON."""
+OF_THE_RESULTS = (
+    "CANNOT_READ_FILE", "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON", "INVALID_VARIANT", "MALFORMED",
+    "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "VARIANT_",
+)  # fmt: skip
+"""How the names of Spark's errors begin that the results can cause."""
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """What Spark says of rows or paths that cannot be read becomes a refusal; anything else is a fault."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        condition = error.getCondition() or ""
+        if not condition.startswith(OF_THE_RESULTS):
+            raise
+        raise InputError(Problem(f"cannot be read by Spark: {str(error).splitlines()[0]}")) from error
+
+
+class SparkEngine:
+    """Reduces a DataFrame, or files that a Spark session can read, to sums."""
+
+    has_smallest = False
+
+    def __init__(self, frame: DataFrame, *, format_: str = "parquet") -> None:
+        """Take the rows: typed columns as Parquet has them, or lines of text as `format_` says (jsonl, csv)."""
+        self._session: SparkSession = frame.sparkSession
+        own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
+        self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
+        self._kept: list[DataFrame] = []
+        with refused():
+            rows, columns = _READERS[format_](frame)
+        rows.createOrReplaceTempView(self._names["results"])
+        self._parts = (Part(columns, (), table="results", costly=format_ != "parquet"),)
+        if not columns:
+            raise checks.BadRows(checks.NO_ROW)
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, in a stable order."""
+        return columns_of(self._parts)
+
+    def reduce(self, request: Request) -> Reduction:
+        """Score, sum and group the trials."""
+        try:
+            return Reducer(self, self._parts).reduce(request)
+        except checks.BadRows as error:
+            raise self._bad_rows(error) from None
+
+    def _bad_rows(self, error: checks.BadRows) -> InputError:
+        """The same refusal, with a few of the scenarios: Spark has no lines to point at."""
+        ids = [repr(row[0]) for row in self.rows("SELECT id FROM trials WHERE bad ORDER BY id LIMIT 5")]
+        found = f"among them {', '.join(ids)}" if ids else "none of which has an id"
+        hint = "check one of the files without --engine spark: every fault is named there, with its line"
+        return InputError(*(Problem(f"{one.message}, {found}", hint=hint) for one in error.problems))
+
+    def records(self, request: Request) -> Records:
+        """Every scenario by itself, once `reduce` found that all can be judged."""
+        return Reducer(self, self._parts).records(request)
+
+    def rows(self, sql: str) -> list[Any]:
+        """All rows of a query."""
+        with refused():
+            return [tuple(_plain(value) for value in row) for row in self._frame(sql).collect()]
+
+    def define(self, name: str, sql: str, *, kept: bool) -> None:
+        """Name a query; where its rows are `kept`, in memory, and on disk where that is full."""
+        frame = self._frame(sql)
+        if kept:
+            frame = frame.persist()
+            self._kept.append(frame)
+        frame.createOrReplaceTempView(self._names[name])
+
+    def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
+        """The values at the wanted ranks of each group, exact, without a sort of all values in one place."""
+        return spark_ranks.values_at(self.rows, ranked, wanted, sizes)
+
+    @contextmanager
+    def watched(self, progress: Callable[[float], None] | None) -> Iterator[None]:
+        """Spark shows its own progress."""
+        del progress
+        yield
+
+    def close(self) -> None:
+        """Let go of what was kept; the session stays as it was."""
+        for frame in self._kept:
+            frame.unpersist()
+        for name in self._names.values():
+            self._session.catalog.dropTempView(name)
+
+    def _frame(self, sql: str) -> DataFrame:
+        return self._session.sql(translate(sql, self._names))
+
+
+def _plain(value: Any) -> Any:
+    """A whole number that Spark has as a decimal is an int here, as from DuckDB."""
+    return int(value) if isinstance(value, Decimal) else value
+
+
+def _typed(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
+    twice = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
+    if twice:
+        raise InputError(Problem(f"duplicate column {twice[0]!r}", hint="keep one of the two"))
+    return frame, {name: _declared(name, type_) for name, type_ in frame.dtypes}
+
+
+def _declared(name: str, type_: str) -> Raw:
+    if type_ in TYPES:
+        return Raw(identifier(name), TYPES[type_])
+    if type_.startswith("decimal"):
+        return Raw(identifier(name), type_.upper())
+    return Raw(f"CAST(to_json({identifier(name)}) AS VARCHAR)", "JSON")
+
+
+def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
+    """Lines of JSON: every value as the text of its JSON, so that a number in quotes is told from a number."""
+    from pyspark.sql import functions as spark
+
+    lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
+    keys = lines.select(spark.explode(spark.json_object_keys("value")).alias("key")).distinct()
+    names = sorted(row["key"] for row in keys.collect())
+    columns = [
+        spark.nullif(spark.to_json(spark.variant_get("row", _path(name), "variant")), spark.lit("null")).alias(name)
+        for name in names
+    ]
+    return lines.select(*columns), {name: Raw(identifier(name), "JSON") for name in names}
+
+
+def _path(name: str) -> str:
+    return '$["' + name.replace("\\", "\\\\").replace('"', '\\"') + '"]'
+
+
+def _csv(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
+    return frame, {name: Raw(csv_cell(name), "JSON") for name in frame.columns}
+
+
+_READERS = {"parquet": _typed, "jsonl": _json_lines, "csv": _csv}

@@ -1,0 +1,109 @@
+"""Paths → a Spark engine over them, in a session that is started for the check, or reached at an address."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from highbar.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from highbar.engine.spark import SparkEngine
+
+FORMATS = ("parquet", "jsonl", "csv")
+SUFFIXES = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+QUIET = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+
+
+@contextmanager
+def over_frame(frame: Any) -> Iterator[SparkEngine]:
+    """An engine over a DataFrame of the caller's own session, which stays as it was."""
+    _demand_pyspark()
+    from highbar.engine.spark import SparkEngine
+
+    engine = SparkEngine(frame)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@contextmanager
+def over_paths(
+    paths: Sequence[str], *, input_format: str | None, master: str | None, remote: str | None
+) -> Iterator[SparkEngine]:
+    """An engine over files that the session can read: local ones, or at any address that it knows."""
+    format_ = _format(paths, input_format)
+    _demand_pyspark()
+    from highbar.engine.spark import SparkEngine, refused
+
+    session, started = _session(master, remote)
+    try:
+        with refused():
+            frame = _read(session, list(paths), format_)
+        engine = SparkEngine(frame, format_=format_)
+        try:
+            yield engine
+        finally:
+            engine.close()
+    finally:
+        if started:
+            session.stop()
+
+
+def _format(paths: Sequence[str], input_format: str | None) -> str:
+    if "-" in paths:
+        raise InputError(Problem("Spark cannot read standard input", file="-"))
+    if input_format is not None:
+        if input_format in FORMATS:
+            return input_format
+        raise InputError(Problem(f"Spark cannot read {input_format!r}", hint=f"wanted one of {', '.join(FORMATS)}"))
+    found = {form for path in paths for suffix, form in SUFFIXES.items() if path.rstrip("/").endswith(suffix)}
+    if len(found) > 1:
+        raise InputError(Problem(f"files of several formats: {', '.join(sorted(found))}", hint="check one at a time"))
+    return found.pop() if found else "parquet"
+
+
+def _demand_pyspark() -> None:
+    try:
+        import pyspark  # noqa: F401 - only to see if it is there
+        import sqlglot  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            Problem(f"--engine spark needs {error.name}, which is not installed", hint="pip install 'highbar[spark]'")
+        ) from error
+
+
+def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool]:
+    """The session, and whether it is ours to stop."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None and remote is None:
+        return active, False
+    builder = SparkSession.builder.appName("highbar")
+    builder = builder.remote(remote) if remote else builder.master(master or "local[*]")
+    local = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))} if not master else {}
+    for name, value in ({} if remote else QUIET | local).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate(), True
+    except (PySparkException, RuntimeError, OSError) as error:
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        hint = "is Java 17 or newer there, and the address right?"
+        raise InputError(Problem(f"no Spark session: {text}", hint=hint)) from error
+
+
+def _read(session: SparkSession, paths: list[str], format_: str) -> Any:
+    if format_ == "parquet":
+        return session.read.parquet(*paths)
+    if format_ == "jsonl":
+        return session.read.text(paths)
+    return session.read.csv(
+        paths, header=True, inferSchema=False, multiLine=True, mode="FAILFAST", escape='"', enforceSchema=False
+    )

@@ -1,0 +1,176 @@
+"""The reduction's SQL, written in DuckDB's dialect → the same in Spark's.
+
+sqlglot knows both languages. What it does not know, or where the two mean different things by one name, is in
+FUNCTIONS: one line each. Nothing else of the reduction is written twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from sqlglot import exp, parse_one
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.parsers.duckdb import DuckDBParser
+
+WHOLE = "DECIMAL(38, 0)"
+"""Spark's widest whole number; DuckDB's is HUGEINT."""
+LARGE_SUMS = frozenset({"k_qb", "k_tb", "k_q", "k_t"})
+"""Columns of 64 bits whose sum may need more: DuckDB widens by itself, Spark would overflow."""
+
+Arguments = Sequence[exp.Expression]
+Builder = Callable[[Arguments], exp.Expression]
+
+
+def _spark(template: str) -> Builder:
+    """A function by its Spark text, `{0}` and so on standing for the arguments."""
+
+    def build(arguments: Arguments) -> exp.Expression:
+        names = {f"__{place}": argument for place, argument in enumerate(arguments)}
+        parsed = parse_one(template.format(*names), read="spark")
+        return parsed.transform(lambda node: names[node.name].copy() if _stands_for(node, names) else node)
+
+    return build
+
+
+def _stands_for(node: exp.Expression, names: Mapping[str, exp.Expression]) -> bool:
+    return isinstance(node, exp.Column) and node.name in names
+
+
+def _list_position(arguments: Arguments) -> exp.Expression:
+    null = isinstance(arguments[1], exp.Null)
+    return _spark("CASE WHEN exists({0}, y -> y IS NULL) THEN 1 END" if null else "array_position({0}, {1})")(arguments)
+
+
+def _list(arguments: Arguments) -> exp.Expression:
+    (item,) = arguments
+    if isinstance(item, exp.Distinct):
+        return _spark("collect_set({0})")(item.expressions)
+    if isinstance(item, exp.Order):
+        return _spark("collect_list({0})")([item.this])
+    return _spark("collect_list({0})")(arguments)
+
+
+def _regexp_full_match(arguments: Arguments) -> exp.Expression:
+    text, pattern = arguments
+    return exp.RegexpLike(this=text, expression=exp.Literal.string(rf"\A(?:{pattern.name})\z"))
+
+
+JSON_TEXT = "substring(to_json(array({0})), 2, length(to_json(array({0}))) - 2)"
+INFINITE = "CAST('Infinity' AS DOUBLE)"
+FUNCTIONS: Mapping[str, Builder] = {
+    "LEN": lambda arguments: exp.Anonymous(this="array_size", expressions=list(arguments)),  # NULL of NULL, always
+    "STRLEN": _spark("octet_length({0})"),
+    "HASH": lambda arguments: exp.Anonymous(this="xxhash64", expressions=list(arguments)),
+    "ISINF": _spark(f"(abs({{0}}) = {INFINITE})"),
+    "ISFINITE": _spark(f"(abs({{0}}) < {INFINITE})"),
+    "LIST": _list,
+    "LIST_POSITION": _list_position,
+    "LIST_SLICE": _spark("slice({0}, {1}, {2})"),
+    "LIST_SORT": _spark("sort_array({0})"),
+    "LIST_UNIQUE": lambda arguments: exp.Anonymous(
+        this="array_size", expressions=[_spark("array_distinct({0})")(arguments)]
+    ),
+    "APPROX_QUANTILES": _spark("approx_percentile({0}, {1}, {2})"),
+    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # where a chart ends; metrics ask `values_at`
+    "REGEXP_FULL_MATCH": _regexp_full_match,
+    "REGEXP_REPLACE": lambda arguments: exp.Anonymous(this="regexp_replace", expressions=list(arguments[:3])),
+    "STRING_SPLIT": lambda arguments: exp.Anonymous(
+        this="split", expressions=[arguments[0], exp.Literal.string(f"[{arguments[1].name}]"), exp.Literal.number(-1)]
+    ),
+    "TO_JSON": _spark(JSON_TEXT),
+    "JSON": _spark("to_json(parse_json({0}))"),
+    "JSON_VALID": _spark("(try_parse_json({0}) IS NOT NULL)"),
+    "JSON_TYPE": _spark("CASE WHEN startswith({0}, '\"') THEN 'VARCHAR' END"),
+    "JSON_EXTRACT_STRING": lambda arguments: _extracted(arguments, "STRING"),
+    "JSON_EXTRACT": lambda arguments: _extracted(arguments, None),
+}
+"""By the name that DuckDB knows: what Spark has for it."""
+
+
+def _extracted(arguments: Arguments, type_: str | None) -> exp.Expression:
+    """A value of a JSON text, as text or as JSON; a pointer (`/name`) is a path to one key, `$` the value itself."""
+    text, pointer = arguments
+    key = pointer.name.removeprefix("/").replace("~1", "/").replace("~0", "~")
+    path = "$" if pointer.name == "$" else f"$[{_quoted(key)}]"
+    got = exp.Anonymous(
+        this="variant_get",
+        expressions=[
+            exp.Anonymous(this="try_parse_json", expressions=[text]),
+            exp.Literal.string(path),
+            exp.Literal.string((type_ or "variant").lower()),
+        ],
+    )
+    return got if type_ else exp.Anonymous(this="to_json", expressions=[got])
+
+
+def _quoted(key: str) -> str:
+    return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+class _Ours(DuckDB):
+    """DuckDB's dialect, with the functions of the reduction read as what Spark has for them."""
+
+    class Parser(DuckDBParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
+
+
+def translate(sql: str, relations: Mapping[str, str]) -> str:
+    """The same query for Spark; `relations` says what each of the reduction's relations is called there."""
+    tree = parse_one(sql, read=_Ours)
+    for table in tree.find_all(exp.Table):
+        if table.name in relations:
+            table.set("this", exp.to_identifier(relations[table.name], quoted=True))
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(_unaliased(table, relations))))
+    return tree.transform(_rewritten).sql(dialect="spark")
+
+
+def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:
+    return next(name for name, own in relations.items() if own == table.name)
+
+
+def _rewritten(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.Cast):
+        return _cast(node)
+    if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in LARGE_SUMS:
+        node.set("this", exp.cast(node.this, WHOLE, dialect="spark"))
+    if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
+        _count_from_one(node)
+    return node
+
+
+def _count_from_one(node: exp.Lambda) -> None:
+    """The place of an item is counted from 0 by Spark."""
+    place = node.expressions[1].name
+    for name in [*node.this.find_all(exp.Identifier)]:
+        if name.name == place:
+            name.replace(exp.Paren(this=exp.Add(this=name.copy(), expression=exp.Literal.number(1))))
+
+
+def _cast(node: exp.Cast) -> exp.Expression:
+    target = node.to
+    if target.is_type("INT128"):
+        return _whole(node.this)
+    if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
+        return _from_json(node.this.this, target)
+    return node
+
+
+def _whole(value: exp.Expression) -> exp.Expression:
+    """A double that is whole, exactly: in two halves of 64 bits, since Spark's own cast goes by its decimal digits."""
+    if not isinstance(value, exp.Round):
+        return exp.cast(value, WHOLE, dialect="spark")
+    high = "CAST(floor({0} / 4294967296D) AS BIGINT)"
+    low = f"CAST({{0}} - {high} * 4294967296D AS BIGINT)"
+    return _spark(f"(CAST({high} AS {WHOLE}) * 4294967296 + {low})")([value])
+
+
+def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:
+    if target.is_type("MAP"):
+        return _spark("transform_values(from_json({0}, 'map<string,variant>'), (key, value) -> to_json(value))")([text])
+    if target.expressions and target.expressions[0].is_type("JSON"):
+        return _spark("transform(from_json({0}, 'array<variant>'), value -> to_json(value))")([text])
+    if target.is_type("ARRAY"):
+        return _spark("from_json({0}, 'array<string>')")([text])
+    return text
