@@ -26,7 +26,7 @@ _ALLOWED = "which --allow-missing-baseline accepts"
 
 
 @dataclass(frozen=True, slots=True)
-class _Excess:
+class Excess:
     """By how much the head is better than the worst that is accepted, and the bounds of that."""
 
     value: Fraction
@@ -86,7 +86,7 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
     if rule.relative and base <= 0:
         return Judged("undefined", f"a share of the baseline says nothing where that is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
-    outcome, why = _outcome(excess, rule.demand.evidence)
+    outcome, why = weigh(excess, rule.demand.evidence)
     told = f"{_told(difference)}; {_accepted(rule, difference)}{why}"
     if outcome == "pass":
         few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
@@ -97,7 +97,7 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
     return _settled(outcome, told, excess, difference.pairs, alpha)
 
 
-def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> _Excess:
+def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> Excess:
     sign = 1 if difference.head.better == "higher" else -1
     head, base = difference.head.value or Fraction(0), difference.base.value or Fraction(0)
     share = 1 - sign * rule.margin if rule.relative else Fraction(1)
@@ -109,10 +109,11 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> _
         low, high = (end if end in (-_UNLIMITED, _UNLIMITED) else Fraction(end) for end in ends)
     worst, best = (low, high) if sign > 0 else (-high, -low)
     value = sign * (head - share * base) + spare
-    return _Excess(value, min(worst + spare, value), max(best + spare, value))
+    return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def _outcome(excess: _Excess, evidence: str) -> tuple[Outcome, str]:
+def weigh(excess: Excess, evidence: str) -> tuple[Outcome, str]:
+    """Whether what is left of the margin is enough, and why."""
     if excess.low >= 0:
         return "pass", ", and the worse end of the interval is within it"
     if excess.high < 0:
@@ -122,7 +123,7 @@ def _outcome(excess: _Excess, evidence: str) -> tuple[Outcome, str]:
     return "inconclusive", ", and the interval reaches across that"
 
 
-def _settled(outcome: Outcome, told: str, excess: _Excess, pairs: int, alpha: float) -> Judged:
+def _settled(outcome: Outcome, told: str, excess: Excess, pairs: int, alpha: float) -> Judged:
     if excess.low >= 0 or excess.high < 0:
         return Judged(outcome, told)
     low, high = float(excess.low), float(excess.high)
