@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from xml.parsers import expat
 
 from highbar.digits import bounds_by_metric
@@ -200,7 +201,7 @@ def _scenario(scenario: ScenarioResult) -> _Case:
     message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
     told = [message, "required by the policy" if scenario.required else ""]
     missed = "" if scenario.passed else "error" if only_errors else "failure"
-    seconds = None if scenario.duration_ms is None else f"{float(scenario.duration_ms / 1000):.6f}"
+    seconds = None if scenario.duration_ms is None else f"{float(scenario.duration_ms) / 1000:.6f}"
     # Jenkins takes everything behind the last dot for the class.
     category = "." + visible(scenario.category).replace(".", "_") if scenario.category else ""
     return _Case(
@@ -261,6 +262,7 @@ def _body(text: str) -> str:
     return _xml(told if told.strip() else "(no reason given)")
 
 
+@lru_cache(maxsize=1000)  # a hundred thousand scenarios have few categories
 def _attribute(text: str) -> str:
     return _xml(cut(visible(text), _LONGEST_MESSAGE))
 
