@@ -1,4 +1,4 @@
-"""Saves the pictures of the HTML report that the documentation shows, so that it shows what there is: `scripts/pictures`.
+"""Saves the pictures of the HTML report that the documentation shows, as they are now: `scripts/pictures`.
 
 `scripts/pictures FOLDER` saves one of every state there, to be looked at.
 """

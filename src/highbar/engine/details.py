@@ -59,8 +59,8 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     source = " UNION ALL ".join(f"SELECT * FROM ({_typed(part)}) WHERE {ids}" for part in parts)
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
     violations = (
-        "list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])),"
-        " list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))))"
+        "list_sort(list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])),"
+        " list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x)))))"
     )
     lists = {name: name for name in _NAMES} | {"violations": violations}
     shown = [
@@ -71,7 +71,7 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted", "error")]
     columns = [
         "r.id", "r.trial", "t.p", "t.why", *excerpts, *shown, "violation_count", *short,
-        f"CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
+        f"TRY_CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
     ]  # fmt: skip
     return (
         f"SELECT {', '.join(columns)} FROM ({source}) AS r JOIN (SELECT * FROM trials WHERE {ids}) AS t ON {same}"
@@ -140,9 +140,8 @@ def latency(rows: Rows) -> Latency | None:
     width = _nice_width((end - least) / MOST_BINS)
     first = math.floor(Fraction(least) / width)
     last = math.floor(Fraction(end) / width)
-    # Cut before it is cast: a latency can be larger than any whole number that SQL has.
     inside = f"least(latency_rank * {width.denominator} / {width.numerator}, {last + 1})"
-    place = f"greatest(CAST(floor({inside}) AS BIGINT), {first})"
+    place = f"greatest(CAST(floor({inside}) AS HUGEINT), {first})"
     counted = dict(rows(f"SELECT {place}, count(*) FROM trials WHERE isfinite(latency_rank) GROUP BY 1"))
     bins = [Bin(width * n, width * (n + 1), counted.get(n, 0)) for n in range(first, last + 1)]
     above = counted.get(last + 1, 0)
