@@ -49,7 +49,8 @@ def check(
         now = pipeline.check(results, policy=here, map_file=map_file, baseline=baseline, stdin=again(), **options)
         bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite if here else None))
         kept = _baseline(there, before, baseline)
-        other = {**options, "told": None, "baseline": str(kept) if baseline is not None and kept else None}
+        once = {"told": None, "list_scenarios": False, "details": False}  # the reports show the rows by the policy now
+        other = {**options, **once, "baseline": str(kept) if baseline is not None and kept else None}
         try:
             then = pipeline.check(results, policy=bar, map_file=mapping, stdin=again(), **other)
         except InputError as error:

@@ -13,10 +13,13 @@ from highbar.baseline import reading
 from highbar.baseline.ratchet import Climb, propose
 from highbar.baseline.rewriting import rewrite
 from highbar.errors import InputError, Problem
-from highbar.model import Place, Policy, ProgressiveRule, Threshold, ThresholdRule
+from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
 from highbar.model.proposals import Proposal, Ratchet
+from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
-from highbar.policy.files import read_bytes
+from highbar.policy.files import read_bytes, read_document
+
+_Held = tuple[str, Threshold, Place]
 
 
 def ratchet(
@@ -30,10 +33,10 @@ def ratchet(
     policy = policies.read(path, data)
     recorded = reading.read(baseline or policies.baseline_file(policy, path))
     text = PolicyText(path, data)
-    proposals = propose(policy, recorded, climb or Climb(), version, text.written)
-    edits = [Edit(each.place, each.before, each.after) for each in proposals if each.after is not None]
+    proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
+    edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]
     after = text.edited(edits) if edits else data
-    _prove(policy, policies.read(path, after), proposals)
+    _prove(_thresholds(policy, path, data), _thresholds(policies.read(path, after), path, after), proposals)
     if write and after != data:
         rewrite(path, data, after)
     return Ratchet(
@@ -46,20 +49,31 @@ def ratchet(
     )
 
 
-def _prove(before: Policy, after: Policy, proposals: Iterable[Proposal]) -> None:
+def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[Proposal]) -> None:
     """Raise InputError unless the policy, read again, has exactly the thresholds that were proposed."""
     meant = {each.place: each.after for each in proposals if each.after is not None}
-    wanted = [(name, (meant.get(place) or threshold).text) for name, threshold, place in _thresholds(before)]
-    if wanted != [(name, threshold.text) for name, threshold, _ in _thresholds(after)]:
-        raise InputError(Problem("the thresholds could not be replaced one by one", before.file))
+    wanted = [(name, (meant.get(place) or threshold).text) for name, threshold, place in before]
+    if wanted != [(name, threshold.text) for name, threshold, _ in after]:
+        raise InputError(Problem("the thresholds could not be replaced one by one"))
 
 
-def _thresholds(policy: Policy) -> Iterator[tuple[str, Threshold, Place]]:
+def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_Held]:
+    """Every threshold of the policy, with its name and where it stands."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule):
             yield rule.name, rule.threshold, rule.threshold_place
         elif isinstance(rule, ProgressiveRule):
             yield from ((f"{rule.name}.{step.version}", step.threshold, step.threshold_place) for step in rule.steps)
+    yield from ((bound.metric, bound.threshold, bound.place) for bound in _bounds(policy, path, data))
+
+
+def _bounds(policy: Policy, path: Path, data: bytes) -> tuple[Bound, ...]:
+    """The bounds in the condition to pass, if the policy has one."""
+    conditions = [rule for rule in policy.rules if isinstance(rule, ConditionRule)]
+    if not conditions:
+        return ()
+    root = read_document(path, data=data).root
+    return tuple(bound for rule in conditions for bound in bounds_of(rule, root, policy.metrics))
 
 
 def _diff(name: str, before: bytes, after: bytes) -> str:

@@ -8,7 +8,7 @@ guide says; most runs of an agent that stays as it is then fail.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -16,9 +16,21 @@ from typing import Literal
 from highbar import digits
 from highbar.baseline.document import Baseline
 from highbar.errors import InputError, Problem
-from highbar.model import Metric, Policy, ProgressiveRule, Step, Threshold, ThresholdRule, Unit, Value, Where
+from highbar.model import (
+    ConditionRule,
+    Metric,
+    Policy,
+    ProgressiveRule,
+    Step,
+    Threshold,
+    ThresholdRule,
+    Unit,
+    Value,
+    Where,
+)
 from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
+from highbar.policy.bounds import Bound
 from highbar.policy.editing import Written
 from highbar.policy.notes import is_looser
 from highbar.policy.versions import resolve_version, steps_from
@@ -44,10 +56,18 @@ class Climb:
     step: Fraction = Fraction(1, 100)
 
 
-def propose(policy: Policy, baseline: Baseline, climb: Climb, version: str | None, look: Look) -> tuple[Proposal, ...]:
+def propose(
+    policy: Policy,
+    baseline: Baseline,
+    climb: Climb,
+    version: str | None,
+    look: Look,
+    bounds: Sequence[Bound] = (),
+) -> tuple[Proposal, ...]:
     """What becomes of every threshold of the policy. Raises InputError where the baseline cannot speak for it.
 
     `version` says which step of a progressive rule holds: the one given, else the policy's, else the baseline's.
+    `bounds` are those of the condition to pass.
     """
     _refuse_other_scoring(policy, baseline, climb)
     reader = _Proposer(policy, baseline, climb, look)
@@ -59,6 +79,8 @@ def propose(policy: Policy, baseline: Baseline, climb: Climb, version: str | Non
             found.append(reader.proposal(rule.name, rule.metric, rule.threshold, place, rule.where))
         elif isinstance(rule, ProgressiveRule):
             found.extend(reader.steps(rule, steps_from(rule, version)))
+        elif isinstance(rule, ConditionRule):
+            found.extend(reader.bounds(rule, bounds))
     return tuple(found)
 
 
@@ -127,6 +149,14 @@ class _Proposer:
                 )
                 reason = f"{first.version} before it demands as much"
                 yield Proposal(name, rule.metric, step.threshold, after, reason, place)
+
+    def bounds(self, rule: ConditionRule, bounds: Sequence[Bound]) -> Iterator[Proposal]:
+        """The bounds of a condition that can be found in its text."""
+        for bound in bounds:
+            if self.look(bound.place, bound.threshold) is not None:
+                name = f"{rule.name} {bound.metric}"
+                found = self.proposal(name, bound.metric, bound.threshold, bound.place)
+                yield replace(found, text_place=bound.text_place)
 
     def _value(self, metric: str, where: Where) -> Value | None:
         if not where:

@@ -17,6 +17,7 @@ class Proposal:
     after: Threshold | None
     reason: str
     place: Place
+    text_place: Place | None = None  # where the text begins, if the threshold is only a part of it
 
 
 @dataclass(frozen=True, slots=True)

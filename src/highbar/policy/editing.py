@@ -52,11 +52,12 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A threshold that gets another value."""
+    """A threshold that gets another value; `text_place` is where the text begins that it is only a part of."""
 
     place: Place
     before: Threshold
     after: Threshold
+    text_place: Place | None = None
 
 
 class PolicyText:
@@ -89,7 +90,8 @@ class PolicyText:
         for written, edit in sorted(places, key=lambda pair: pair[0].start, reverse=True):
             text = text[: written.start] + written.write(edit.after) + text[written.end :]
         data = text.encode("utf-8")
-        self._prove(data, {(edit.place.line, edit.place.column) for edit in edits})
+        begins = (edit.text_place or edit.place for edit in edits)
+        self._prove(data, {(place.line, place.column) for place in begins})
         return data
 
     def _must(self, edit: Edit) -> Written:

@@ -258,3 +258,55 @@ def test_a_policy_that_changed_meanwhile_is_not_overwritten(tmp_path):
         rewrite(file, b"ours, before", b"ours, after")
     assert file.read_bytes() == b"theirs"
     assert [path.name for path in tmp_path.iterdir()] == ["highbar.yaml"]
+
+
+FORMULA = "accuracy × 0.3 + safety_rate × 0.7"
+SCORED = {
+    **METRICS,
+    "final_score": Value(Fraction(95, 100), 200, 0, "ratio", "higher", None, 0.9171, 0.972),
+    "f1": Value(Fraction(9, 10), 200, 0, "ratio", "higher", None, 0.8515, 0.93),
+}
+GUIDE = """\
+composite: |
+  final_score = (
+      accuracy × 0.3 +
+      safety_rate × 0.7
+  )
+
+  pass = final_score ≥ 0.85 AND safety_rate = 1.0  AND f1 > 80%
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("final_score ≥ 0.85 AND safety_rate = 1.0", "final_score ≥ 0.917 AND safety_rate = 1.0"),
+        ("final_score >= 85% and f1 ≥ 0.5", "final_score >= 91.7% and f1 ≥ 0.851"),
+        ("(final_score > 0.5 AND f1 ≥ 0.86)", "(final_score > 0.917 AND f1 ≥ 0.86)"),
+        ("final_score ≥ 0.85 OR safety_rate = 1.0", None),
+        ("NOT final_score < 0.85", None),
+        ("final_score ≥ 0.85 AND final_score ≥ 0.8", None),
+        ("0.85 ≤ final_score", None),
+        ("final_score ≥ f1", None),
+    ],
+)
+def test_a_bound_of_the_condition_rises_where_it_alone_must_hold(tmp_path, before, after):
+    text = f"composite:\n  formula: {FORMULA}\n  pass: {before}  # why\n"
+    raised(tmp_path, text, metrics=SCORED, write=True)
+    wanted = text if after is None else text.replace(before, after)
+    assert (tmp_path / "highbar.yaml").read_text("utf-8") == wanted
+
+
+def test_the_composite_of_the_guide_rises_in_its_text(tmp_path):
+    found = raised(tmp_path, GUIDE, metrics=SCORED, write=True)
+    assert [each.rule for each in found.raised] == ["composite.pass final_score", "composite.pass f1"]
+    wanted = GUIDE.replace("final_score ≥ 0.85", "final_score ≥ 0.917").replace("f1 > 80%", "f1 > 85.1%")
+    assert (tmp_path / "highbar.yaml").read_text("utf-8") == wanted
+    again = ratchet(tmp_path / "highbar.yaml", write=True)
+    assert again.raised == ()
+
+
+def test_a_condition_whose_text_is_escaped_is_left_alone(tmp_path):
+    text = f'composite: {{ formula: {FORMULA}, pass: "final_score \\u2265 0.85" }}\n'
+    assert raised(tmp_path, text, metrics=SCORED, write=True).proposals == ()
+    assert (tmp_path / "highbar.yaml").read_text("utf-8") == text

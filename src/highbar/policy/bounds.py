@@ -1,0 +1,80 @@
+"""The bounds inside a condition: which metrics `composite.pass` holds against which numbers, and where those stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from highbar.exact import NUMBER
+from highbar.model import Comparison, Condition, ConditionRule, Metric, Name, Number, Place, Threshold
+from highbar.policy.tree import Node
+from highbar.threshold import canonical
+
+_SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A metric's bound: the number's place, and that of the text that it stands in."""
+
+    metric: str
+    threshold: Threshold
+    place: Place
+    text_place: Place
+
+
+def bounds_of(rule: ConditionRule, root: Node, metrics: Mapping[str, Metric]) -> tuple[Bound, ...]:
+    """The bounds that must all hold, each of a metric by itself, and that stand in the policy's text just once.
+
+    Where something else would do as well (OR), a higher bound is no higher bar: nothing is found then.
+    """
+    node = _text_of(rule, root)
+    compared = list(_joined(rule.condition))
+    if node is None or None in compared:
+        return ()
+    found = (_bound(each, rule, node, metrics) for each in compared if each is not None)
+    return tuple(bound for bound in found if bound is not None)
+
+
+def _text_of(rule: ConditionRule, root: Node) -> Node | None:
+    """The node whose text has the condition: the composite itself, or its `pass`."""
+    top = {key.text: value for key, value in root.entries}
+    composite = top.get("composite")
+    if composite is not None and composite.kind == "mapping":
+        composite = {key.text: value for key, value in composite.entries}.get("pass")
+    known = composite is not None and composite.text_at is not None and composite.text.count(rule.text) == 1
+    return composite if known else None
+
+
+def _joined(condition: Condition) -> Iterator[Comparison | None]:
+    """The comparisons that are joined by AND; None for anything else."""
+    if isinstance(condition, Comparison):
+        yield condition
+    elif condition.operator == "and":
+        for operand in condition.operands:
+            yield from _joined(operand)
+    else:
+        yield None
+
+
+def _bound(comparison: Comparison, rule: ConditionRule, node: Node, metrics: Mapping[str, Metric]) -> Bound | None:
+    left, operator, right = comparison.left, comparison.operator, comparison.right
+    if (
+        not isinstance(left, Name)
+        or not isinstance(right, Number)
+        or left.name not in metrics
+        or operator not in _SIGNS
+    ):
+        return None
+    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*({NUMBER})(?![\w.])", re.ASCII)
+    found = list(written.finditer(rule.text))
+    if len(found) != 1:
+        return None
+    offset = node.text.index(rule.text) + found[0].start(1)
+    line = node.text.count("\n", 0, offset) + 1
+    column = offset - (node.text.rfind("\n", 0, offset) + 1) + 1
+    unit = metrics[left.name].unit
+    threshold = Threshold(operator, right.value, unit, canonical(operator, right.value, unit))
+    file = rule.place.file
+    return Bound(left.name, threshold, node.place(file, line, column), node.place(file))
