@@ -79,7 +79,7 @@ def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
         assert any(re.fullmatch(kind, rule.name) for kind in kinds), rule.name
 
 
-@pytest.mark.parametrize("name", ["policy", "results", "verdict"])
+@pytest.mark.parametrize("name", ["policy", "results", "verdict", "comparison"])
 def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
     assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
     jsonschema.Draft202012Validator.check_schema(schema(name))
@@ -93,6 +93,8 @@ def test_the_example_keeps_to_the_schemas(version: str, highbar_output) -> None:
     jsonschema.validate(yaml.safe_load((EXAMPLE / "highbar.yaml").read_text("utf-8")), schema("policy"))
     arguments = ("check", EXAMPLE / f"{version}.jsonl", "--policy", EXAMPLE / "highbar.yaml", "--format", "json")
     jsonschema.validate(json.loads(highbar_output(*arguments)), schema("verdict"))
+    runs = (EXAMPLE / "v1.jsonl", EXAMPLE / f"{version}.jsonl")
+    jsonschema.validate(json.loads(highbar_output("compare", *runs, "--format", "json")), schema("comparison"))
 
 
 def test_the_example_policy_uses_every_block(tmp_path: Path) -> None:

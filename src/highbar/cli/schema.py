@@ -1,4 +1,4 @@
-"""`highbar schema`: the JSON Schema of a policy, of results or of a verdict, for editors and other tools."""
+"""`highbar schema`: the JSON Schema of a policy, of results, of a verdict or of a comparison, for other tools."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
         "policy": "highbar.policy.schema",
         "results": "highbar.report.schema_results",
         "verdict": "highbar.report.schema_verdict",
+        "comparison": "highbar.report.schema_comparison",
     }
 )
 
@@ -28,10 +29,10 @@ An editor with a YAML language server then checks a policy that starts with
 """
 
 
-@click.command("schema", short_help="Print a JSON Schema: policy, results, verdict.", epilog=_EXAMPLES)
+@click.command("schema", short_help="Print a JSON Schema: policy, results, verdict, comparison.", epilog=_EXAMPLES)
 @click.argument("what", type=click.Choice(list(_MODULES)))
 def command(what: str) -> int:
-    """Print the JSON Schema of a policy, of results or of a verdict."""
+    """Print the JSON Schema of a policy, of results, of a verdict or of a comparison."""
     from highbar.report.json import encode
 
     streams.put(encode(import_module(_MODULES[what]).schema()))

@@ -72,6 +72,8 @@ def _definitions() -> dict[str, Any]:
                 _closed({"threshold": {"type": ["string", "number"]}, **_DEMANDS}, "threshold"),
             ],
         },
+        "margin": _amount("margin", "How much worse than the baseline is accepted: 1%, 200ms, 5% of baseline."),
+        "step": _amount("step", "How much better than the baseline is demanded: 1%, 200ms, 5% of baseline."),
         "where": {
             "description": "Which scenarios count: {category: adversarial}, {tags.locale: [de, fr]}.",
             "type": "object",
@@ -135,12 +137,17 @@ def _rule_blocks() -> dict[str, Any]:
 
 
 def _against(key: str, about: str) -> dict[str, Any]:
+    return _open({"$ref": f"#/$defs/{key}"}, about, _metric_names())
+
+
+def _amount(key: str, about: str) -> dict[str, Any]:
+    """What a metric of the baseline block takes: an amount, one with demands, or several of either."""
     amount = {"type": ["string", "number"]}
     demands = {name: value for name, value in _DEMANDS.items() if name not in ("margin", "tolerate")}
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
     entry = _closed({key: amount, "where": _WHERE, "level": level, **demands}, key)
-    one = {"anyOf": [amount, entry]}
-    return _open({"anyOf": [amount, entry, {"type": "array", "items": one, "minItems": 1}]}, about, _metric_names())
+    several = {"type": "array", "items": {"anyOf": [amount, entry]}, "minItems": 1}
+    return {"description": about, "anyOf": [amount, entry, several]}
 
 
 def _new_failures() -> dict[str, Any]:
