@@ -73,24 +73,30 @@ def _signals(received: list[int]) -> Iterator[None]:
 
 
 def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
-    """Every problem: as JSON on standard output where that was asked for, else on standard error."""
+    """Every problem on standard error; and on standard output, in the format that was asked for, that there is none.
+
+    JSON holds the problems themselves, and they are not said twice.
+    """
     from highbar.cli import streams
+    from highbar.report import REPORTERS
 
-    if not _wants_json(arguments):
+    wanted = _format(arguments)
+    if wanted != "json":
         streams.say_problems(problems)
+    if wanted == "text" or wanted not in REPORTERS:
         return REFUSED
-    from highbar.report.json import render_problems
-
     try:
-        streams.put(render_problems(problems))
+        streams.put(REPORTERS[wanted].refusal(problems))
     except ReportError as error:
         return _failed(str(error))
     return REFUSED
 
 
-def _wants_json(arguments: list[str]) -> bool:
-    """Whether JSON was asked for. Read from the arguments, since they may be what is wrong."""
-    return "--format=json" in arguments or ("--format", "json") in pairwise(arguments)
+def _format(arguments: list[str]) -> str:
+    """The format that was asked for. Read from the arguments, since they may be what is wrong."""
+    named = [second for first, second in pairwise([*arguments, ""]) if first == "--format"]
+    named += [one.partition("=")[2] for one in arguments if one.startswith("--format=")]
+    return named[-1] if named else "text"
 
 
 def _failed(message: str) -> int:

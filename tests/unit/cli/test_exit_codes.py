@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from highbar.errors import Problem
+from highbar.report import REPORTERS
 from tests.commandline import run
 
 PASSING = '{"id": "A", "passed": true, "category": "adversarial"}\n'
@@ -68,7 +70,7 @@ def test_a_verdict_has_its_exit_code(tmp_path, results, policy, arguments, code,
         ["check", "results.jsonl", "--no-such-option"],
         ["check", "results.jsonl", "--format", "yaml"],
         ["check", "results.jsonl", "--output", "verdict.xyz"],
-        ["check", "results.jsonl", "--output", "html=verdict.html"],
+        ["check", "results.jsonl", "--output", "pdf=verdict.pdf"],
         ["check", "results.jsonl", "--output", "json="],
         ["check", "results.jsonl", "--output", "json=results.jsonl"],
         ["check", "results.jsonl", "--output", "a.json", "--output", "json=./a.json"],
@@ -225,3 +227,11 @@ def test_a_variable_cannot_turn_a_failing_check_into_a_completion(project, instr
     done = run(project, "check", "results.jsonl", environment=asked)
     assert done.exit == 1
     assert done.out.startswith("FAIL: ")
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTERS if name != "text"])
+def test_a_refusal_is_printed_in_the_format_that_was_asked_for(tmp_path, name):
+    done = run(tmp_path, "check", "absent.jsonl", f"--format={name}")
+    assert done.exit == 2
+    assert done.out == REPORTERS[name].refusal([Problem("no such file", "absent.jsonl")])
+    assert done.err == ("" if name == "json" else "absent.jsonl: no such file\n")
