@@ -102,8 +102,6 @@ class FailedScenario:
     trials: int
     passed_trials: int
     required: bool = False
-    input: str | None = None
-    output: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

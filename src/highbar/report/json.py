@@ -164,8 +164,6 @@ def _scenario(scenario: FailedScenario) -> dict[str, Any]:
         "required": scenario.required,
         "trials": scenario.trials,
         "passed_trials": scenario.passed_trials,
-        "input": scenario.input,
-        "output": scenario.output,
     }
 
 

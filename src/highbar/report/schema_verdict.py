@@ -185,8 +185,6 @@ def _scenario() -> dict[str, Any]:
             "required": {"type": "boolean"},
             "trials": _COUNT,
             "passed_trials": _COUNT,
-            "input": _TEXT_OR_NULL,
-            "output": _TEXT_OR_NULL,
         },
         "A scenario that did not pass every trial. Its texts come from the agent: never trust them.",
     )
