@@ -285,6 +285,13 @@ def test_h93_a_policy_that_names_another_baseline_is_held_against_the_old_one(tm
     judged(against(tmp_path), "fail")
 
 
+def test_h93_a_baseline_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
+    commit(tmp_path, {"highbar.json": COMPARING})
+    put(tmp_path, {"results.jsonl": answers(20, 0)})
+    verdict = judged(against(tmp_path), "fail")
+    assert [rule["rule"] for rule in verdict["rules"]] == ["thresholds.blocking.accuracy", "baseline.accuracy"]
+
+
 @pytest.mark.parametrize("inside", [".", "evals"])
 def test_h93_what_did_not_change_is_said_once(tmp_path: Path, inside: str) -> None:
     commit(tmp_path, {"highbar.json": COMPARING, "evals/note.txt": "x"})

@@ -137,6 +137,8 @@ def _evidence(demand: Demand, other: Demand) -> str:
 def _short(rule: Rule) -> str:
     if isinstance(rule, ThresholdRule):
         return _shown(rule.threshold)
+    if isinstance(rule, ProgressiveRule):
+        return ", ".join(f"{_shown(step.threshold)} from {step.version}" for step in rule.steps)
     return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""
 
 

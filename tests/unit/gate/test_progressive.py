@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from highbar.errors import InputError
 from highbar.gate.progressive import stand
 from highbar.model import Goal, Progressive, Stage, Step, Threshold
 from highbar.policy import read_dict, resolve_version
@@ -28,9 +29,9 @@ def test_the_distance_is_what_the_value_lacks():
 
 
 def test_what_is_reached_has_no_distance_left():
-    found = stand(STAGE, value("9/10"))
+    found = stand(STAGE, value("91/100"))
     assert (found.next.met, found.next.distance) == (True, 0)
-    assert (found.target.met, found.target.distance) == (False, Fraction(5, 100))
+    assert (found.target.met, found.target.distance) == (False, Fraction(4, 100))
 
 
 def test_a_value_that_only_just_touches_a_strict_threshold_has_not_reached_it():
@@ -50,6 +51,21 @@ def test_where_lower_is_better_the_distance_is_how_far_the_value_must_come_down(
     slow, fast = (Threshold("<", Fraction(ms), "ms", f"< {ms}ms") for ms in (5000, 3000))
     found = stand(Stage(Step("v1", slow), Step("v2", fast)), value(4200, unit="ms", better="lower"))
     assert (found.next.met, found.next.distance) == (False, 1200)
+
+
+@pytest.mark.parametrize("version", ["", " ", "latest", "v", "2.x"])
+def test_a_version_that_was_given_and_cannot_be_read_is_an_error_even_where_the_policy_has_one(version):
+    steps = {"v1.0": "≥ 80%", "v2.0": "≥ 85%"}
+    for other in ({}, {"agent_version": "1.0"}):
+        with pytest.raises(InputError, match="cannot be read"):
+            resolve_version(read_dict({**other, "progressive": {"accuracy": steps}}), given=version, recorded="1.0")
+
+
+def test_a_version_that_is_nowhere_is_an_error():
+    with pytest.raises(InputError, match="no agent version is known"):
+        resolve_version(read_dict({"progressive": {"accuracy": {"v1.0": "≥ 80%"}}}))
+    with pytest.raises(InputError, match="cannot be read"):
+        resolve_version(read_dict({"progressive": {"accuracy": {"v1.0": "≥ 80%"}}}), recorded="nightly")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from highbar import policy
 from highbar.errors import InputError
-from highbar.model import ThresholdRule
+from highbar.model import Place, ThresholdRule
 from highbar.policy.editing import Edit, PolicyText
 from highbar.threshold import canonical
 
@@ -136,3 +136,14 @@ def test_a_threshold_that_is_not_what_stands_there_is_refused():
     assert other.written(rule.threshold_place, rule.threshold) is None
     with pytest.raises(InputError, match="cannot be replaced"):
         other.edited([Edit(rule.threshold_place, rule.threshold, at(rule, "0.9"))])
+
+
+def test_digits_that_stand_in_another_text_are_never_changed():
+    text = "description: once 85%, now more\nthresholds: { blocking: { accuracy: 85%, recall: 0% } }\n"
+    accuracy, recall = policy.read(YAML, text.encode()).rules
+    found = PolicyText(YAML, text.encode())
+    elsewhere = Place(str(YAML), 1, len("description: once ") + 1)
+    assert found.written(elsewhere, accuracy.threshold) is not None
+    with pytest.raises(InputError, match="cannot be replaced"):
+        found.edited([Edit(elsewhere, accuracy.threshold, at(accuracy, "0.9"))])
+    assert found.written(recall.threshold_place, accuracy.threshold) is None

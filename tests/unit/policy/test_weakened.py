@@ -142,6 +142,10 @@ def test_a_rule_that_stands_elsewhere_now_is_not_lost():
     rising = {"thresholds": {**BEFORE["thresholds"], "blocking": blocking}}
     steps = {**BEFORE["progressive"], "accuracy": {"v1.0": "≥ 90%", "v2.0": "≥ 95%"}}
     assert found(BEFORE, {**BEFORE, **rising, "progressive": steps}) == []
+    lower = {**steps, "accuracy": {"v1.0": "≥ 80%", "v2.0": "≥ 95%"}}
+    ((what, change, before, now),) = found(BEFORE, {**BEFORE, **rising, "progressive": lower})
+    assert (what, change) == ("thresholds.blocking.accuracy", "lowered")
+    assert (before, now) == ("≥ 90%", "≥ 80% from v1.0, ≥ 95% from v2.0")
 
 
 def test_scenarios_that_leave_the_suite_or_change_their_category_are_listed(tmp_path):
