@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from highbar.digits import as_float, bounds_by_metric
 from highbar.model import Verdict
 from highbar.report import REPORTERS, Display
 from tests.commandline import EXIT, run
+from tests.golden import test_golden as golden
+from tests.golden.test_golden import arguments
 from tests.reports.readers import READERS, Found, Number, Shown
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
@@ -30,6 +33,7 @@ TRIALS = [
     for trial in (1, 2)
 ]
 CASES = ["v1", "v2", "unclear", "bare"]
+GOLDEN = [case for case in golden.CASES if json.loads((case / "expected.json").read_text("utf-8"))["exit"] in {0, 1, 3}]
 
 
 def prepare(folder: Path, case: str) -> tuple[str, str | None]:
@@ -111,6 +115,23 @@ def test_every_report_of_one_run_says_what_the_verdict_says(case: str, tmp_path:
     for name in set(READERS) - {"text"}:
         text = (tmp_path / f"report.{name}").read_text("utf-8")
         assert differences(READERS[name](text), verdict) == [], name
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+@pytest.mark.hazard("H118")
+def test_every_golden_case_reads_the_same_in_every_report(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, results, *options = arguments(case)
+    given = dict(pairwise(options))
+    monkeypatch.chdir(case)
+    verdict = pipeline.check(
+        [results],
+        policy=given.get("--policy"),
+        agent_version=given.get("--agent-version"),
+        list_scenarios=True,
+        details=True,
+    )
+    for name in READERS:
+        assert differences(rendered(name, verdict), verdict) == [], name
 
 
 def test_the_cases_have_every_verdict_and_every_outcome(verdicts) -> None:
