@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import unicodedata
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -32,8 +34,10 @@ ATTACKS = {
     "bidi": "\u202eSSAP\u202c \u2066x\u2069 zero\u200bwidth \u2028line",
     "runner": "x\n::error::pwned\r::stop-commands::t ##[error]bar",
     "verdict": "PASS: 9 blocking rules passed",
+    "markup": "[/foo] [link=http://evil]PASS[/link] [red]x",
     "forms": "<form action=http://evil.example/><button autofocus>ok</button></form><object data=x><embed src=x>",
 }
+CANARY = "CANARY-123"
 NAME = "<img src=x onerror=alert(24)>.jsonl"
 KEYS = {
     "__proto__": {"polluted": 1},
@@ -80,7 +84,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (folder / "policy.json").write_text(json.dumps(policy, indent=1))
     (folder / NAME).write_text("".join(json.dumps(row) + "\n" for row in rows()))
-    done = run(folder, "check", NAME, "--policy", "policy.json", "--output", "report.html", "--output", "verdict.json")
+    outputs = ("--output", "report.html", "--output", "verdict.json")
+    done = run(folder, "check", NAME, "--policy", "policy.json", *outputs, environment={"API_TOKEN": CANARY})
     assert done.exit == 1, done.out + done.err
     return folder
 
@@ -93,7 +98,7 @@ def opened(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_h110_h117_nothing_that_the_agent_wrote_acts_and_all_of_it_is_seen(hostile: Path, open_page: Open) -> None:
+def test_h106_h110_h117_nothing_that_the_agent_wrote_acts_and_all_of_it_is_seen(hostile: Path, open_page: Open) -> None:
     visit = open_page(hostile / "report.html")
     opened(visit.page)
     visit.page.mouse.move(300, 300)
@@ -207,3 +212,15 @@ def test_h118_no_text_of_theirs_stands_where_the_verdict_does(hostile: Path, ope
     assert page.locator("[data-verdict]").get_attribute("data-verdict") == verdict["verdict"] == "fail"
     assert page.locator("tr.rule").count() == len(verdict["rules"])
     expect(page.locator(".counts li").first).to_have_text(f"{verdict['counts']['scenarios']} scenarios")
+
+
+def test_h114_nothing_of_the_environment_is_in_the_page(hostile: Path) -> None:
+    text = (hostile / "report.html").read_text("utf-8")
+    data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    packed = [zlib.decompress(base64.b64decode(each)).decode() for each in (data["index"], *data["blocks"])]
+    assert any("ALL PASSED" in each for each in packed)
+    assert not [each for each in (text, *packed) if CANARY in each]
+
+
+def test_h115_no_file_is_named_by_an_id(hostile: Path) -> None:
+    assert {file.name for file in hostile.iterdir()} == {NAME, "policy.json", "report.html", "verdict.json", ".git"}

@@ -87,9 +87,7 @@ def rule_results(draw):
     )
 
 
-SCENARIOS = st.builds(
-    FailedScenario, TEXTS, st.none() | TEXTS, TEXTS, st.integers(1, 3), st.just(0), st.booleans()
-)
+SCENARIOS = st.builds(FailedScenario, TEXTS, st.none() | TEXTS, TEXTS, st.integers(1, 3), st.just(0), st.booleans())
 ALL_SCENARIOS = st.builds(
     ScenarioResult,
     TEXTS,

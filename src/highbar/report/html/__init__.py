@@ -19,7 +19,7 @@ from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.metrics import latencies, metrics, scores
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
-from highbar.report.html.record import noted, record, steps
+from highbar.report.html.record import noted, record, steps, weakened
 from highbar.report.html.rules import rules
 from highbar.report.html.scenarios import failed, flaky
 from highbar.report.html.slices import slices
@@ -34,6 +34,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     comparison = verdict.details.comparison if verdict.details else None
     sections = {
         "rules": ("Rules", rules(verdict.rules, verdict.details or Details())),
+        "weakened": ("Weakened", weakened(verdict)),
         "failed": ("Failed scenarios", failed(verdict)),
         "metrics": ("Metrics", metrics(verdict)),
         "slices": ("Slices", slices(verdict)),

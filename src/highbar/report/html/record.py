@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from highbar.digits import amount
-from highbar.model import NO_POLICY, Source, Verdict
-from highbar.report import progressive
-from highbar.report.headline import notes
-from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, table
+from highbar.model import NO_POLICY, Against, Source, Verdict
+from highbar.report import headline, progressive
+from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.html.parts import code, heading, icon, table
 
 
 def steps(verdict: Verdict) -> Markup:
@@ -19,9 +18,18 @@ def steps(verdict: Verdict) -> Markup:
     return element("section", heading(progressive.HEADING, "steps"), listed, aria_labelledby="steps")
 
 
+def weakened(verdict: Verdict) -> Markup:
+    """What the bar demanded at the ref that it was held against, and does not any more."""
+    title, told = headline.weakened(verdict, encode)
+    if not told:
+        return EMPTY
+    listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in told))
+    return element("section", heading(Markup(title), "weakened"), listed, aria_labelledby="weakened")
+
+
 def noted(verdict: Verdict) -> Markup:
     """What else should be known."""
-    found = notes(verdict)
+    found = headline.notes(verdict)
     if not found:
         return EMPTY
     listed = element("ul", *(element("li", note) for note in found))
@@ -35,12 +43,17 @@ def record(verdict: Verdict) -> Markup:
     entries = [
         ("Agent version", code(verdict.agent_version) if verdict.agent_version is not None else join("not recorded")),
         ("Policy", _source(verdict.policy) if verdict.policy else join(NO_POLICY)),
+        *([("Held against", _at_ref(verdict.against))] if verdict.against else []),
         *(("Results", _source(source)) for source in verdict.results),
         ("Confidence", join(f"{confidence} of each end of an interval")),
         *([("Highbar", join(version))] if version else []),
     ]
     listed = element("dl", *(join(element("dt", name), element("dd", told)) for name, told in entries), class_="record")
     return element("section", heading("What was judged", "judged"), listed, _policy(verdict), aria_labelledby="judged")
+
+
+def _at_ref(against: Against) -> Markup:
+    return join("the policy at ", code(against.ref), f" ({against.commit[:12]}), by which it is ", against.verdict)
 
 
 def _source(source: Source) -> Markup:

@@ -22,6 +22,7 @@ from highbar.report.visible import cut, revealed
 
 PAGE_LENGTH = 50
 BLOCK_LENGTH = 100
+MOST_FLAKY = 15
 _KINDS = (
     ("", "all"),
     ("v", "something happened that must not"),
@@ -175,13 +176,16 @@ def flaky(verdict: Verdict) -> Markup:
         (code(one.id), f"{one.passed_trials} of {one.trials}", _pips(one.passed_trials, one.trials))
         for one in verdict.flaky
     ]
+    names = ("scenario", "trials passed", unseen("drawn"))
+    first, rest = rows[:MOST_FLAKY], rows[MOST_FLAKY:]
+    closed = element("details", element("summary", f"{len(rest)} more"), table(names, rest, "flaky")) if rest else EMPTY
     left_out = more(total, len(rows))
-    listed = table(("scenario", "trials passed", unseen("drawn")), rows, "flaky") if rows else EMPTY
     return element(
         "section",
         heading("Repeated trials", "flaky"),
         element("ul", *told) if told else EMPTY,
-        listed,
+        table(names, first, "flaky") if first else EMPTY,
+        closed,
         element("p", left_out, class_="dim") if left_out else EMPTY,
         aria_labelledby="flaky",
     )
@@ -192,8 +196,8 @@ def _pips(passed: int, trials: int) -> Markup:
     if trials > 20:
         return EMPTY
     dots = [
-        element("circle", cx=8 + 12 * place, cy=8, r=4, class_="dot met" if place < passed else "dot unsure")
+        element("circle", cx=8 + 13 * place, cy=8, r=4, class_="pip" if place < passed else "pip open")
         for place in range(trials)
     ]
-    width = 12 * trials + 4
+    width = 13 * trials + 4
     return element("svg", *dots, viewBox=f"0 0 {width} 16", width=width, height=16, class_="line", aria_hidden="true")

@@ -45,7 +45,7 @@ def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds) -
     )
     left_out = more(len(parts), len(kept))
     title = element("h3", "By ", code(column))
-    return join(title, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, *told, opened)
+    return join(title, *told, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, opened)
 
 
 def _standings(parts: Sequence[Slice]) -> list[Markup]:
