@@ -252,8 +252,9 @@ def _against_baseline(
     head = runs.keep(policy, reduction, sums())
     if loaded.against.kept is not None:
         loaded.against.kept(head)
-    found, told = runs.against_baseline(policy, head, loaded.against.file, allow=loaded.against.allow_missing)
-    return replace(evidence, baseline=found, allow_missing_baseline=loaded.against.allow_missing), told
+    file, allow = loaded.against.file, loaded.against.allow_missing
+    found, told = runs.against_baseline(policy, head, file, allow=allow)
+    return replace(evidence, baseline=found, allow_missing_baseline=allow, baseline_file=file), told
 
 
 def _details(

@@ -38,7 +38,7 @@ def judge_baseline(rule: BaselineRule | StepRule | NewFailuresRule, evidence: Ev
     """What became of a rule that compares with a baseline; undefined where there is none, or not of the same kind."""
     compared = evidence.baseline
     if compared is None:
-        reason = f"there is no baseline to compare with at {rule.file}"
+        reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
         return _result(rule, level, Judged("undefined", f"{reason}, {_ALLOWED}" if level != rule.level else reason))
     if compared.problem:

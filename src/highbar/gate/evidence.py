@@ -116,3 +116,4 @@ class Evidence:
     alpha: float = 0.05
     baseline: Compared | None = None
     allow_missing_baseline: bool = False
+    baseline_file: str | None = None  # where it was looked for, if not where the policy says
