@@ -3,7 +3,9 @@
 - A blocking rule that did not pass is a failure. A warning is skipped: it is seen, and marks nothing as failed.
 - A scenario that did not pass every trial is a failure; an error where nothing but errors kept it from passing.
 - The reason stands in `message`, which Jenkins shows, and in the body, of which GitLab shows nothing else.
-- GitLab keeps one test case of each suite, class and name, joined by `_`: no two are alike so.
+- GitLab keeps one test case of each suite, class and name, joined by `_`, and others one of each name in a suite: no
+  two are alike either way.
+- Every suite and case has a time, since some readers show what lacks one as not a number.
 - GitLab reads no file above 30 MB. What does not fit, and what the verdict does not list, is counted in one last case.
 
 ASCII only: whatever encoding a reader supposes, the file says the same.
@@ -42,21 +44,23 @@ class _Suite:
     count: dict[str, int] = field(default_factory=lambda: {"failure": 0, "error": 0, "skipped": 0})
     taken: set[str] = field(default_factory=set)
     size: int = 0
+    seconds: float = 0.0
 
     def add(self, case: _Case) -> None:
         text = case.render(self._unique(case))
         self.size += len(text) + 1
+        self.seconds += case.seconds
         self.cases.append(text)
         if case.outcome:
             self.count[case.outcome] += 1
 
     def _unique(self, case: _Case) -> str:
-        """The case's name, with a number behind it where GitLab or Jenkins would take it for another."""
+        """The case's name, with a number behind it where a reader would take it for another."""
         name, place = case.name, 1
-        while (key := f"{case.classname}_{name}") in self.taken:
+        while not self.taken.isdisjoint(keys := (name, f"{case.classname}_{name}")):
             place += 1
             name = f"{case.name} ({place})"
-        self.taken.add(key)
+        self.taken.update(keys)
         return name
 
     def render(self, properties: _Attributes = ()) -> Iterator[str]:
@@ -64,7 +68,7 @@ class _Suite:
         yield _open(
             "testsuite",
             [("name", self.name), ("tests", len(self.cases)), ("failures", count["failure"]),
-             ("errors", count["error"]), ("skipped", count["skipped"])],
+             ("errors", count["error"]), ("skipped", count["skipped"]), ("time", _seconds(self.seconds))],
         )  # fmt: skip
         yield from _properties(properties)
         yield from self.cases
@@ -81,6 +85,7 @@ class _Case:
     type: str = ""
     message: str = ""
     body: str = ""
+    seconds: float = 0.0
     properties: tuple[tuple[str, str | int | None], ...] = ()
     attributes: tuple[tuple[str, str | int | None], ...] = ()
 
@@ -89,7 +94,8 @@ class _Case:
         if self.outcome:
             head = _open(self.outcome, [("message", self.message), ("type", self.type)])
             inside.append(f"{head}{_body(self.body)}</{self.outcome}>")
-        head = _open("testcase", [("classname", self.classname), ("name", name), *self.attributes])
+        told = [("classname", self.classname), ("name", name), ("time", _seconds(self.seconds))]
+        head = _open("testcase", [*told, *self.attributes])
         return "".join([head, *inside, "</testcase>"]) if inside else f"{head[:-1]}/>"
 
 
@@ -128,7 +134,9 @@ def _document(suites: Iterable[tuple[_Suite, _Attributes]]) -> str:
     made = list(suites)
     counts = [("tests", sum(len(suite.cases) for suite, _ in made))]
     counts += [(f"{kind}s", sum(suite.count[kind] for suite, _ in made)) for kind in ("failure", "error")]
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', _open("testsuites", [("name", "highbar"), *counts])]
+    time = _seconds(sum(suite.seconds for suite, _ in made))
+    head = _open("testsuites", [("name", "highbar"), *counts, ("time", time)])
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', head]
     for suite, properties in made:
         lines += suite.render(properties)
     text = "\n".join([*lines, "</testsuites>", ""])
@@ -201,7 +209,6 @@ def _scenario(scenario: ScenarioResult) -> _Case:
     message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
     told = [message, "required by the policy" if scenario.required else ""]
     missed = "" if scenario.passed else "error" if only_errors else "failure"
-    seconds = None if scenario.duration_ms is None else f"{float(scenario.duration_ms) / 1000:.6f}"
     # Jenkins takes everything behind the last dot for the class.
     category = "." + visible(scenario.category).replace(".", "_") if scenario.category else ""
     return _Case(
@@ -215,7 +222,7 @@ def _scenario(scenario: ScenarioResult) -> _Case:
             ("category", scenario.category),
             *((("trials", trials), ("passed_trials", passed)) if trials > 1 else ()),
         ),
-        attributes=(("time", seconds),),
+        seconds=float(scenario.duration_ms or 0) / 1000,
     )
 
 
@@ -241,6 +248,10 @@ def _unlisted(verdict: Verdict, listed: int) -> _Case:
 
 def _name(text: str) -> str:
     return cut(visible(text), _LONGEST_NAME) if text.strip() else "(blank)"
+
+
+def _seconds(time: float) -> str:
+    return f"{time:.6f}".rstrip("0").rstrip(".")
 
 
 def _open(element: str, attributes: _Attributes) -> str:

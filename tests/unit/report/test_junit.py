@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -112,6 +113,11 @@ def test_every_reader_finds_every_rule_and_scenario_whatever_the_texts_are(verdi
     assert not {found.get("type") for found in root.iter()} & RAILS_TYPES
     assert all(case.get("classname").startswith("highbar.") for case in root.iter("testcase"))
     assert all(case.get("name").strip() for case in root.iter("testcase"))
+    for suite in root.iter("testsuite"):
+        names = [case.get("name") for case in suite.findall("testcase")]
+        assert len(set(names)) == len(names)
+    timed = [root, *root.iter("testsuite"), *root.iter("testcase")]
+    assert all(re.fullmatch(r"\d+(\.\d+)?", one.get("time")) for one in timed)
 
 
 def miscounted(root):
@@ -161,7 +167,7 @@ def test_intervals_and_trials_are_properties_that_junitparser_reads():
     (case, _) = list(scenarios)
     own = {one.name: one.value for one in case.properties()}
     assert own == {"category": "happy_path", "trials": "3", "passed_trials": "1"}
-    assert case.time == 2.5
+    assert (case.time, scenarios.time, suites.time, rules.time) == (2.5, 2.5, 2.5, 0)
     assert case.result[0].message == "1 of 3 trials passed; missing: x"
 
 
