@@ -122,7 +122,8 @@ def why_column() -> str:
         return f"array_to_string(list_slice({names}, 1, 10), ', ')"
 
     seen = "list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))"
-    happened = f"list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])), {seen}))"
+    named = "list_concat(coalesce(violation_names, []), coalesce(happened, []))"
+    happened = f"list_sort(list_distinct(list_concat({named}, {seen})))"
     missing = "list_filter(wanted, lambda x: NOT list_contains(coalesce(behaviors, []), x))"
     violated = f"CASE WHEN len({happened}) > 0 THEN {listed(happened)} ELSE violation_count || ' times' END"
     parts = [

@@ -124,7 +124,7 @@ def _csv_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -
     for file in files:
         by_header.setdefault(_csv_header(connection, file), []).append(file)
     return [
-        Part({name: Raw(csv_cell(name), "JSON") for name in header}, tuple(same))
+        Part({name: Raw(csv_cell(name, identifier(name)), "JSON") for name in header}, tuple(same))
         for header, same in by_header.items()
         if header
     ]
@@ -184,9 +184,8 @@ _TEXT_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations"}
 _LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
 
 
-def csv_cell(name: str) -> str:
-    """A CSV field as the text of a JSON value, by the form that its column has."""
-    cell = identifier(name)
+def csv_cell(name: str, cell: str) -> str:
+    """A CSV field, the SQL `cell`, as the text of a JSON value, by the form that its column has."""
     as_text = f"CAST(to_json({cell}) AS VARCHAR)"
     truth = f"lower({cell}) IN ('true', 'false')"
     if name in _TEXTS or name.startswith("tags."):

@@ -17,12 +17,11 @@ from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, csv_cell
 from highbar.engine.spark_sql import translate
-from highbar.engine.sql import identifier
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 RELATIONS = ("results", "trials", "scenarios", "profile", "suite", "fixed")
 TYPES = {
@@ -37,9 +36,10 @@ TYPES = {
     "array<string>": "VARCHAR[]",
 }
 """Types of Spark that are read as they are; any other value is read as the text of its JSON."""
+WHOLE = ("trial", "tokens_used", "violations")
 OF_THE_RESULTS = (
-    "CANNOT_READ_FILE", "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON", "INVALID_VARIANT", "MALFORMED",
-    "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "VARIANT_",
+    "ARITHMETIC_OVERFLOW", "CANNOT_READ_FILE", "CAST_OVERFLOW", "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON",
+    "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
 
@@ -71,7 +71,8 @@ class SparkEngine:
         self._kept: list[DataFrame] = []
         with refused():
             rows, columns = _READERS[format_](frame)
-        rows.createOrReplaceTempView(self._names["results"])
+        # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
+        rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
         self._parts = (Part(columns, (), table="results", costly=format_ != "parquet"),)
         if not columns:
             raise checks.BadRows(checks.NO_ROW)
@@ -141,15 +142,19 @@ def _typed(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     twice = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
     if twice:
         raise InputError(Problem(f"duplicate column {twice[0]!r}", hint="keep one of the two"))
-    return frame, {name: _declared(name, type_) for name, type_ in frame.dtypes}
+    return frame, {name: _declared(_own_name(place), type_) for place, (name, type_) in enumerate(frame.dtypes)}
 
 
-def _declared(name: str, type_: str) -> Raw:
+def _own_name(place: int) -> str:
+    return f"c{place}"
+
+
+def _declared(own_name: str, type_: str) -> Raw:
     if type_ in TYPES:
-        return Raw(identifier(name), TYPES[type_])
+        return Raw(own_name, TYPES[type_])
     if type_.startswith("decimal"):
-        return Raw(identifier(name), type_.upper())
-    return Raw(f"CAST(to_json({identifier(name)}) AS VARCHAR)", "JSON")
+        return Raw(own_name, type_.upper())
+    return Raw(f"CAST(to_json({own_name}) AS VARCHAR)", "JSON")
 
 
 def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
@@ -159,11 +164,18 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
     keys = lines.select(spark.explode(spark.json_object_keys("value")).alias("key")).distinct()
     names = sorted(row["key"] for row in keys.collect())
-    columns = [
-        spark.nullif(spark.to_json(spark.variant_get("row", _path(name), "variant")), spark.lit("null")).alias(name)
-        for name in names
-    ]
-    return lines.select(*columns), {name: Raw(identifier(name), "JSON") for name in names}
+    return lines.select(*(_json_text(name) for name in names)), {
+        name: Raw(_own_name(place), "JSON") for place, name in enumerate(names)
+    }
+
+
+def _json_text(name: str) -> Column:
+    from pyspark.sql import functions as spark
+
+    text = spark.to_json(spark.variant_get("row", _path(name), "variant"))
+    if name in WHOLE:  # a variant has 3.0 as 3, which is no whole number as the other engine reads it
+        text = spark.when(text.rlike("^-?[0-9]"), spark.get_json_object("value", f"$['{name}']")).otherwise(text)
+    return spark.nullif(text, spark.lit("null"))
 
 
 def _path(name: str) -> str:
@@ -171,7 +183,7 @@ def _path(name: str) -> str:
 
 
 def _csv(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    return frame, {name: Raw(csv_cell(name), "JSON") for name in frame.columns}
+    return frame, {name: Raw(csv_cell(name, _own_name(place)), "JSON") for place, name in enumerate(frame.columns)}
 
 
 _READERS = {"parquet": _typed, "jsonl": _json_lines, "csv": _csv}

@@ -56,7 +56,7 @@ def _regexp_full_match(arguments: Arguments) -> exp.Expression:
     return exp.RegexpLike(this=text, expression=exp.Literal.string(rf"\A(?:{pattern.name})\z"))
 
 
-JSON_TEXT = "substring(to_json(array({0})), 2, length(to_json(array({0}))) - 2)"
+JSON_TEXT = "CASE WHEN {0} IS NOT NULL THEN substring(to_json(array({0})), 2, length(to_json(array({0}))) - 2) END"
 INFINITE = "CAST('Infinity' AS DOUBLE)"
 FUNCTIONS: Mapping[str, Builder] = {
     "LEN": lambda arguments: exp.Anonymous(this="array_size", expressions=list(arguments)),  # NULL of NULL, always
@@ -79,7 +79,6 @@ FUNCTIONS: Mapping[str, Builder] = {
         this="split", expressions=[arguments[0], exp.Literal.string(f"[{arguments[1].name}]"), exp.Literal.number(-1)]
     ),
     "TO_JSON": _spark(JSON_TEXT),
-    "JSON": _spark("to_json(parse_json({0}))"),
     "JSON_VALID": _spark("(try_parse_json({0}) IS NOT NULL)"),
     "JSON_TYPE": _spark("CASE WHEN startswith({0}, '\"') THEN 'VARCHAR' END"),
     "JSON_EXTRACT_STRING": lambda arguments: _extracted(arguments, "STRING"),
@@ -131,6 +130,8 @@ def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:
 
 
 def _rewritten(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
+        return _unsubstituted(node.name)
     if isinstance(node, exp.Cast):
         return _cast(node)
     if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in LARGE_SUMS:
@@ -138,6 +139,13 @@ def _rewritten(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
         _count_from_one(node)
     return node
+
+
+def _unsubstituted(text: str) -> exp.Expression:
+    """Text in two parts: Spark puts a setting in the place of `${its name}`, inside of literals too."""
+    parts = text.split("${")
+    pieces = [exp.Literal.string(part) for part in ("$".join((parts[0], "")), *("{" + p + "$" for p in parts[1:-1]))]
+    return exp.Anonymous(this="concat", expressions=[*pieces, exp.Literal.string("{" + parts[-1])])
 
 
 def _count_from_one(node: exp.Lambda) -> None:
@@ -149,11 +157,12 @@ def _count_from_one(node: exp.Lambda) -> None:
 
 
 def _cast(node: exp.Cast) -> exp.Expression:
+    """A cast that Spark has otherwise; what takes its place is not looked into again, so its parts are done first."""
     target = node.to
     if target.is_type("INT128"):
-        return _whole(node.this)
+        return _whole(node.this.transform(_rewritten))
     if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
-        return _from_json(node.this.this, target)
+        return _from_json(node.this.this.transform(_rewritten), target)
     return node
 
 
@@ -161,9 +170,11 @@ def _whole(value: exp.Expression) -> exp.Expression:
     """A double that is whole, exactly: in two halves of 64 bits, since Spark's own cast goes by its decimal digits."""
     if not isinstance(value, exp.Round):
         return exp.cast(value, WHOLE, dialect="spark")
-    high = "CAST(floor({0} / 4294967296D) AS BIGINT)"
+    high = "CAST({0} / 4294967296D AS BIGINT)"
     low = f"CAST({{0}} - {high} * 4294967296D AS BIGINT)"
-    return _spark(f"(CAST({high} AS {WHOLE}) * 4294967296 + {low})")([value])
+    exact = f"CAST({high} AS {WHOLE}) * 4294967296 + {low}"
+    beyond = f"CAST(raise_error('a number is too large to be summed') AS {WHOLE})"
+    return _spark(f"(CASE WHEN abs({{0}}) >= 3.9e28D THEN {beyond} ELSE {exact} END)")([value])
 
 
 def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:
@@ -173,4 +184,4 @@ def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:
         return _spark("transform(from_json({0}, 'array<variant>'), value -> to_json(value))")([text])
     if target.is_type("ARRAY"):
         return _spark("from_json({0}, 'array<string>')")([text])
-    return text
+    return _spark("to_json(parse_json({0}))")([text])
