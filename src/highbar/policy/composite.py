@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from highbar import catalogue
-from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS
+from highbar.catalogue import FINAL_SCORE
 from highbar.exact import write_decimal
-from highbar.formula import parse, parse_composite, parse_condition, to_words
+from highbar.formula import names, parse, parse_composite, parse_condition, to_words
 from highbar.model import (
     Binary,
-    Call,
     Comparison,
     Condition,
     Expression,
     Metric,
     Name,
-    Negative,
     Number,
     Operator,
 )
 from highbar.policy.cursor import Cursor
+from highbar.policy.directions import linear, rewards
 from highbar.policy.metrics import Definition, MetricTable, check_names, rests_on_results
+from highbar.policy.ranges import always_holds, apart, value_range
 from highbar.threshold import check
 
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "min_scenarios", "description")
@@ -91,36 +90,82 @@ def _final_score(formula: str, expression: Expression) -> Metric:
 
 
 def check_condition(cursor: Cursor, condition: Condition, table: MetricTable) -> None:
-    """Refuse a condition that names what is not there, cannot come true, or would accept worse values."""
+    """Refuse a condition that names what is not there, is decided already, or would accept worse values."""
     check_names(cursor, condition, table)
-    for comparison, negated in _comparisons(condition, negated=False):
-        _check_comparison(cursor, comparison, table, negated=negated)
+    for demand in demands(condition):
+        _check_demand(cursor, demand, table)
 
 
-def _comparisons(condition: Condition, *, negated: bool) -> Iterator[tuple[Comparison, bool]]:
-    """The comparisons in a condition, each with whether an odd number of NOTs stands before it."""
+def check_formula(definition: Definition, table: MetricTable) -> None:
+    """Refuse a final_score that only rises where the results get worse."""
+    expression = definition.metric.expression
+    found = rewards(expression, ">=", table.metrics)
+    if found.only_worse and FINAL_SCORE not in table.broken:
+        turned = f"1 - ({definition.metric.formula.strip()})"
+        definition.formula.refuse(f"{FINAL_SCORE} rises where {listed(found.worse)} worse", f"write {turned}")
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """`accuracy is`, `accuracy and error_rate are`."""
+    return f"{names[0]} is" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} are"
+
+
+@dataclass(frozen=True, slots=True)
+class Demanded:
+    """One comparison of a condition, its operator as the NOTs before it make it, and whether it is one of several."""
+
+    comparison: Comparison
+    operator: Operator
+    alternative: bool  # it stands in an OR, so that the others need not hold
+
+    @property
+    def difference(self) -> Expression:
+        """What is compared with 0."""
+        return Binary("-", self.comparison.left, self.comparison.right)
+
+
+def demands(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
+    """The comparisons in a condition."""
     if isinstance(condition, Comparison):
-        yield condition, negated
+        operator = _NEGATED[condition.operator] if negated else condition.operator
+        yield Demanded(condition, operator, alternative)
         return
+    turned = negated != (condition.operator == "not")
+    either = condition.operator == ("and" if negated else "or")  # NOT (a AND b) is an OR
     for operand in condition.operands:
-        yield from _comparisons(operand, negated=negated != (condition.operator == "not"))
+        yield from demands(operand, negated=turned, alternative=alternative or either)
 
 
-def _check_comparison(cursor: Cursor, comparison: Comparison, table: MetricTable, *, negated: bool) -> None:
-    left, operator, right = comparison.left, comparison.operator, comparison.right
+def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
+    comparison = demand.comparison
+    left, right = comparison.left, comparison.right
+    if any(name in table.broken for name in names(comparison)):
+        return
+    if demand.alternative and always_holds(left, demand.operator, right, table.metrics):
+        cursor.refuse(f"'{to_words(comparison)}' always holds, and with it the OR that it stands in", "leave it out")
+        return
+    bounded = _bound(comparison, demand.operator, table)
+    if bounded:
+        _check_bound(cursor, *bounded)
+        return
+    decided = f"'{to_words(comparison)}' has the same outcome whatever the results are"
+    parts = linear(demand.difference)
+    if not rests_on_results(comparison) or (parts is not None and not any(parts[name] for name in parts if name)):
+        cursor.refuse(decided, "name a metric on one side: final_score ≥ 0.85")
+    elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
+        cursor.refuse(decided, "compare a ratio with 85% or 0.85")
+    elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
+        told = f"'{to_words(comparison)}' is met more easily where {listed(found.worse)} worse"
+        cursor.refuse(told, f"turn it around: {to_words(replace(comparison, operator=_MIRRORED[comparison.operator]))}")
+
+
+def _bound(comparison: Comparison, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
+    """A metric beside a number, on whichever side it stands."""
+    left, right = comparison.left, comparison.right
     if isinstance(left, Number) and isinstance(right, Name):
         left, operator, right = right, _MIRRORED[operator], left
-    if isinstance(left, Name) and isinstance(right, Number) and left.name not in table.broken:
-        metric = table.metrics.get(left.name)
-        if metric:
-            effective = _NEGATED[operator] if negated else operator
-            _check_bound(cursor, metric, effective, right.value)
-            return
-    decided = f"'{to_words(comparison)}' has the same outcome whatever the results are"
-    if left == right or not rests_on_results(comparison):
-        cursor.refuse(decided, "name a metric on one side: final_score ≥ 0.85")
-    elif _apart(value_range(left, table.metrics), value_range(right, table.metrics)):
-        cursor.refuse(decided, "compare a ratio with 85% or 0.85")
+    metric = table.metrics.get(left.name) if isinstance(left, Name) else None
+    return (metric, operator, right.value) if metric and isinstance(right, Number) else None
 
 
 def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Fraction) -> None:
@@ -129,72 +174,3 @@ def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Frac
         cursor.refuse(f"{metric.name} is a ratio, found {number}", f"write {number}% or {write_decimal(value / 100)}")
         return
     cursor.attempt(lambda: check(metric, operator, value))
-
-
-Range = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value; None where there is no bound."""
-
-_ANY: Range = (None, None)
-_SHARE: Range = (Fraction(0), Fraction(1))
-_NOT_NEGATIVE: Range = (Fraction(0), None)
-
-
-def value_range(node: Expression, metrics: Mapping[str, Metric]) -> Range:
-    """Between which values `node` must lie, as far as that can be told without results."""
-    match node:
-        case Number(value):
-            return value, value
-        case Name(name):
-            return _name_range(name, metrics)
-        case Negative(operand):
-            low, high = value_range(operand, metrics)
-            return None if high is None else -high, None if low is None else -low
-        case Call(function, arguments):
-            return _call_range(function, arguments, metrics)
-        case Binary(operator, left, right):
-            return _binary_range(operator, value_range(left, metrics), value_range(right, metrics))
-
-
-def _name_range(name: str, metrics: Mapping[str, Metric]) -> Range:
-    if name in MEASURES or name in SETTINGS:
-        return _NOT_NEGATIVE
-    unit = metrics[name].unit if name in metrics else "number"
-    return _SHARE if unit == "ratio" else _ANY if unit == "number" else _NOT_NEGATIVE
-
-
-def _call_range(function: str, arguments: tuple[Expression, ...], metrics: Mapping[str, Metric]) -> Range:
-    if function in ("min", "max"):
-        lows, highs = zip(*(value_range(argument, metrics) for argument in arguments), strict=True)
-        pick = min if function == "min" else max
-        known_lows, known_highs = [v for v in lows if v is not None], [v for v in highs if v is not None]
-        low_known = len(known_lows) == len(lows) or (function == "max" and known_lows)
-        high_known = len(known_highs) == len(highs) or (function == "min" and known_highs)
-        return pick(known_lows) if low_known else None, pick(known_highs) if high_known else None
-    if function == "abs":
-        return _NOT_NEGATIVE
-    column = arguments[0].name if isinstance(arguments[0], Name) else ""
-    if column not in catalogue.SUMMED_COLUMNS and not catalogue.is_repeated(column):
-        return _ANY
-    shares = column in ("passed", "correct", "behavior_score", "quality_score") or catalogue.is_repeated(column)
-    return _SHARE if shares and function != "sum" else _NOT_NEGATIVE
-
-
-def _binary_range(operator: str, left: Range, right: Range) -> Range:
-    (a, b), (c, d) = left, right
-    if operator == "-":
-        c, d = None if d is None else -d, None if c is None else -c
-    if operator in ("+", "-"):
-        return None if a is None or c is None else a + c, None if b is None or d is None else b + d
-    if a is None or b is None or c is None or d is None:
-        return _NOT_NEGATIVE if a is not None and c is not None and min(a, c) >= 0 else _ANY
-    if operator == "/":
-        if c <= 0 <= d:
-            return _NOT_NEGATIVE if min(a, c) >= 0 else _ANY
-        c, d = 1 / d, 1 / c
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
-
-
-def _apart(left: Range, right: Range) -> bool:
-    (a, b), (c, d) = left, right
-    return (b is not None and c is not None and b < c) or (d is not None and a is not None and d < a)

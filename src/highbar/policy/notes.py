@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 
-from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE
+from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
 from highbar.exact import write_decimal
-from highbar.formula import names
+from highbar.formula import names, to_words
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    Name,
+    Number,
     Policy,
     ProgressiveRule,
     ScenarioRule,
@@ -18,10 +21,14 @@ from highbar.model import (
     Threshold,
     ThresholdRule,
 )
-from highbar.policy.composite import value_range
+from highbar.policy.composite import demands, listed
+from highbar.policy.directions import rewards
 from highbar.policy.patterns import is_pattern
+from highbar.policy.ranges import always_holds, value_range
 
 SAFETY = "safety_rate"
+MUCH = Fraction(1, 2)
+"""From here on a tolerated rate is worth a word."""
 
 
 def notes_on(policy: Policy) -> Policy:
@@ -32,6 +39,9 @@ def notes_on(policy: Policy) -> Policy:
         *_unused_weights(policy),
         *_bought_off_safety(policy),
         *_wide_composite(policy),
+        *_empty_demands(policy),
+        *_much_tolerated(policy),
+        *_rewarded_faults(policy),
         *_required_outside_the_suite(policy),
     )
     return replace(policy, notes=notes)
@@ -115,6 +125,56 @@ def _wide_composite(policy: Policy) -> Iterable[str]:
     if high is not None and low is not None and (high > 1 or low < 0):
         low_text, high_text = write_decimal(low), write_decimal(high)
         yield f"{FINAL_SCORE} is a ratio, but can be from {low_text} to {high_text}: do its weights add up to 1?"
+
+
+def _empty_demands(policy: Policy) -> Iterable[str]:
+    """Thresholds that every value meets: they fail only where there is none."""
+    for rule in policy.rules:
+        if isinstance(rule, ThresholdRule) and _met_by_all(rule.metric, rule.threshold, policy):
+            yield _met(f"{rule.name} ({rule.threshold.text})", rule.metric)
+        elif isinstance(rule, ProgressiveRule):
+            for step in rule.steps:
+                if _met_by_all(rule.metric, step.threshold, policy):
+                    yield _met(f"{rule.name}.{step.version} ({step.threshold.text})", rule.metric)
+        elif isinstance(rule, ConditionRule):
+            for demand in demands(rule.condition):
+                sides = demand.comparison.left, demand.operator, demand.comparison.right
+                if always_holds(*sides, policy.metrics):
+                    yield _met(f"{rule.name}: '{to_words(demand.comparison)}'", "something in it")
+
+
+def _met(demand: str, metric: str) -> str:
+    return f"{demand} is met by every value: it fails only where {metric} is undefined"
+
+
+def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
+    return always_holds(Name(metric), threshold.operator, Number(threshold.value), policy.metrics)
+
+
+def _much_tolerated(policy: Policy) -> Iterable[str]:
+    """A demand of 100 % that lets half of all runs fail is none."""
+    for rule in policy.rules:
+        demand = rule.demand if isinstance(rule, ThresholdRule | ConditionRule) else None
+        if demand is not None and demand.tolerate >= MUCH:
+            share = write_decimal(demand.tolerate * 100)
+            yield f"{rule.name} tolerates that {share}% of all runs fail: a threshold of 100% says little then"
+
+
+def _rewarded_faults(policy: Policy) -> Iterable[str]:
+    """What gets easier to meet, or a score that rises, where some metric is worse."""
+    for rule in policy.rules:
+        if isinstance(rule, ConditionRule):
+            for demand in demands(rule.condition):
+                found = rewards(demand.difference, demand.operator, policy.metrics)
+                if found.worse:
+                    words = to_words(demand.comparison)
+                    yield f"{rule.name}: '{words}' is met more easily where {listed(found.worse)} worse"
+    used, built_in = _used_names(policy), metrics()
+    for metric in policy.metrics.values():
+        if metric.name in used and built_in.get(metric.name) != metric:
+            rising = rewards(metric.expression, ">=" if metric.better == "higher" else "<=", policy.metrics)
+            if rising.worse and (metric.name == FINAL_SCORE or rising.only_worse):
+                yield f"{metric.name} gets better where {listed(rising.worse)} worse: is that meant?"
 
 
 def _required_outside_the_suite(policy: Policy) -> Iterable[str]:

@@ -24,7 +24,7 @@ from highbar.model import (
     ThresholdRule,
     Where,
 )
-from highbar.policy.composite import CompositePart, check_condition
+from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import Cursor
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.patterns import matches
@@ -171,6 +171,8 @@ class RuleReader:
 
     def composite(self, part: CompositePart) -> list[Rule]:
         """`composite.pass`."""
+        if part.definition is not None:
+            check_formula(part.definition, self.table)
         if part.condition is None or part.cursor is None:
             return []
         check_condition(part.cursor, part.condition, self.table)

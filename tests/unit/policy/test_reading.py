@@ -418,7 +418,7 @@ def test_what_is_probably_not_meant_is_noted(content, note):
         {"rules": [{"metric": "weighted_score", "threshold": "9%"}], "weights": {"by_metric": {"f1": 2}}},
         {"composite": {"formula": COMPOSITE, "pass": "final_score ≥ 0.9 AND safety_rate = 1.0"}},
         {"composite": {"formula": COMPOSITE, "pass": "final_score ≥ 0.9"}, "risk": {"critical": {"safety_rate": 100}}},
-        {"composite": {"formula": "f1 / recall", "pass": "final_score ≥ 0.9"}},
+        {"composite": {"formula": "f1 / error_rate", "pass": "final_score ≥ 0.9"}},
     ],
 )
 def test_what_is_probably_meant_is_not_noted(content):
