@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from highbar import catalogue, measure
 from highbar import policy as policies
+from highbar.engine.checks import Twice
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Engine, Reduction, Request
 from highbar.errors import InputError, Problem
@@ -221,7 +222,11 @@ def _explained(error: Exception, loaded: Loaded, policy: Policy, slices: Sequenc
 
 
 def _placed(error: InputError, loaded: Loaded) -> InputError:
-    """The same problems, with the file named where there is only one."""
+    """The same problems, with the file named where there is only one, and the lines of what stands twice."""
+    if isinstance(error, Twice) and loaded.files:
+        from highbar.load.places import name_twice  # only for results that are refused
+
+        return InputError(*name_twice(error.problems, error.keys, loaded.files))
     if len(loaded.files) != 1:
         return error
     name = loaded.files[0].name

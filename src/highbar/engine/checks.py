@@ -28,6 +28,14 @@ class BadRows(InputError):
     """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
 
 
+class Twice(InputError):
+    """Results of one scenario that nothing tells apart; `keys` has the scenario and the trial of each problem."""
+
+    def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
+        super().__init__(*problems)
+        self.keys = tuple(keys)
+
+
 def refuse_bad_rows(trials: int, bad: int) -> None:
     """Raise where a row is bad, or where there is no row at all."""
     if bad:
@@ -65,7 +73,7 @@ def refuse_duplicates(rows: Rows, key: str) -> None:
         for row in twice
     ]
     if problems:
-        raise InputError(*problems)
+        raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
 def _for_trial(row: Sequence[Any]) -> str:

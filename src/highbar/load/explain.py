@@ -43,7 +43,8 @@ def explain(
     return tuple(found)
 
 
-def _open(file: ResultsFile) -> IO[bytes]:
+def opened(file: ResultsFile) -> IO[bytes]:
+    """The bytes of a file, unpacked."""
     if file.compression == "gzip":
         return cast("IO[bytes]", gzip.open(file.path, "rb"))
     if file.compression == "zstd":
@@ -73,27 +74,18 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
             return Problem(f"row {number}: {message}", file=file.name, hint=hint or "`highbar import` shows the rows")
         return Problem(message, file=file.name, line=number, column=column, hint=hint)
 
-    blank_at: int | None = None
     number = 0
     try:
-        with _open(file) as stream:
-            for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE + 1), b""), 1):
+        with opened(file) as stream:
+            lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
+            for number, line in enumerate(lines, 1):  # noqa: B007 - a problem says the number
                 if len(line) > LONGEST_LINE:
                     yield problem(
                         "this line is longer than 16 MiB", "one result per line; keep what is so long out of it"
                     )
                     return
                 if not line.strip():
-                    blank_at = blank_at or number
                     continue
-                if blank_at is not None:
-                    yield Problem(
-                        "a blank line between results",
-                        file=file.name,
-                        line=blank_at,
-                        hint="blank lines may only stand at the end",
-                    )
-                    blank_at = None
                 yield from _line_problems(line, scalars, numbers, problem)
     except (OSError, EOFError, zlib.error) as error:
         yield problem(f"cannot be read: {error}", hint=hints.UNPACKED)
@@ -186,7 +178,7 @@ def _encoding_hint(line: bytes) -> str | None:
 
 def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
     try:
-        with _open(file) as stream:
+        with opened(file) as stream:
             content = stream.read()
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -258,7 +250,7 @@ def _lowered(message: str) -> str:
 def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
     csv.field_size_limit(LONGEST_LINE)
     try:
-        with _open(file) as stream:
+        with opened(file) as stream:
             text = stream.read().decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
@@ -357,7 +349,7 @@ def locate(files: Sequence[ResultsFile], text: str) -> Problem:
     for file in files:
         if file.format == "parquet":
             continue
-        with _open(file) as stream:
+        with opened(file) as stream:
             for number, line in enumerate(stream, 1):
                 if any(form in line for form in wanted):
                     return Problem("", file=file.name, line=None if file.imported else number)

@@ -31,6 +31,7 @@ SUFFIXES: dict[str, Format] = {
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
+_MOST_NAMED = 10
 LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
 
@@ -65,7 +66,9 @@ def find(
             if argument == "-":
                 found.append(_from_stdin(stdin, input_format, stack, mapping))
             else:
-                found.extend(_as_file(path, input_format, stack, mapping) for path in _expand(argument))
+                paths = _expand(argument)
+                inside = [_as_file(path, input_format, stack, mapping) for path in paths]
+                found += _with_note(inside, _skipped(argument, paths))
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_named_twice(found))
@@ -131,6 +134,24 @@ def _expand(argument: str) -> Iterable[str]:
     return matches
 
 
+def _skipped(argument: str, read: Iterable[str]) -> str | None:
+    """What to say of the files of a folder that are not read; those whose own name is hidden are meant to be."""
+    folder = Path(argument)
+    if not folder.is_dir():
+        return None
+    inside = {str(path) for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    left = sorted(os.path.relpath(path, folder) for path in inside - set(read))
+    if not left:
+        return None
+    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
+    what = "1 file was" if len(left) == 1 else f"{len(left)} files were"
+    return f"{argument}: {what} not read: {', '.join(left[:_MOST_NAMED])}{more}"
+
+
+def _with_note(found: list[ResultsFile], note: str | None) -> list[ResultsFile]:
+    return [replace(found[0], notes=(*found[0].notes, note)), *found[1:]] if note and found else found
+
+
 def _hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
@@ -194,7 +215,7 @@ def _from_stdin(
     with open(copy, "rb") as stream:
         start = stream.read(4096)
     compression = "gzip" if start[:2] == b"\x1f\x8b" else "zstd" if start[:4] == b"\x28\xb5\x2f\xfd" else None
-    format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(start, compression)
+    format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(_unpacked(start, compression))
     return ResultsFile(copy, "<stdin>", format_, compression)
 
 
@@ -207,13 +228,20 @@ def _copy_of_stdin(stdin: BinaryIO | None, stack: ExitStack) -> str:
     return copy
 
 
-def _format_of(start: bytes, compression: str | None) -> Format:
+def _unpacked(start: bytes, compression: str | None) -> bytes:
+    """The first bytes of what is packed; nothing where they are damaged, which the engine will say."""
+    if compression is None:
+        return start
+    from highbar.load.unpacking import first_bytes  # only for a file that needs it
+
+    return first_bytes(start, compression)
+
+
+def _format_of(start: bytes) -> Format:
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if compression or text[:1] == b"{":
-        return "jsonl"
     if text[:4] == b"PAR1":
         return "parquet"
-    return "json" if text[:1] == b"[" else "csv"
+    return "jsonl" if text[:1] in (b"{", b"") else "json" if text[:1] == b"[" else "csv"
 
 
 def _opened(file: ResultsFile) -> IO[bytes]:

@@ -1,0 +1,89 @@
+"""Results that stand twice → the files and lines in which they do. Slow: the files are read again, in Python."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from highbar.errors import Problem
+from highbar.load.explain import opened
+from highbar.model import ResultsFile
+
+MOST_NAMED = 5
+
+Key = tuple[str, int | None]
+"""The scenario and its trial, None where it has none."""
+
+
+def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence[ResultsFile]) -> tuple[Problem, ...]:
+    """The problems, each about the results of one key, with where those stand; Parquet has no lines."""
+    if any(file.format == "parquet" for file in files):
+        return tuple(problems)
+    found: dict[Key, list[tuple[ResultsFile, int]]] = {key: [] for key in keys}
+    for file in files:
+        for place, key in _keys(file):
+            if key in found:
+                found[key].append((file, place))
+    return tuple(
+        _placed(problem, found[key]) if found[key] else problem for problem, key in zip(problems, keys, strict=True)
+    )
+
+
+def _placed(problem: Problem, places: list[tuple[ResultsFile, int]]) -> Problem:
+    file, line = places[min(1, len(places) - 1)]  # the first that is one too many
+    told = f"{problem.message}: {_listed(places)}"
+    return Problem(told, file.name, None if file.imported else line, hint=problem.hint)
+
+
+def _listed(places: list[tuple[ResultsFile, int]]) -> str:
+    """`lines 1 and 4` of one file, `a.jsonl:1 and b.jsonl:2` of several."""
+    files = {file.name: file for file, _ in places}
+    numbers = [str(place) if len(files) == 1 else f"{file.name}:{place}" for file, place in places]
+    more = len(numbers) - MOST_NAMED
+    named = [*numbers[:MOST_NAMED], f"{more} more"] if more > 0 else numbers
+    what = "" if len(files) > 1 else "rows " if next(iter(files.values())).imported else "lines "
+    return what + " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+
+
+def _keys(file: ResultsFile) -> Iterator[tuple[int, Key]]:
+    """Every result of a file that the engine has read, with its line."""
+    with opened(file) as stream:
+        if file.format == "jsonl":
+            rows = _of_lines(stream)
+        else:
+            text = stream.read().decode("utf-8-sig")
+            rows = _of_table(text) if file.format == "csv" else _of_array(text)
+        for place, row in rows:
+            id_, trial = row.get("id"), row.get("trial")
+            yield place, (str(id_), None if trial in (None, "") else int(trial))  # type: ignore[call-overload] # sound
+
+
+def _of_lines(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, json.loads(line)
+
+
+def _of_array(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    decoder = json.JSONDecoder()
+    place, line, seen = text.index("[") + 1, 1, 0
+    while (place := _skip(text, place)) < len(text) and text[place] != "]":
+        line, seen = line + text.count("\n", seen, place), place
+        row, place = decoder.raw_decode(text, place)
+        yield line, row
+
+
+def _skip(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t\r\n,":
+        place += 1
+    return place
+
+
+def _of_table(text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    reader = csv.reader(io.StringIO(text, newline=""))
+    header, line = next(reader), reader.line_num + 1
+    for cells in reader:
+        yield line, dict(zip(header, cells, strict=False))
+        line = reader.line_num + 1
