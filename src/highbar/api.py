@@ -32,11 +32,13 @@ def check(
     baseline: str | PathLike[str] | None = None,
     allow_missing_baseline: bool = False,
     details: bool = False,
+    list_scenarios: bool = False,
 ) -> Verdict:
     """Judge results by a policy; raises InputError where nothing can be judged.
 
     `policy` is a path or a mapping of the same keys; without one it is looked for as the command line does. `baseline`
-    takes the place of the file that the policy names. `details` reads what the HTML report shows beside the verdict.
+    takes the place of the file that the policy names. `details` reads what the HTML report shows beside the verdict;
+    `list_scenarios` reads every scenario, for a JUnit or CSV report.
     """
     options: dict[str, Any] = {
         "policy": _policy(policy),
@@ -45,6 +47,7 @@ def check(
         "baseline": None if baseline is None else os.fspath(baseline),
         "allow_missing_baseline": allow_missing_baseline,
         "details": details,
+        "list_scenarios": list_scenarios,
     }
     if not isinstance(results, str | PathLike | Sequence):
         return pipeline.check_table(results, **options)

@@ -156,9 +156,11 @@ def check_table(
     baseline: str | None = None,
     allow_missing_baseline: bool = False,
     details: bool = False,
+    list_scenarios: bool = False,
 ) -> Verdict:
     """Judge an Arrow table or a frame that DuckDB can read."""
-    loaded = Loaded((), table, details=details, against=Against(baseline, allow_missing_baseline))
+    limit, against = MOST_SCENARIOS if list_scenarios else 0, Against(baseline, allow_missing_baseline)
+    loaded = Loaded((), table, scenario_limit=limit, details=details, against=against)
     return _judge(loaded, read_policy(policy), agent_version, slices, None, lambda: ())
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
+import highbar
 from highbar import pipeline
 from highbar.engine import scenarios
 from highbar.model import ScenarioResult
@@ -52,3 +55,11 @@ def test_no_more_than_the_bound_are_listed_and_the_failed_stay(tmp_path, monkeyp
     verdict = judge(tmp_path, ROWS, list_scenarios=True)
     assert verdict.scenarios == LISTED[:2]
     assert verdict.counts.scenarios == 3
+
+
+@pytest.mark.parametrize("form", [list, pa.Table.from_pylist, pd.DataFrame])
+def test_rows_tables_and_frames_list_them_too(form):
+    rows = [{"id": "A", "passed": True}, {"id": "B", "passed": False}]
+    found = highbar.check(form(rows), POLICY | {"required_scenarios": {"ids": ["A"]}}, list_scenarios=True)
+    assert [(one.id, one.passed, one.required) for one in found.scenarios] == [("B", False, False), ("A", True, True)]
+    assert highbar.check(form(rows), POLICY).scenarios == ()
