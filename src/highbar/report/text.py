@@ -122,7 +122,8 @@ def _missed(verdict: Verdict, display: Display) -> list[str]:
 def _told(rule: RuleResult) -> list[str]:
     """The reason, behind the metric that it is about; what was wanted of a missing value; what would settle it."""
     reason, metric = visible(rule.reason), visible(rule.metric or "")
-    named = reason if not metric or reason.startswith(metric) else f"{metric}{_where(rule.slice)}: {reason}"
+    # Once more, for a name that ends in a colon: the one behind it would make an order of the two.
+    named = reason if not metric or reason.startswith(metric) else visible(f"{metric}{_where(rule.slice)}: {reason}")
     valueless = rule.threshold is not None and (rule.value is None or rule.value.value is None)
     return [named, f"wanted {_wanted(rule)}{_where(rule.slice)}" if valueless else "", unsettled(rule)]
 
