@@ -44,9 +44,9 @@ SCORES = {  # behavior coverage of 4, zeroed by a violation; nearly perfect or z
     "judge, 1 to 5": ((0, 1, 2, 3, 4), (0.02, 0.03, 0.10, 0.35, 0.50)),
 }
 WEIGHTS = {  # (share of the scenarios, weight, points by which the rate is lower)
-    "the guide's categories": ((0.5, 2, 0.0), (0.2, 2, 0.0), (0.2, 4, 0.0), (0.1, 3, 0.0)),
-    "the guide's categories, adversarial harder": ((0.5, 2, 0.0), (0.2, 2, 0.0), (0.2, 4, 0.10), (0.1, 3, 0.0)),
-    "the guide's categories and capabilities": tuple(
+    "typical categories": ((0.5, 2, 0.0), (0.2, 2, 0.0), (0.2, 4, 0.0), (0.1, 3, 0.0)),
+    "typical categories, adversarial harder": ((0.5, 2, 0.0), (0.2, 2, 0.0), (0.2, 4, 0.10), (0.1, 3, 0.0)),
+    "typical categories and capabilities": tuple(
         (share / 2, weight * times, 0.0) for share, weight in ((0.7, 2), (0.2, 4), (0.1, 3)) for times in (4, 1)
     ),
     "1 to 10": tuple((0.1, weight, 0.0) for weight in range(1, 11)),
