@@ -184,4 +184,5 @@ def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:
         return _spark("transform(from_json({0}, 'array<variant>'), value -> to_json(value))")([text])
     if target.is_type("ARRAY"):
         return _spark("from_json({0}, 'array<string>')")([text])
-    return _spark("to_json(parse_json({0}))")([text])
+    parsed = exp.Anonymous(this="parse_json", expressions=[text])
+    return exp.Anonymous(this="to_json", expressions=[parsed])
