@@ -100,10 +100,9 @@ def at(ref: str, folder: Path) -> Revision:
 def _git(*arguments: str) -> bytes:
     done = _run(*arguments)
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise InputError(
-            Problem(f"--against-ref: git {arguments[0]} failed: {said}", hint="run it inside a git repository")
-        )
+        said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+        hint = "run it inside a git repository" if "not a git repository" in said else None
+        raise InputError(Problem(f"--against-ref: git {arguments[0]} failed: {said}", hint=hint))
     return done.stdout
 
 
