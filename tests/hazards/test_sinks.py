@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from junitparser import xunit2
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from highbar.report import REPORTERS
 from tests.commandline import Run, check, judged, run
@@ -312,12 +313,17 @@ def test_h115_no_file_is_named_by_an_id(reports: Reports) -> None:
 def test_h116_hostile_keys_are_columns_like_any_other(reports: Reports) -> None:
     verdict = json.loads(reports.json)
     assert verdict["counts"]["scenarios"] == 4 * len(HOSTILE) + len(IDS)
-    assert "polluted" not in reports.json
+    assert not [name for name, text in reports.all.items() if "polluted" in text]
 
 
 def test_h117_templates_are_shown_and_not_filled_in(reports: Reports) -> None:
     assert TEMPLATE in reports.text.replace("\n", " ")
     assert any(TEMPLATE in text for text in texts(json.loads(reports.json)))
+    assert any(TEMPLATE in cell for row in csv.reader(reports.files["csv"].splitlines()) for cell in row)
+    cases = [case for suite in xunit2.JUnitXml.fromstring(reports.files["junit"].encode()) for case in suite]
+    assert any(TEMPLATE in result.message for case in cases for result in case.result)
+    families = text_string_to_metric_families(reports.files["openmetrics"])
+    assert TEMPLATE in {sample.labels.get("slice") for family in families for sample in family.samples}
 
 
 @pytest.mark.parametrize(

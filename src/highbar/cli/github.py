@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from highbar.cli import streams
@@ -47,7 +48,9 @@ def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence
 
 def _fitting(page: str, summary: str, short: str) -> str:
     """The summary, or its first line where the page has no room for more: GitHub drops a page that is too large."""
-    taken = Path(page).stat().st_size if Path(page).exists() else 0
+    taken = 0
+    with suppress(OSError):  # a page that is not there yet; one that cannot be written says so by itself
+        taken = Path(page).stat().st_size
     fits = taken + len(summary.encode()) <= github.LARGEST_SUMMARY
     return summary if fits else short if taken + len(short.encode()) <= github.LARGEST_SUMMARY else ""
 
