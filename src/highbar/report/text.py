@@ -78,7 +78,9 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
     lines: list[str] = []
     for problem in problems:
         place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-        lines.append((paint(visible(place), "bold", display) + ": " if place else "") + visible(problem.message))
+        # With its colon: a file that is named by one would make an order of the two.
+        where = visible(f"{place}:").removesuffix(":")
+        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
         if problem.hint:
             lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
     return lines
