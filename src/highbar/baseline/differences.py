@@ -10,7 +10,7 @@ from fractions import Fraction
 from highbar import measure
 from highbar.baseline.difference import Pair
 from highbar.baseline.pairing import Pairs
-from highbar.baseline.run import Run, let_through
+from highbar.baseline.run import Run
 from highbar.measure.parts import Formula, of_metric, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
@@ -31,6 +31,7 @@ class Differences:
     policy: Policy
     pairs: Pairs
     _known: dict[tuple[str, Where], Difference] = field(default_factory=dict)
+    _whole: list[tuple[Run, Run]] = field(default_factory=list)
     _sides: dict[bytes, tuple[measure.Measured, measure.Measured, Pair]] = field(default_factory=dict)
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
@@ -81,13 +82,17 @@ class Differences:
         kept = [True] * len(self.pairs.base)
         lost = [False] * len(kept)
         for term in _terms(formula):
-            for i, (before, after) in enumerate(zip(_has(base, term), _has(head, term), strict=True)):
-                kept[i] = kept[i] and before == after
-                lost[i] = lost[i] or (before and not after)
+            before, after = base.has(term), head.has(term)
+            if before != after:
+                for i, (had, has) in enumerate(zip(before, after, strict=True)):
+                    kept[i] = kept[i] and had == has
+                    lost[i] = lost[i] or (had and not has)
         return kept, sum(lost)
 
     def _runs(self) -> tuple[Run, Run]:
-        return self._made(self.pairs)
+        if not self._whole:
+            self._whole.append(self._made(self.pairs))
+        return self._whole[0]
 
     def _made(self, pairs: Pairs) -> tuple[Run, Run]:
         alpha = float(1 - self.policy.confidence)
@@ -97,7 +102,7 @@ class Differences:
     def _at(self, kept: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
         key = bytes(kept)
         if key not in self._sides:
-            base, head = self._made(self.pairs.chosen(kept))
+            base, head = self._runs() if all(kept) else self._made(self.pairs.chosen(kept))
             measured = measure.Measured(self.policy, base), measure.Measured(self.policy, head)
             self._sides[key] = (*measured, Pair(base, head, base.alpha))
         return self._sides[key]
@@ -109,12 +114,6 @@ def _terms(formula: Formula) -> Iterable[Term | Percentile]:
         found.update(dict.fromkeys(term for term, _ in (*ratio.z, *ratio.d)))
     found.update(dict.fromkeys(part for part in formula.parts() if isinstance(part, Percentile)))
     return found
-
-
-def _has(run: Run, wanted: Term | Percentile) -> list[bool]:
-    if isinstance(wanted, Term):
-        return run.has(wanted)
-    return [let_through(record, wanted.where) and bool(record.ranked(wanted.column)) for record in run.records]
 
 
 def _around(interval: Interval, value: float, metric: Value) -> tuple[float | None, float | None]:
