@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from highbar.digits import amount, wanted
+from highbar.digits import amount, gap, wanted
 from highbar.exact import write_decimal
 from highbar.model import (
     BaselineRule,
@@ -30,6 +30,7 @@ from highbar.policy.versions import order, steps_from
 from highbar.policy.words import say
 
 _MOST_IDS = 10
+_WEIGHED = ThresholdRule | ConditionRule | BaselineRule | StepRule
 
 
 def weakened(before: Policy, now: Policy) -> tuple[Weakening, ...]:
@@ -112,14 +113,15 @@ def _weighs(other: Demand, demand: Demand) -> bool:
 
 def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[str, str]:
     """What the two demand, in as few words as show that it is not the same."""
-    first, second = (_short(each) for each in (rule, other))
+    first, second = _short(rule, before), _short(other, now)
     if rule.level != other.level:
-        return f"{rule.level} {first}".rstrip(), f"{other.level} {second}".rstrip()
-    if first != second:
-        return first, second
-    if isinstance(rule, ThresholdRule | ConditionRule) and isinstance(other, ThresholdRule | ConditionRule):
-        return f"{first} {_evidence(rule.demand, other.demand)}", f"{second} {_evidence(other.demand, rule.demand)}"
-    return _said(rule, before), _said(other, now)
+        first, second = f"{rule.level} {first}".rstrip(), f"{other.level} {second}".rstrip()
+    if isinstance(rule, _WEIGHED) and isinstance(other, _WEIGHED) and not _weighs(other.demand, rule.demand):
+        first, second = (
+            f"{first} {_evidence(rule.demand, other.demand)}",
+            f"{second} {_evidence(other.demand, rule.demand)}",
+        )
+    return (first, second) if first != second else (_said(rule, before), _said(other, now))
 
 
 def _evidence(demand: Demand, other: Demand) -> str:
@@ -134,16 +136,23 @@ def _evidence(demand: Demand, other: Demand) -> str:
     return f"({', '.join(differ)})"
 
 
-def _short(rule: Rule) -> str:
+def _short(rule: Rule, policy: Policy) -> str:
+    """What a rule demands, without the words around it; nothing where those are all there is."""
     if isinstance(rule, ThresholdRule):
         return _shown(rule.threshold)
     if isinstance(rule, ProgressiveRule):
         return ", ".join(f"{_shown(step.threshold)} from {step.version}" for step in rule.steps)
+    if isinstance(rule, BaselineRule | StepRule):
+        size = rule.margin if isinstance(rule, BaselineRule) else rule.step
+        unit = policy.metrics[rule.metric].unit
+        return f"{write_decimal(size * 100)}% of baseline" if rule.relative else gap(size, unit)
+    if isinstance(rule, NewFailuresRule):
+        return ", ".join(rule.patterns)
     return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""
 
 
 def _said(rule: Rule, policy: Policy) -> str:
-    return _short(rule) or say(rule, policy).removesuffix(".")
+    return _short(rule, policy) or say(rule, policy).removesuffix(".")
 
 
 def _shown(threshold: Threshold) -> str:
