@@ -56,7 +56,7 @@ def check(
         except InputError as error:
             raise _renamed(error, there) from None
         listed = weakened(before, here or replace(policies.default(), rules=()))
-        lost = weakened_baseline(kept, Path(baseline) if baseline else _named(here)) if kept else ()
+        lost = weakened_baseline(before, kept, Path(baseline) if baseline else _named(here)) if kept else ()
     if now.results != then.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))

@@ -272,6 +272,22 @@ def test_h93_a_baseline_that_was_taken_away_or_lost_scenarios_is_listed(tmp_path
     ]
 
 
+def test_h93_a_baseline_in_which_a_scenario_passes_no_more_is_seen(tmp_path: Path) -> None:
+    rules = {**COMPARING, "baseline": {"file": "kept/baseline.json", "new_failures": ["S1?"]}}
+    commit(tmp_path, {"highbar.json": rules})
+    record(tmp_path, 20, 0)
+    commit(tmp_path, {})
+    record(tmp_path, 19, 1)
+    put(tmp_path, {"results.jsonl": answers(19, 1)})
+    assert run(tmp_path, "check", "results.jsonl").exit == 0
+    done = against(tmp_path)
+    verdict = judged(done, "fail")
+    assert "S19" in done.rule("main:baseline.new_failures")["reason"]
+    assert [(each["what"], each["before"]) for each in verdict["against"]["weakened"]] == [
+        ("baseline.json: scenarios that passed", "S19")
+    ]
+
+
 def test_h93_a_policy_that_names_another_baseline_is_held_against_the_old_one(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": COMPARING})
     record(tmp_path, 95, 5)

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from highbar.baseline import reading
 from highbar.baseline.document import Baseline
 from highbar.digits import amount
-from highbar.model import Value, Weakening
+from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
+from highbar.policy import matches
 
 _MOST_IDS = 10
 
 
-def weakened_baseline(before: Path, now: Path | None) -> tuple[Weakening, ...]:
-    """What the baseline in the file `before` demands more of than the one in `now`, if there is still one."""
+def weakened_baseline(policy: Policy, before: Path, now: Path | None) -> tuple[Weakening, ...]:
+    """What the baseline in the file `before` demands more of than the one in `now`, if there is still one.
+
+    Only what a rule of the `policy` asks about: among many metrics some are always lower, by chance.
+    """
     if not before.exists() or now is None:  # a policy that compares no more has lost its rules, and they are listed
         return ()
     old = reading.read(before)
     if not now.exists():
         return (Weakening(now.name, "removed", f"{len(old.scenarios)} scenarios"),)
-    return tuple(_differences(old, reading.read(now), now.name))
+    new = reading.read(now)
+    return (*_metrics(policy, old, new, now.name), *_scenarios(policy, old, new, now.name))
 
 
-def _differences(before: Baseline, now: Baseline, name: str) -> Iterator[Weakening]:
+def _metrics(policy: Policy, before: Baseline, now: Baseline, name: str) -> Iterator[Weakening]:
+    compared = {rule.metric for rule in policy.rules if isinstance(rule, BaselineRule | StepRule)}
     for metric, old in before.metrics.items():
         new = now.metrics.get(metric)
-        if old.value is not None and (new is None or _worse(new, old)):
+        if metric in compared and old.value is not None and (new is None or _worse(new, old)):
             shown = "undefined" if new is None or new.value is None else amount(new.value, new.unit)
             yield Weakening(f"{name}: {metric}", "lowered", amount(old.value, old.unit), shown)
-    gone = sorted({each.id for each in before.scenarios} - {each.id for each in now.scenarios})
-    if gone:
-        rest = len(gone) - _MOST_IDS
-        shown = ", ".join(gone[:_MOST_IDS]) + (f" and {rest} more" if rest > 0 else "")
-        yield Weakening(f"{name}: scenarios", "removed", shown)
 
 
 def _worse(new: Value, old: Value) -> bool:
     if new.value is None or old.value is None:
         return old.value is not None
     return new.value < old.value if old.better == "higher" else new.value > old.value
+
+
+def _scenarios(policy: Policy, before: Baseline, now: Baseline, name: str) -> Iterator[Weakening]:
+    gone = {each.id for each in before.scenarios} - {each.id for each in now.scenarios}
+    if gone:
+        yield Weakening(f"{name}: scenarios", "removed", _some(gone))
+    patterns = [each for rule in policy.rules if isinstance(rule, NewFailuresRule) for each in rule.patterns]
+    passed, passes = ({each.id for each in side.scenarios if each.all_passed} for side in (before, now))
+    lost = {each for each in passed - passes - gone if any(matches(pattern, each) for pattern in patterns)}
+    if lost:
+        yield Weakening(f"{name}: scenarios that passed", "removed", _some(lost))
+
+
+def _some(ids: Iterable[str]) -> str:
+    listed = sorted(ids)
+    rest = len(listed) - _MOST_IDS
+    return ", ".join(listed[:_MOST_IDS]) + (f" and {rest} more" if rest > 0 else "")
