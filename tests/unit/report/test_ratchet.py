@@ -1,0 +1,59 @@
+"""What a ratchet proposes, as text: in color where there is one, and with the reason of a baseline by force."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+from highbar.model import Place, Threshold
+from highbar.model.proposals import Proposal, Ratchet
+from highbar.report import Display
+from highbar.report.ratchet import render, render_json
+
+BEFORE, AFTER = (Threshold(">=", Fraction(n, 100), "ratio", f">= {n / 100}") for n in (80, 90))
+RAISED = Proposal("rules[0]", "accuracy", BEFORE, AFTER, "the lower bound", Place("highbar.yaml", 2, 3))
+STAYS = Proposal("thresholds.blocking.f1\x1b[2J", "f1", BEFORE, None, "no\nvalue", Place())
+DIFF = "--- a/highbar.yaml\n+++ b/highbar.yaml\n@@ -1 +1 @@\n-80% # \x1b[2J ::error::x\n+90%\tx\n"
+FOUND = Ratchet("highbar.yaml", "baseline.json", "a first\x07 one", (RAISED, STAYS), DIFF)
+
+
+def test_the_text_names_the_change_the_reason_and_whatever_was_forced():
+    assert render(FOUND) == (
+        "highbar.yaml: 1 of 2 thresholds raised, not written: --write does that\n"
+        "baseline baseline.json\n"
+        "note: the baseline was recorded by force: a first\\x07 one\n"
+        "\n"
+        "  rules[0] accuracy: ≥ 80% -> ≥ 90%\n"
+        "    the lower bound\n"
+        "\n"
+        "  thresholds.blocking.f1\\x1b[2J: ≥ 80% stays\n"
+        "    no\\nvalue\n"
+        "\n"
+        "--- a/highbar.yaml\n"
+        "+++ b/highbar.yaml\n"
+        "@@ -1 +1 @@\n"
+        "-80% # \\x1b[2J \\x3a:error::x\n"
+        "+90%\tx\n"
+    )
+
+
+def test_a_diff_has_colors_where_the_screen_has():
+    lines = render(FOUND, Display(color=True)).splitlines()
+    assert lines[-1] == "\x1b[32m+90%\tx\x1b[0m"
+    assert lines[-2].startswith("\x1b[31m-80%")
+
+
+def test_json_has_the_same():
+    found = json.loads(render_json(FOUND))
+    assert found["forced"] == "a first\x07 one"
+    assert found["thresholds"][0] == {
+        "rule": "rules[0]",
+        "metric": "accuracy",
+        "before": ">= 0.8",
+        "after": ">= 0.9",
+        "value": 0.9,
+        "reason": "the lower bound",
+        "line": 2,
+    }
+    assert found["thresholds"][1]["after"] is None
+    assert found["diff"] == DIFF
