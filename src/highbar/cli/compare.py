@@ -19,6 +19,7 @@ from highbar.model.comparison import Comparison
 
 FORMATS = ("text", "json", "markdown", "html")
 _EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
+_STRICT = 1
 _NOT_WRITTEN = 4
 
 _EXAMPLES = """\b
@@ -51,6 +52,7 @@ Examples:
     metavar="[FORMAT=]FILE",
     help="Write a report into a file too; its ending (.html, .json, .md, .txt) says the format. May be repeated.",
 )
+@click.option("--strict", is_flag=True, help="Exit with 1 where the rules pass with warnings.")
 @click.option("--quiet", is_flag=True, help="Print the first line only, and no progress.")
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
@@ -62,6 +64,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     map_file: str | None,
     report_format: str,
     outputs: tuple[str, ...],
+    strict: bool,
     quiet: bool,
 ) -> int:
     """Compare two runs of the same scenarios, BASE and HEAD: results files, or baselines.
@@ -89,7 +92,11 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
             )
     except InputError as error:
         return _refused(error, report_format, wanted)
-    return _report(comparison, report_format, wanted, quiet=quiet)
+    code = _report(comparison, report_format, wanted, quiet=quiet)
+    if strict and code == 0 and any(rule.outcome != "pass" for rule in comparison.rules):
+        streams.say("highbar: strict, so these warnings make the exit code 1")
+        return _STRICT
+    return code
 
 
 def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
