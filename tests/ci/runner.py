@@ -21,6 +21,8 @@ import json, pathlib, sys
 store = pathlib.Path({store!r})
 state = json.loads(store.read_text())
 given = sys.argv[1:]
+if state["comments"] == "forbidden":
+    sys.exit("HTTP 403: Resource not accessible by integration")
 state["calls"].append(given)
 if "--paginate" in given:
     comments = state["comments"]
@@ -78,7 +80,7 @@ class Runner:
         return found
 
     @comments.setter
-    def comments(self, comments: list[dict[str, Any]]) -> None:
+    def comments(self, comments: list[dict[str, Any]] | str) -> None:
         (self.folder / "gh.json").write_text(json.dumps({"comments": comments, "calls": []}))
 
     def _program(self, name: str, text: str) -> None:

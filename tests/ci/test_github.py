@@ -116,6 +116,14 @@ def test_two_gates_have_a_comment_each(runner: Runner) -> None:
     assert [one["body"].splitlines()[0] for one in runner.comments] == ["<!-- highbar nightly  -->", "<!-- highbar -->"]
 
 
+def test_a_token_that_may_not_comment_changes_nothing_but_the_log(runner: Runner) -> None:
+    runner.comments = "forbidden"
+    done = runner.run(ACTION, inputs("v2", comment="true"))
+    assert done.succeeded
+    assert "The comment could not be posted" in [one.message for one in read_commands(done.log)][-1]
+    assert not runner.run(ACTION, inputs("v1", comment="true")).succeeded
+
+
 @pytest.mark.parametrize(("number", "comment"), [(7, "false"), (None, "true")])
 def test_no_comment_is_posted_unless_asked_for_or_without_a_pull_request(
     tmp_path: Path, number: int | None, comment: str
