@@ -11,41 +11,23 @@ import pytest
 
 import highbar
 from tests.commandline import run
+from tests.docs.pages import blocks
 from tests.importers.imported import written
 
-PROJECT = """
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "mapping.md"
+BLOCKS = [block.text for block in blocks(PAGE.read_text("utf-8")) if block.language == "text"]
+(ABOUT,) = (text for text in BLOCKS if "[project]" in text)
+(MODULE,) = (text for text in BLOCKS if "def read(path, report)" in text)
+"""The example of the page, as it stands there."""
+BUILD = """
 [build-system]
 requires = ["hatchling"]
 build-backend = "hatchling.build"
 
-[project]
-name = "highbar-strange"
-version = "1.0"
-requires-python = ">=3.11"
-
-[project.entry-points."highbar.importers"]
-strange = "highbar_strange"
-
 [tool.hatch.build.targets.wheel]
 only-include = ["highbar_strange.py"]
 """
-MODULE = """
-from highbar.importers.record import refuse
-
-def recognizes(name, head):
-    return head.lstrip().startswith(b'{"strange":')
-
-def read(path, report):
-    for number, line in enumerate(open(path), 1):
-        if "|" not in line:
-            continue
-        report.records += 1
-        name, verdict = line.strip().split("|")
-        if verdict not in ("good", "bad"):
-            refuse(f"found {verdict!r}, wanted good or bad", line=number)
-        yield {"id": name, "correct": verdict == "good"}
-"""
-FILE = '{"strange": 1, "run": {"id": 7}}\na|good\nb|bad\n'
+FILE = "STRANGE-1|good\n# a comment\nb|bad\n"
 POLICY = "thresholds:\n  blocking: { accuracy: 50% }\n"
 
 
@@ -53,7 +35,7 @@ POLICY = "thresholds:\n  blocking: { accuracy: 50% }\n"
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder into which pip installed the distribution."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
-    (source / "pyproject.toml").write_text(PROJECT, "utf-8")
+    (source / "pyproject.toml").write_text(ABOUT + BUILD, "utf-8")
     (source / "highbar_strange.py").write_text(MODULE, "utf-8")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--target", target, source], check=True)
@@ -73,7 +55,7 @@ def test_a_file_of_an_installed_package_is_recognized_and_judged(tmp_path: Path,
     assert done.exit == 0
     assert done.json["counts"]["scenarios"] == 2
     assert done.json["metrics"]["accuracy"]["value"] == 0.5
-    assert "read as strange: 2 records, 2 rows" in done.err
+    assert "read as strange: 3 records, 2 rows, 1 left out" in done.err
     assert run(tmp_path, "check", "results.json").exit == 2
 
 
@@ -81,7 +63,7 @@ def test_its_format_has_a_name_like_any_other(tmp_path: Path, place: dict[str, s
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "results.log", FILE)
     done = run(tmp_path, "import", "strange", "results.log", environment=place)
-    assert done.out.splitlines() == ['{"id":"a","correct":true}', '{"id":"b","correct":false}']
+    assert done.out.splitlines() == ['{"id":"STRANGE-1","correct":true}', '{"id":"b","correct":false}']
     assert run(tmp_path, "check", "results.log", "--input-format", "strange", environment=place).exit == 0
     assert "junit, strange" in run(tmp_path, "import", "strang", "results.log", environment=place).err
 
@@ -95,7 +77,7 @@ def test_a_refusal_of_its_own_names_the_file_and_the_line(tmp_path: Path, place:
 
 def test_rows_of_ours_stay_ours(tmp_path: Path, place: dict[str, str]) -> None:
     (tmp_path / "highbar.yaml").write_text(POLICY)
-    written(tmp_path, "ours.jsonl", '{"strange": 1, "id": "a", "correct": true}\n')
+    written(tmp_path, "ours.jsonl", '{"id": "STRANGE", "correct": true}\n')
     done = run(tmp_path, "check", "ours.jsonl", environment=place)
     assert done.exit == 0
     assert "read as" not in done.err
