@@ -66,8 +66,12 @@ class Pair:
         sides += [self.head.by_unit(self.head.linear(side)) for side in (ratio.z, ratio.d)]
         rows = [tuple(float(side[unit]) for side in sides) for unit in sides[0]]
         there = [(a, b, c, d) for a, b, c, d in rows if b or d or a or c]
-        change = log_ratio_difference(there, self.alpha)
-        return None if change is None else Factor(change.ratio, change.low, change.high)
+        try:
+            change = log_ratio_difference(there, self.alpha)
+        except OverflowError:
+            return None  # so wide that no float holds it
+        known = change is not None and change.low > 0 and change.high < math.inf
+        return Factor(change.ratio, change.low, change.high) if change is not None and known else None
 
     def _by_factor(self, ratio: Ratio, factor: Factor, share: float) -> Interval:
         """The bounds of the difference where those of the factor are known: the geometric mean of both is held.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from highbar import measure
-from highbar.baseline.difference import Pair
+from highbar.baseline.difference import UNBOUNDED, Pair
 from highbar.baseline.pairing import Pairs
 from highbar.baseline.run import Run
 from highbar.measure.parts import Formula, of_metric, ratios
@@ -45,7 +45,11 @@ class Differences:
         """The bounds of head less `share` times base, of a metric that is defined in both."""
         formula = self._formula(metric, where)
         _, _, pair = self._at(self._kept(formula)[0])
-        return pair.bounds(formula.root, share)[0]
+        try:
+            low, high = pair.bounds(formula.root, share)[0]
+        except OverflowError:
+            return UNBOUNDED
+        return UNBOUNDED if math.isnan(low) or math.isnan(high) else Interval(low, high)
 
     def over(self, kept: Sequence[bool]) -> Differences:
         """The same of some of the pairs."""

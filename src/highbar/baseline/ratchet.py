@@ -42,6 +42,7 @@ Look = Callable[[Place, Threshold], Written | None]
 _SIGNIFICANT = 3
 _DECIMALS = {Fraction(1, 100): 1, Fraction(1): 0, Fraction(1000): 2}
 """Digits behind the point, at least: of a percentage, of milliseconds, of seconds; of others, see `_grain`."""
+_UNCLEAR = "its text cannot be changed for certain: write it on one line, as ≥ 85%"
 _BEYOND = "an agent that stays as it is misses it more often than not"
 
 
@@ -119,11 +120,14 @@ class _Proposer:
             return Proposal(name, metric, before, None, why, place)
         if value.unit != before.unit:
             return Proposal(name, metric, before, None, f"the baseline's {metric} is in another unit", place)
+        written = self.look(place, before)
+        if written is None:
+            return Proposal(name, metric, before, None, _UNCLEAR, place)
         aim, why = self._aim(value, value.value)
         if aim is None:
             return Proposal(name, metric, before, None, why, place)
         aim, why = _within(aim, why, value, target)
-        after = self._tidy(before, place, aim, value)
+        after = _tidy(before, written, aim, value)
         if not is_looser(before, after) or not _possible(after, self.policy.metrics[metric]):
             why = f"{why}, is no {'higher' if value.better == 'higher' else 'lower'}"
             return Proposal(name, metric, before, None, why, place)
@@ -177,22 +181,15 @@ class _Proposer:
         aim = number + size if higher else number - size
         return aim, f"{digits.gap(size, value.unit)} {'above' if higher else 'below'} the baseline, {shown}"
 
-    def _tidy(self, before: Threshold, place: Place, aim: Fraction, value: Value) -> Threshold:
-        """The threshold at `aim`, or a little before it: as many digits as its text has, or a few."""
-        written = self.look(place, before)
-        if written is None:
-            raise InputError(
-                Problem(
-                    "the threshold here cannot be replaced", place.file, place.line, place.column,
-                    hint="write it on one line, as ≥ 85%",
-                )
-            )  # fmt: skip
-        grain = _grain(written, aim, value.unit)
-        places = math.floor(aim / grain) if value.better == "higher" else math.ceil(aim / grain)
-        if before.operator in ("<", ">") and places * grain == aim:
-            places += -1 if value.better == "higher" else 1  # what only just reaches it would not pass
-        found = places * grain
-        return replace(before, value=found, text=canonical(before.operator, found, before.unit))
+
+def _tidy(before: Threshold, written: Written, aim: Fraction, value: Value) -> Threshold:
+    """The threshold at `aim`, or a little before it: as many digits as its text has, or a few."""
+    grain = _grain(written, aim, value.unit)
+    places = math.floor(aim / grain) if value.better == "higher" else math.ceil(aim / grain)
+    if before.operator in ("<", ">") and places * grain == aim:
+        places += -1 if value.better == "higher" else 1  # what only just reaches it would not pass
+    found = places * grain
+    return replace(before, value=found, text=canonical(before.operator, found, before.unit))
 
 
 def _grain(written: Written, aim: Fraction, unit: Unit) -> Fraction:
