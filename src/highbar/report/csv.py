@@ -1,11 +1,13 @@
-"""The verdict as CSV: one table, of which `kind` says what a row is about: verdict, metric, slice, rule, scenario.
+r"""The verdict as CSV: one table, of which `kind` says what a row is about: verdict, metric, slice, rule, scenario.
 
 A spreadsheet takes a text that begins like a formula for one, quoted or not: every such text has an apostrophe before
-it, and so has one that begins with an apostrophe, so that taking the first one away gives the text back.
+it, and so has one that begins with an apostrophe, so that taking the first one away gives the text back. Where a comma
+stands in numbers, a spreadsheet begins a new cell at `;`: before what would begin a formula it is written as `\x3b`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
@@ -25,6 +27,7 @@ COLUMNS = (
 _NUMBERS = {"value", "low", "high", "scenarios", "missing", "trials", "passed_trials"}
 # What a spreadsheet may read as a formula (OWASP), in full width too, and what is needed to tell ours from theirs.
 _FORMULA = tuple("=+-@\t\r\n\0'＝＋－＠")
+_NEW_CELL = re.compile(r";(?=[\s\"']*[=+\-@＝＋－＠])")
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 _Row = Mapping[str, str | int | None]
 
@@ -156,6 +159,6 @@ def harmless(text: str) -> str:
     >>> print(harmless("=1+1"), harmless("a"))
     '=1+1 a
     """
-    shown = visible(text)
+    shown = _NEW_CELL.sub(r"\\x3b", visible(text))
     before = "'" if text.startswith(_FORMULA) or shown.startswith(_FORMULA) else ""
     return (before + shown).replace('"', '""')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 
 import pandas as pd
@@ -32,6 +33,11 @@ def of(text, kind):
     return [row for row in read(text) if row["kind"] == kind]
 
 
+def shown(text):
+    """A text as a cell holds it, where no formula may begin behind a `;`."""
+    return re.sub(r";(?=[\s\"']*[=+\-@＝＋－＠])", r"\\x3b", visible(text))
+
+
 def plain(cell):
     """The text in a cell, without the apostrophe that keeps a spreadsheet from reading a formula."""
     return cell.removeprefix("'")
@@ -45,13 +51,13 @@ def test_it_reads_back_whatever_the_texts_are_and_nothing_is_a_formula(verdict):
     rows = read(text)
     assert [row["outcome"] for row in rows if row["kind"] == "verdict"] == [verdict.verdict]
     assert [(plain(row["name"]), row["outcome"], row["level"]) for row in rows if row["kind"] == "rule"] == [
-        (visible(rule.rule), rule.outcome, rule.level) for rule in verdict.rules
+        (shown(rule.rule), rule.outcome, rule.level) for rule in verdict.rules
     ]
     assert [plain(row["metric"]) for row in rows if row["kind"] == "metric"] == [
-        visible(name) for name in verdict.metrics
+        shown(name) for name in verdict.metrics
     ]
     listed = verdict.scenarios or verdict.scenarios_failed
-    assert [plain(row["name"]) for row in rows if row["kind"] == "scenario"] == [visible(one.id) for one in listed]
+    assert [plain(row["name"]) for row in rows if row["kind"] == "scenario"] == [shown(one.id) for one in listed]
     assert not [row for row in rows for column in TEXT_COLUMNS if row[column].startswith(FORMULAS)]
 
 
@@ -59,7 +65,7 @@ def test_it_reads_back_whatever_the_texts_are_and_nothing_is_a_formula(verdict):
 @pytest.mark.hazard("H113")
 def test_a_text_is_quoted_so_that_taking_one_apostrophe_away_gives_it_back(text):
     (cell,) = next(csv.reader([f'"{harmless(text)}"']))
-    assert plain(cell) == visible(text)
+    assert plain(cell) == shown(text)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +78,23 @@ def test_what_a_spreadsheet_would_compute_begins_with_an_apostrophe(text):
     assert all(row[column].startswith("'") for column in ("name", "category", "reason"))
 
 
+@pytest.mark.parametrize("text", ["a;=1+1", "a; -1", 'a";"=1', "x;@SUM(1)", "x;＝1", "a;'=1"])
+@pytest.mark.hazard("H113")
+def test_where_a_semicolon_begins_a_cell_none_begins_with_a_formula(text):
+    listed = (ScenarioResult(text, text, 1, 0, reason=text),)
+    written = RENDER(replace(FAILING, scenarios=listed)).splitlines()
+    (line,) = [line for line in written if line.startswith('"scenario"')]
+    assert not [cell for cell in line.split(";")[1:] if cell.strip(" '\"").startswith(FORMULAS)]
+
+
 def test_a_text_that_is_no_formula_stays_as_it_is():
-    assert [harmless(text) for text in ("SEC-001", "≥ 90%", "a=b", "1")] == ["SEC-001", "≥ 90%", "a=b", "1"]
+    assert [harmless(text) for text in ("SEC-001", "≥ 90%", "a=b", "1", "a; b")] == [
+        "SEC-001",
+        "≥ 90%",
+        "a=b",
+        "1",
+        "a; b",
+    ]
 
 
 def test_numbers_are_numbers_also_below_zero():
