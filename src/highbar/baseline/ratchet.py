@@ -145,6 +145,8 @@ class _Proposer:
             if held.after is None or not is_looser(step.threshold, held.after):
                 reason = f"{first.version} is the step that holds now"
                 yield Proposal(name, rule.metric, step.threshold, None, reason, place)
+            elif self.look(place, step.threshold) is None:
+                yield Proposal(name, rule.metric, step.threshold, None, _UNCLEAR, place)
             else:
                 after = replace(
                     step.threshold,

@@ -39,11 +39,6 @@ class Written:
         """How many digits stand behind its point."""
         return len(self.digits.partition(".")[2])
 
-    @property
-    def in_percent(self) -> bool:
-        """Whether it counts hundredths."""
-        return self.scale == _SCALES["%"]
-
     def write(self, threshold: Threshold) -> str:
         """The digits that say `threshold` here; a fraction always has a point, since a bare 1 could be 1% as well."""
         text = write_decimal(threshold.value / self.scale)

@@ -133,6 +133,20 @@ def test_each_line_is_explained(tmp_path, metric, threshold, climb, reason):
     assert one(tmp_path, metric, threshold, climb).reason == reason
 
 
+def test_a_threshold_whose_text_is_unclear_stays_and_the_others_rise(tmp_path):
+    text = 'thresholds: { blocking: { accuracy: "8\\x35%", error_rate: ≤ 10% } }\n'
+    unclear, clear = raised(tmp_path, text, write=True).proposals
+    assert (unclear.after, unclear.reason.partition(":")[0]) == (None, "its text cannot be changed for certain")
+    assert clear.after.text == "<= 0.032"
+    assert (tmp_path / "highbar.yaml").read_text("utf-8") == text.replace("10%", "3.2%")
+
+
+def test_a_step_whose_text_is_unclear_stays(tmp_path):
+    text = 'progressive: { accuracy: { v1.0: 80%, v2.0: "8\\x35%" } }\n'
+    held, unclear = raised(tmp_path, text, version="1.0", write=True).proposals
+    assert (held.after.text, unclear.after) == (">= 0.917", None)
+
+
 def test_a_rule_over_some_scenarios_goes_by_what_was_recorded_over_them(tmp_path):
     found = raised(tmp_path, "pass_criteria: { by_category: { adversarial: 70%, edge_case: 70% } }\n")
     adversarial, edge_case = found.proposals
