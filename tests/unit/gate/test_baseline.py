@@ -6,16 +6,44 @@ from fractions import Fraction
 
 import pytest
 
-import highbar
+from highbar import policy as policies
+from highbar.baseline.against import Kept, scoring_of
+from highbar.baseline.compare import compare
+from highbar.model.comparison import Side
+from highbar.model.records import ScenarioRecord
+
+COLUMNS = ("category",)
+MEASURES = ("correct", "latency_ms", "cost_usd")
 
 
 def rows(passes, total, **more):
     return [{"id": f"S{i:03}", "passed": i < passes, **more} for i in range(total)]
 
 
+def record(row):
+    return ScenarioRecord(
+        row["id"],
+        1,
+        int(row["passed"]),
+        columns={name: row[name] for name in COLUMNS if name in row},
+        values={name: Fraction(str(float(row[name]))) for name in MEASURES if name in row},
+    )
+
+
+def kept(rows, policy):
+    named = {column: tuple({row[column] for row in rows if column in row}) for column in ("judge", "suite")}
+    about = Side((), is_baseline=False, agent_version=None, scenarios=len(rows), trials=len(rows))
+    records = tuple(sorted(map(record, rows), key=lambda one: one.id))
+    return Kept(records, about, scoring_of(policy), named["judge"], named["suite"])
+
+
+def compared(base, head, policy):
+    read = policies.read_dict(policy)
+    return compare(read, kept(base, read), kept(head, read))
+
+
 def judged(base, head, **block):
-    found = highbar.compare(base, head, {"baseline": {"file": "baseline.json", **block}})
-    return found.rules[0]
+    return compared(base, head, {"baseline": {"file": "baseline.json", **block}}).rules[0]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +103,7 @@ def test_a_slice_and_a_level_can_be_said():
     base = rows(100, 100, category="edge_case")
     head = rows(50, 100, category="edge_case")
     block = {"pass_rate": [{"margin": "1%", "where": {"category": "edge_case"}, "level": "warning"}, "60%"]}
-    found = highbar.compare(base, head, {"baseline": {"file": "b.json", "margin": block}})
+    found = compared(base, head, {"baseline": {"file": "b.json", "margin": block}})
     assert [(rule.rule, rule.level, rule.outcome) for rule in found.rules] == [
         ("baseline.pass_rate", "warning", "fail"),
         ("baseline.pass_rate[1]", "blocking", "pass"),
@@ -119,16 +147,16 @@ def test_no_scenario_may_newly_fail():
     block = {"baseline": {"file": "b.json", "new_failures": "required"}}
     base = rows(100, 100)
     head = [{**row, "passed": row["id"] not in ("S003", "S050")} for row in base]
-    rule = highbar.compare(base, head, {**required, **block}).rules[0]
+    rule = compared(base, head, {**required, **block}).rules[0]
     assert (rule.rule, rule.outcome) == ("baseline.new_failures", "fail")
     assert rule.reason == "1 scenario passed in the baseline and not now: S003"
     everything = {"baseline": {"file": "b.json", "new_failures": {"ids": "all", "level": "warning"}}}
-    rule = highbar.compare(base, head, everything).rules[0]
+    rule = compared(base, head, everything).rules[0]
     assert (rule.level, rule.reason) == ("warning", "2 scenarios passed in the baseline and not now: S003, S050")
-    rule = highbar.compare(base, head[:5], everything).rules[0]
+    rule = compared(base, head[:5], everything).rules[0]
     assert "95 scenarios passed in the baseline, with no result now" in rule.reason
-    assert highbar.compare(base, base, everything).rules[0].outcome == "pass"
-    assert highbar.compare(rows(0, 5), rows(0, 5), everything).rules[0].outcome == "undefined"
+    assert compared(base, base, everything).rules[0].outcome == "pass"
+    assert compared(rows(0, 5), rows(0, 5), everything).rules[0].outcome == "undefined"
 
 
 @pytest.mark.parametrize("column", ["judge", "suite"])

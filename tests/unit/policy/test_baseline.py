@@ -1,0 +1,130 @@
+"""The baseline block: what each of its forms means, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from highbar import policy
+from highbar.errors import InputError
+from highbar.model import BaselineRule, Demand, NewFailuresRule, StepRule
+from highbar.policy.words import say
+
+REQUIRED = {"required_scenarios": {"ids": ["SEC-*", "CORE-1"]}}
+
+
+def rules(**block):
+    return policy.read_dict({**REQUIRED, "baseline": {"file": "b.json", **block}}, Path("policies")).rules[2:]
+
+
+def test_a_margin_may_have_a_slice_a_level_and_demands():
+    entry = {
+        "margin": "2%",
+        "where": {"category": ["edge_case", "regression"]},
+        "level": "warning",
+        "evidence": "confident",
+        "min_scenarios": 30,
+        "description": "why",
+    }
+    (rule,) = rules(margin={"accuracy": entry})
+    assert isinstance(rule, BaselineRule)
+    assert (rule.name, rule.level, rule.metric, rule.file) == (
+        "baseline.accuracy", "warning", "accuracy", str(Path("policies/b.json")),
+    )  # fmt: skip
+    assert (rule.margin, rule.relative) == (Fraction(2, 100), False)
+    assert rule.where == (("category", ("edge_case", "regression")),)
+    assert rule.demand == Demand("confident", min_scenarios=30)
+    assert rule.description == "why"
+
+
+def test_several_margins_of_one_metric_are_numbered():
+    found = rules(margin={"accuracy": ["1%", {"margin": "5%", "where": {"capability": "x"}}]})
+    assert [rule.name for rule in found] == ["baseline.accuracy", "baseline.accuracy[1]"]
+
+
+def test_a_step_is_a_rule_of_its_own():
+    found = rules(margin={"accuracy": "1%"}, step={"accuracy": "2%", "latency_p95": "5% of baseline"})
+    assert [(type(rule), rule.name) for rule in found] == [
+        (BaselineRule, "baseline.accuracy"),
+        (StepRule, "baseline.step.accuracy"),
+        (StepRule, "baseline.step.latency_p95"),
+    ]
+    assert (found[2].step, found[2].relative) == (Fraction(5, 100), True)
+
+
+@pytest.mark.parametrize(
+    ("said", "patterns", "level"),
+    [
+        ("required", ("SEC-*", "CORE-1"), "blocking"),
+        ("all", ("*",), "blocking"),
+        (["A", "B-?"], ("A", "B-?"), "blocking"),
+        ({"ids": "all", "level": "warning"}, ("*",), "warning"),
+    ],
+)
+def test_new_failures_of_some_scenarios_or_of_all(said, patterns, level):
+    (rule,) = rules(new_failures=said)
+    assert isinstance(rule, NewFailuresRule)
+    assert (rule.name, rule.patterns, rule.level) == ("baseline.new_failures", patterns, level)
+
+
+def test_the_policy_says_how_evidence_is_weighed():
+    found = policy.read_dict({"evidence": "confident", "baseline": {"file": "b", "margin": {"accuracy": "1%"}}})
+    assert found.rules[0].demand.evidence == "confident"
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"margin": {"accuracy": {"where": {"category": "edge_case"}}}}, "no margin"),
+        ({"margin": {"accuracy": []}}, "no margin in the list"),
+        ({"margin": {"accuracy": {"margin": "1%", "tolerate": "5%"}}}, "unknown key 'tolerate'"),
+        ({"margin": {"accuracy": {"margin": "1%", "level": "loud"}}}, "wanted blocking or warning"),
+        ({"margin": {"accuracy": {"margin": "1%", "where": {"category": "edge_cas"}}}}, "edge_case"),
+        ({"margin": {"acuracy": "1%"}}, "acuracy"),
+        ({"margin": {"accuracy": True}}, "wanted a margin"),
+        ({"margin": {"accuracy": "5% of baseline"}}, "which is a ratio"),
+        ({"margin": {"latency_p95": "5%"}}, "as a margin of latency_p95"),
+        ({"margin": {"accuracy": "100%"}}, "accepts everything"),
+        ({"step": {}}, "no metric has a step"),
+        ({"step": {"accuracy": "-1%"}}, "as a margin of accuracy"),
+        ({"new_failures": "some"}, "wanted required or all"),
+        ({"new_failures": []}, "the list is empty"),
+        ({"new_failures": {"level": "warning"}}, "no ids"),
+        ({"margins": {"accuracy": "1%"}}, "unknown key 'margins'"),
+        ({}, "a baseline without a margin"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(block, said):
+    with pytest.raises(InputError) as refused:
+        rules(**block)
+    assert said in str(refused.value)
+
+
+def test_required_scenarios_must_be_there_to_be_meant():
+    with pytest.raises(InputError, match="no scenario is required"):
+        policy.read_dict({"baseline": {"file": "b.json", "new_failures": "required"}})
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (
+            {"margin": {"f1": {"margin": "2%", "where": {"category": "edge_case"}, "evidence": "confident"}}},
+            (
+                "f1 must not be worse than in policies/b.json by more than 2 percentage points over the scenarios"
+                " with category edge_case, with 95% confidence."
+            ),
+        ),
+        ({"step": {"f1": "1%"}}, "f1 must be better than in policies/b.json by at least 1 percentage points."),
+        ({"new_failures": "all"}, "No scenario may fail or be missing that passed all its trials in policies/b.json."),
+        (
+            {"new_failures": ["A", "B*"]},
+            "None of A, B* may fail or be missing that passed all its trials in policies/b.json.",
+        ),
+    ],
+)
+def test_a_rule_is_a_sentence(block, words):
+    found = policy.read_dict({"baseline": {"file": "b.json", **block}}, Path("policies"))
+    assert say(found.rules[0], found) == words
