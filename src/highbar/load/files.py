@@ -32,6 +32,7 @@ SUFFIXES: dict[str, Format] = {
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10
+_BLOCK = 65536
 LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
 
@@ -223,8 +224,11 @@ def _copy_of_stdin(stdin: BinaryIO | None, stack: ExitStack) -> str:
     if stdin is None:
         raise InputError(Problem("there is no standard input to read", file="-"))
     copy = _temporary(stack, suffix=".results")
+    # One read of what is there at a time: a call that waits until a block is full would not hear Ctrl-C meanwhile.
+    read = getattr(stdin, "read1", stdin.read)
     with open(copy, "wb") as stream:
-        shutil.copyfileobj(stdin, stream)
+        while block := read(_BLOCK):
+            stream.write(block)
     return copy
 
 
