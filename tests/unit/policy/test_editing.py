@@ -77,6 +77,20 @@ def test_json_keeps_its_layout():
     assert raised(text, "0.9", "0.85", "0.6", path=JSON) == changed
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thresholds: { description: '🦊é́ naïve ＡＢ', blocking: { accuracy: ≥ 85% } }\n",
+        "thresholds:\n  blocking:\n    ? accuracy\n    : 85%\n",
+        "thresholds:\n  blocking:\n    accuracy:\n      85%\n",
+        "%YAML 1.2\n---\nthresholds:\n  'blocking': {\"accuracy\" : 85%}\n...\n",
+    ],
+    ids=["wide-characters", "complex-key", "next-line", "directives"],
+)
+def test_the_place_is_right_whatever_stands_around_it(text):
+    assert raised(text, "0.9") == text.replace("85%", "90%")
+
+
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_line_ends_and_the_byte_order_mark_stay(mark, end):
