@@ -10,7 +10,7 @@ from typing import Any
 from highbar import pipeline
 from highbar import policy as policies
 from highbar.baseline import reading, store
-from highbar.baseline.against import Kept, kept_in
+from highbar.baseline.against import Kept, excused, kept_in
 from highbar.baseline.compare import compare as compare_kept
 from highbar.baseline.document import Baseline, RecordedRule
 from highbar.baseline.text import render
@@ -89,7 +89,7 @@ def record(
     before = reading.read(target) if seen is not None else None
     found: list[Kept] = []
     verdict = pipeline.check(results, policy=read, allow_missing_baseline=True, kept=found.append, **options)
-    reasons = _reasons(verdict, found[0], before)
+    reasons = _reasons(verdict, _gone(read, found[0], before))
     if reasons and not force:
         hint = "--force REASON records it all the same; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
@@ -104,7 +104,7 @@ def _target(policy: Policy | None) -> Path:
     return policies.baseline_file(policy, Path(policy.file))
 
 
-def _reasons(verdict: Verdict, kept: Kept, before: Baseline | None) -> tuple[str, ...]:
+def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
     """Why a run is not one to hold others against."""
     found = []
     if verdict.verdict != "pass":
@@ -112,14 +112,18 @@ def _reasons(verdict: Verdict, kept: Kept, before: Baseline | None) -> tuple[str
         word = "failed" if verdict.verdict == "fail" else "is inconclusive"
         found.append(f"the run {word}: {_some(missed)}")
     if verdict.counts.unjudged:
-        found.append(
-            f"the run is not complete: {verdict.counts.unjudged} of {verdict.counts.trials} trials are unjudged"
-        )
-    there = {record.id for record in kept.records}
-    gone = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
+        unjudged = f"{verdict.counts.unjudged} of {verdict.counts.trials} trials are unjudged"
+        found.append(f"the run is not complete: {unjudged}")
     if gone:
         found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {_some(gone)}")
     return tuple(found)
+
+
+def _gone(policy: Policy | None, kept: Kept, before: Baseline | None) -> list[str]:
+    """The scenarios of the present baseline that should have a result and have none."""
+    there = {record.id for record in kept.records}
+    missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
+    return [id_ for id_ in missing if policy is None or not excused(policy, id_)]
 
 
 def _some(names: Sequence[str]) -> str:

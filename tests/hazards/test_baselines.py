@@ -193,6 +193,15 @@ def test_h92_a_run_with_fewer_scenarios_does_not_replace_the_baseline(tmp_path: 
     assert (tmp_path / "baseline.json").read_bytes() == before
 
 
+def test_h92_a_scenario_that_left_the_suite_is_not_missed(tmp_path: Path) -> None:
+    policy = {**POLICY, "suite": "suite.txt"}
+    (tmp_path / "suite.txt").write_text("".join(f"S{i:03}\n" for i in range(100)))
+    started(tmp_path, rows(), policy=policy)
+    (tmp_path / "suite.txt").write_text("".join(f"S{i:03}\n" for i in range(99)))
+    judged(check(tmp_path, rows(total=99), policy), "pass")
+    started(tmp_path, rows(total=99), policy=policy)
+
+
 def test_h92_a_suite_that_did_not_run_whole_is_not_recorded(tmp_path: Path) -> None:
     (tmp_path / "suite.txt").write_text("".join(f"S{i:03}\n" for i in range(100)))
     done = recorded(tmp_path, rows(total=99), policy={**POLICY, "suite": "suite.txt"})

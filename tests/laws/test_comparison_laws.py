@@ -140,6 +140,23 @@ def test_a_baseline_stands_for_its_run(random):
     )  # fmt: skip
 
 
+@examples(3)
+@given(seeded())
+def test_base_and_head_are_what_a_check_of_the_pairs_says(random):
+    rows = rows_of(random, scenarios=25)
+    other = second_run(rows, random)
+    policy = policy_of(rows)
+    both = {row["id"] for row in rows} & {row["id"] for row in other}
+    found = highbar.compare(rows, other, policy)
+    assert found.pairs == len(both)
+    for side, results in (("base", rows), ("head", other)):
+        verdict = highbar.check([row for row in results if row["id"] in both], policy)
+        for name, change in found.metrics.items():
+            if change.difference.missing == 0:
+                value, alone = getattr(change.difference, side), verdict.metrics[name]
+                assert (value.value, value.scenarios) == (alone.value, alone.scenarios), name
+
+
 @examples(4)
 @given(seeded())
 def test_breaking_a_row_of_the_head_never_improves_a_rule_about_the_baseline(random):

@@ -101,12 +101,12 @@ def hold(policy: Policy, base: Kept, head: Kept) -> Against:
         pairs=pairs,
         differences=Differences(policy, pairs),
         problem=_problem(base, head, pairs),
-        absent=frozenset(id_ for id_ in pairs.only_in_base if not _excused(policy, id_)),
+        absent=frozenset(id_ for id_ in pairs.only_in_base if not excused(policy, id_)),
         broken=frozenset(pairs.broken),
     )
 
 
-def _excused(policy: Policy, id_: str) -> bool:
+def excused(policy: Policy, id_: str) -> bool:
     """Whether a scenario need not have a result: it is optional, or the suite does not hold it any more."""
     if policy.suite is not None and id_ not in policy.suite.scenarios:
         return True
