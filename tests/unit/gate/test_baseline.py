@@ -13,7 +13,7 @@ from highbar.model.comparison import Side
 from highbar.model.records import ScenarioRecord
 
 COLUMNS = ("category",)
-MEASURES = ("correct", "latency_ms", "cost_usd")
+MEASURES = ("correct", "error", "latency_ms", "cost_usd")
 
 
 def rows(passes, total, **more):
@@ -81,6 +81,20 @@ def test_where_lower_is_better_a_rise_is_worse():
     rule = judged(base, head, margin={"latency_p50": "100ms"})
     assert (rule.outcome, rule.threshold) == ("fail", "<= baseline + 100ms")
     assert judged(head, base, margin={"latency_p50": "100ms"}).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "margin", "estimate", "confident"),
+    [(5, 9, "3%", "inconclusive", "inconclusive"), (5, 6, "3%", "pass", "inconclusive"), (5, 40, "3%", "fail", "fail")],
+)
+def test_where_lower_is_better_the_interval_counts_too(before, after, margin, estimate, confident):
+    base, head = (
+        [{"id": f"S{i:03}", "passed": i >= errors, **({"error": 1} if i < errors else {})} for i in range(100)]
+        for errors in (before, after)
+    )
+    for evidence, outcome in (("estimate", estimate), ("confident", confident)):
+        rule = judged(base, head, margin={"error_rate": {"margin": margin, "evidence": evidence}})
+        assert rule.outcome == outcome, rule.reason
 
 
 @pytest.mark.parametrize(("factor", "outcome"), [(1.0, "pass"), (1.04, "pass"), (1.2, "fail"), (0.5, "pass")])
