@@ -112,7 +112,7 @@ def test_everything_can_be_done_by_keyboard(example: Path, open_page: Open) -> N
     page.keyboard.press("Enter")
     expect(page.locator(".trial")).to_be_visible()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("region", name="Input")).to_be_focused()
+    expect(page.get_by_role("group", name="Input")).to_be_focused()
     page.keyboard.press("Escape")
     expect(second).to_be_focused()
     expect(page.locator(".trial")).to_be_hidden()

@@ -78,7 +78,7 @@
     if (!text) return;
     const shown = make("pre", text[0] || "(empty)");
     shown.tabIndex = 0;
-    shown.setAttribute("role", "region");
+    shown.setAttribute("role", "group");
     shown.setAttribute("aria-label", title);
     part.append(make("h4", title), shown);
     if (text[1]) part.append(make("p", `… and ${text[1]} more characters`, "dim"));
