@@ -113,7 +113,7 @@ def _reduced(engine: Engine, loaded: Loaded, policy: Policy, slices: Sequence[st
     while True:
         columns = engine.columns()
         _refuse_columns(loaded, policy, slices, columns)
-        request = replace(_request(policy, slices, columns), scenario_limit=loaded.scenario_limit)
+        request = replace(request_of(policy, slices, columns), scenario_limit=loaded.scenario_limit)
         if loaded.details:
             request = replace(request, details=True, failed_limit=MOST_DETAILED)
         reduction = engine.reduce(request)
@@ -126,7 +126,8 @@ def _reduced(engine: Engine, loaded: Loaded, policy: Policy, slices: Sequence[st
     return replace(reduction, records=engine.records(widened(request, policies.chosen_by(policy))))
 
 
-def _request(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
+def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> Request:
+    """What the engine is asked for, so that the policy can be judged."""
     wheres: list[tuple[str, Where]] = [
         (r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where
     ]

@@ -5,6 +5,7 @@ Rows never reach this process: only sums, the values at ranks and a bounded numb
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,20 +43,22 @@ OF_THE_RESULTS = (
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
+CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
 @contextmanager
 def refused() -> Iterator[None]:
     """What Spark says of rows or paths that cannot be read becomes a refusal; anything else is a fault."""
+    from py4j.protocol import Py4JError  # what pyspark does not turn into one of its own
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
-        condition = error.getCondition() or ""
-        if not condition.startswith(OF_THE_RESULTS):
+    except (PySparkException, Py4JError) as error:
+        told = CONDITION.search(str(error))
+        if told is None or not told["name"].startswith(OF_THE_RESULTS):
             raise
-        raise InputError(Problem(f"cannot be read by Spark: {str(error).splitlines()[0]}")) from error
+        raise InputError(Problem(f"cannot be read by Spark: {told[0]}")) from error
 
 
 class SparkEngine:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("parquet", "jsonl", "csv")
 SUFFIXES = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
-QUIET = {"spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+QUIET = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def over_paths(
     session, started = _session(master, remote)
     try:
         with refused():
-            frame = _read(session, list(paths), format_)
+            frame = read_files(session, list(paths), format_)
         engine = SparkEngine(frame, format_=format_)
         try:
             yield engine
@@ -99,7 +99,8 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         raise InputError(Problem(f"no Spark session: {text}", hint=hint)) from error
 
 
-def _read(session: SparkSession, paths: list[str], format_: str) -> Any:
+def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
+    """The rows of the files: typed as Parquet has them, or as lines and fields of text."""
     if format_ == "parquet":
         return session.read.parquet(*paths)
     if format_ == "jsonl":

@@ -1,0 +1,33 @@
+"""One Spark session for all tests here; it takes seconds to start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A local session with two workers; a test that needs it fails without Java."""
+    assert shutil.which("java"), "Spark needs Java 17 or newer; scripts/setup installs it"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pyspark's own, of the versions of what it uses
+        from pyspark.sql import SparkSession
+
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        session = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.log.level", "OFF")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.ui.showConsoleProgress", "false")
+            .getOrCreate()
+        )
+        yield session
+        session.stop()

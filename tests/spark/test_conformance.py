@@ -1,0 +1,186 @@
+"""Both engines, row by row and sum by sum: the same values, the same refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import duckdb
+import pytest
+
+import highbar
+from highbar import pipeline, reduction
+from highbar.engine import plan
+from highbar.engine.duckdb import DuckDBEngine
+from highbar.engine.spark import SparkEngine
+from highbar.engine.spark_session import read_files
+from highbar.errors import InputError
+from highbar.model import ResultsFile
+from tests.oracle.comparing import as_json, differences
+from tests.oracle.files import WRITERS
+from tests.oracle.judging import judge
+from tests.oracle.policies import policy_of
+from tests.oracle.suites import rows_of
+from tests.spark.forms import every_row
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.spark,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+POLICY = {
+    "slices": ["category", "tags.l"],
+    "rules": [
+        {"metric": metric, "threshold": threshold}
+        for metric, threshold in (
+            ("precision", "≥ 1%"), ("accuracy", "≥ 1%"), ("token_efficiency", "≥ 0.001"), ("cost_per_pass", "≤ 100"),
+            ("latency_p95", "< 9s"), ("behavior_coverage_pooled", "≥ 1%"), ("weighted_pass_rate", "≥ 1%"),
+        )
+    ],
+    "metrics": [{"name": "place", "formula": "mean(n)"}],
+}  # fmt: skip
+
+
+PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
+
+
+def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    """Where two results differ; floats may in the last digits, since sums are taken in another order."""
+    if dataclasses.is_dataclass(one) and type(one) is type(other):
+        for field in dataclasses.fields(one):
+            yield from differing(getattr(one, field.name), getattr(other, field.name), f"{place}.{field.name}")
+    elif isinstance(one, Mapping) and isinstance(other, Mapping) and list(one) == list(other):
+        for key in one:
+            yield from differing(one[key], other[key], f"{place}[{key}]")
+    elif isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        for number, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield from differing(first, second, f"{place}[{number}]")
+    elif isinstance(one, float) and isinstance(other, float):
+        if not math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-300):
+            yield f"{place}: {one!r} is not {other!r}"
+    elif one != other:
+        yield f"{place}: {one!r} is not {other!r}"
+
+
+def scored_alone(row: Mapping[str, Any], request: Any, parts: Any, folder: Path) -> dict[str, Any] | None:
+    """The columns of one row as DuckDB scores it; None where it refuses to read it at all."""
+    file = folder / "one.jsonl"
+    file.write_text(json.dumps(row) + "\n", "utf-8")
+    part = dataclasses.replace(parts[0], files=(ResultsFile(str(file), file.name, "jsonl"),))
+    with duckdb.connect() as connection:
+        try:
+            found = connection.execute(plan.make((part,), request).trials)
+            names = [column[0] for column in found.description]
+            return dict(zip(names, found.fetchall()[0], strict=True))
+        except duckdb.Error:
+            return None
+
+
+def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_path: Path) -> None:
+    rows = every_row()
+    file = tmp_path / "results.jsonl"
+    lines = (json.dumps(row, ensure_ascii=number % 2 == 0) + "\n" for number, row in enumerate(rows))
+    file.write_text("".join(lines), "utf-8")
+    parts = DuckDBEngine((ResultsFile(str(file), file.name, "jsonl"),))._parts
+    policy = pipeline.read_policy(POLICY)
+    assert policy is not None
+    request = reduction.request_of(policy, (), tuple(parts[0].columns))
+    here = {row["n"]: scored_alone(row, request, parts, tmp_path) for row in rows}
+    names = list(next(found for found in here.values() if found))
+    engine = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
+    engine.define("trials", plan.make(engine._parts, request).trials, kept=True)
+    scored = engine.rows(f"SELECT {', '.join(names)} FROM trials")  # noqa: S608 - names of ours
+    there = {values["x0"] // 10**9: values for values in (dict(zip(names, row, strict=True)) for row in scored)}
+    engine.close()
+    assert set(here) == set(there)
+    wrong = []
+    for number, found in here.items():
+        other = there[number]
+        if (found is None or found["bad"]) and other["bad"]:
+            continue
+        wrong += [f"{rows[number]}: {text}" for text in differing(found, other)]
+    assert not wrong, "\n".join(wrong)
+    assert sum(found is None or found["bad"] for found in here.values()) > 80
+
+
+@pytest.mark.parametrize(("seed", "form"), [(1, "jsonl"), (2, "parquet"), (3, "csv"), (4, "jsonl"), (6, "parquet")])
+def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_the_oracle(
+    spark: Any, tmp_path: Path, seed: int, form: str
+) -> None:
+    random = Random(seed)
+    rows = rows_of(random, scenarios=20, uniform=form != "jsonl")
+    written = policy_of(random, rows)
+    file = str(WRITERS[form](rows, tmp_path / "results", random))
+    policy = pipeline.read_policy(written)
+    assert policy is not None
+    frame = read_files(spark, [file], form)
+    here, there = DuckDBEngine((ResultsFile(file, file, form),)), SparkEngine(frame, format_=form)
+    request = reduction.request_of(policy, (), here.columns())
+    found = list(differing(here.reduce(request), there.reduce(request)))
+    there.close()
+    assert not found, "\n".join(found)
+    if form == "parquet":
+        judged = judge(rows, written)
+        wrong = differences(as_json(highbar.check(frame, written)), judged, written)
+        assert not wrong, "\n".join(wrong)
+
+
+def test_percentiles_are_exact_among_many_values_and_in_many_groups(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "many.parquet"
+    duckdb.sql(
+        "SELECT 's' || range AS id, 'c' || (range % 7) AS category, true AS passed,"
+        " CASE WHEN range % 50 <> 0 THEN (hash(range) % 100000) / 8 END AS latency_ms,"
+        " CASE WHEN range % 50 = 0 THEN 'late' END AS error FROM range(60000)"
+    ).write_parquet(str(file))
+    policy = {"thresholds": {"blocking": dict.fromkeys(("latency_p50", "latency_p95"), "< 60s")}}
+    here = highbar.check(str(file), policy, slices=["category"])
+    there = highbar.check(spark.read.parquet(str(file)), policy, slices=["category"])
+    for name in ("latency_p50", "latency_p95"):
+        assert here.metrics[name] == there.metrics[name]
+        assert [part.metrics[name] for part in here.slices] == [part.metrics[name] for part in there.slices]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"id": "a", "passed": true}\n{"id": "a", "passed": true}\n', "scenario 'a' has 2 results"),
+        ('{"id": "a", "passed": "yes"}\n', "1 of 1 results do not have the declared form, among them 'a'"),
+        ('{"id": "a", "pased": true}\n', "unknown column 'pased'"),
+        ('{"id": "a", "passed": true}\n{"id": "b", "pass\n', "cannot be read by Spark"),
+        ('{"id": "a", "passed": true, "passed": false}\n', "cannot be read by Spark"),
+        ('{"id": "a", "passed": true, "latency_ms": NaN}\n', "do not have the declared form"),
+    ],
+)
+def test_rows_that_cannot_be_judged_are_refused(spark: Any, tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_text(text, "utf-8")
+    with pytest.raises(InputError) as refused:
+        pipeline.check(
+            [str(file)], policy={"thresholds": {"blocking": {"pass_rate": 50}}}, machine=reduction.Machine("spark")
+        )
+    assert told in str(refused.value)
+
+
+def test_what_comes_back_does_not_grow_with_the_rows(spark: Any, tmp_path: Path) -> None:
+    sizes = []
+    for rows in (500, 20_000):
+        frame = spark.range(rows).selectExpr(
+            "concat('s', id) AS id", "id % 9 > 0 AS passed", "id * 1.5D AS latency_ms", "'happy_path' AS category"
+        )
+        engine = SparkEngine(frame)
+        policy = pipeline.read_policy({"thresholds": {"blocking": {"pass_rate": 50, "latency_p95": 5000}}})
+        assert policy is not None
+        came: list[int] = []
+        collect = engine.rows
+        engine.rows = lambda sql, collect=collect, came=came: came.append(len(found := collect(sql))) or found  # type: ignore[method-assign]
+        engine.reduce(dataclasses.replace(reduction.request_of(policy, (), engine.columns()), failed_limit=20))
+        engine.close()
+        sizes.append(sum(came))
+    assert sizes[0] == sizes[1] < 100
