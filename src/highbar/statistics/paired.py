@@ -112,10 +112,13 @@ def mcnemar_exact(better: int, worse: int) -> float:
 def mcnemar_mid_p(better: int, worse: int) -> float:
     """The exact p-value less the probability of what was seen: near its level, where the exact one is far below it.
 
-    It is 1 where the versions never disagree.
+    Where as many got better as worse it is 1 less half of that (Fagerland et al. 2013); where none did, 1.
     """
     total = better + worse
-    return min(1.0, mcnemar_exact(better, worse) - math.comb(total, better) / 2**total) if total else 1.0
+    if not total:
+        return 1.0
+    seen = math.comb(total, better) / 2**total
+    return 1.0 - seen / 2 if better == worse else mcnemar_exact(better, worse) - seen
 
 
 def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:

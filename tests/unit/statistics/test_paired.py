@@ -7,8 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
+from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
-from highbar.statistics.paired import bonett_price, mcnemar_exact, mcnemar_mid_p, tango_interval, tango_z
+from highbar.statistics.paired import (
+    bonett_price,
+    bonett_price_units,
+    bounds_of_difference,
+    correlation_of,
+    least_half_width,
+    mcnemar_exact,
+    mcnemar_mid_p,
+    tango_interval,
+    tango_z,
+)
 from highbar.statistics.student import student_quantile
 from tests.unit.statistics.test_published import AIME_II
 
@@ -54,7 +65,55 @@ def test_mcnemars_exact_p_value_agrees_with_statsmodels(better, worse):
 
 def test_the_mid_p_value_of_no_disagreement_is_1():
     assert mcnemar_mid_p(0, 0) == 1
-    assert mcnemar_mid_p(3, 3) == pytest.approx(1 - math.comb(6, 3) / 2**6)
+    assert mcnemar_mid_p(3, 3) == pytest.approx(1 - math.comb(6, 3) / 2**6 / 2)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_the_more_uneven_the_change_the_less_likely(better, worse):
+    assert mcnemar_mid_p(better, worse) == mcnemar_mid_p(worse, better)
+    if better > worse > 0:
+        assert mcnemar_mid_p(better + 1, worse - 1) < mcnemar_mid_p(better, worse)
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.just(1)), min_size=1, max_size=40))
+def test_units_of_one_weight_are_scenarios(units):
+    moved = [x for x, _ in units]
+    found = bonett_price_units(units, 0.05)
+    squares = math.fsum(x * x for x in moved)
+    assert found == pytest.approx(bonett_price(len(moved), math.fsum(moved), squares, 0.05), abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.1, 10)), min_size=1, max_size=20))
+def test_the_bounds_of_units_hold_the_difference_mirror_and_do_not_depend_on_the_scale(units):
+    weighed = [(x * d, d) for x, d in units]
+    low, high = bonett_price_units(weighed, 0.05)
+    value = math.fsum(x for x, _ in weighed) / math.fsum(d for _, d in weighed)
+    assert -1 - 1e-9 <= low <= value + 1e-9
+    assert value - 1e-9 <= high <= 1 + 1e-9
+    assert bonett_price_units([(-x, d) for x, d in weighed], 0.05) == pytest.approx((-high, -low), abs=1e-9)
+    assert bonett_price_units([(3 * x, 3 * d) for x, d in weighed], 0.05) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_units_without_weight_have_no_bounds_and_those_that_never_differed_have_a_width():
+    assert bonett_price_units([(0, 0)], 0.05) is None
+    low, high = bonett_price_units([(0, 1)] * 50, 0.05)
+    assert high == -low == pytest.approx(least_half_width(50, 0.05))
+
+
+def test_the_bounds_of_a_difference_of_two_values():
+    head, base = (5.0, Interval(4.0, 7.0)), (3.0, Interval(2.5, 3.2))
+    below, above = bounds_of_difference(head, base, 0.0)
+    assert (below, above) == pytest.approx((math.hypot(1.0, 0.2), math.hypot(2.0, 0.5)))
+    assert bounds_of_difference(head, base, 1.0) == pytest.approx((0.8, 1.5))
+    assert bounds_of_difference(base, head, 0.3) == pytest.approx(bounds_of_difference(head, base, 0.3)[::-1])
+    assert bounds_of_difference((5.0, Interval(4.0, math.inf)), base, 0.5)[1] == math.inf
+
+
+def test_a_column_that_does_not_vary_has_no_correlation():
+    assert correlation_of([1, 1], [0, 1]) == 0
+    assert correlation_of([], []) == 0
+    assert correlation_of([0, 1, 2], [1, 2, 3]) == pytest.approx(1)
+    assert correlation_of([0, 1, 2], [3, 2, 1]) == pytest.approx(-1)
 
 
 def test_students_interval_would_have_called_fifteen_questions_significant():
