@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from highbar import policy as policies
 from highbar.baseline.against import Kept, scoring_of
 from highbar.baseline.compare import compare
+from highbar.baseline.document import Scoring
 from highbar.model.comparison import Side
 from highbar.model.records import ScenarioRecord
 
@@ -144,6 +146,16 @@ def test_a_metric_that_the_head_does_not_have_any_more_keeps_its_rule_from_passi
 def test_too_few_pairs_are_inconclusive():
     rule = judged(rows(20, 20), rows(20, 20), margin={"pass_rate": {"margin": "20%", "min_scenarios": 30}})
     assert (rule.outcome, "at least 30 pairs are demanded" in rule.reason) == ("inconclusive", True)
+    enough = judged(rows(30, 30), rows(30, 30), margin={"pass_rate": {"margin": "20%", "min_scenarios": 30}})
+    assert enough.outcome == "pass"
+
+
+def test_other_settings_make_every_rule_undefined():
+    read = policies.read_dict({"baseline": {"file": "b", "margin": {"pass_rate": "5%"}}})
+    base, head = kept(rows(9, 9), read), kept(rows(9, 9), read)
+    other = replace(base, scoring=Scoring(Fraction(1, 2)))
+    rule = compare(read, other, head).rules[0]
+    assert (rule.outcome, "pass_score 0.5 in the baseline, pass_score 1 now" in rule.reason) == ("undefined", True)
 
 
 @pytest.mark.parametrize(
