@@ -181,7 +181,7 @@ def page(random: Random) -> tuple[list[str], float]:
         "Written by `python bench/false_alarms.py`, which runs the same agent twice, records the first run as the",
         f"baseline and judges the second: {RUNS:,} times for each number, with a fixed seed.",
         "",
-        "**A step above the baseline** (`baseline.step`) demands the baseline's value plus a step. An agent that did not",
+        "**A step above the baseline** (`baseline.step`) demands the baseline's value and more. An agent that did not",
         "change fails:",
         "",
         *naive,
