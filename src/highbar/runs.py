@@ -15,6 +15,7 @@ from highbar.errors import InputError, Problem
 from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
 from highbar.model.comparison import Comparison, Side
 
+_MOST_IDS = 10
 COMPARING = BaselineRule | StepRule | NewFailuresRule
 
 
@@ -66,4 +67,16 @@ def against_baseline(
             raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))
         return None, (f"there is no baseline at {path}: nothing was compared",) if allow else ()
     found = hold(policy, kept_in(reading.read(path)), head)
-    return found, warnings(found)
+    return found, (*warnings(found), *_changes(found))
+
+
+def _changes(against: Against) -> tuple[str, ...]:
+    """Which scenarios changed since the baseline, in one line; nothing where none did."""
+    broken, fixed = against.pairs.broken, against.pairs.fixed
+    told = [f"{len(broken)} broke: {_some(broken)}"] if broken else []
+    told += [f"{len(fixed)} were fixed: {_some(fixed)}"] if fixed else []
+    return (f"since the baseline, of {len(against.pairs.base)} scenarios {'; '.join(told)}",) if told else ()
+
+
+def _some(ids: tuple[str, ...]) -> str:
+    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
