@@ -100,6 +100,12 @@ def test_token_efficiency_is_compared_by_the_paired_jackknife_of_its_logarithm()
     assert (found.low > 0) == (expected.low > 1)
 
 
+def test_amounts_that_are_the_same_to_the_last_digit_are_neither_better_nor_worse():
+    rows = [scenario(i, passed=True, cost_usd=0.01 * (i + 1)) for i in range(12)]
+    change = highbar.compare(rows, rows, RULES).metrics["cost_per_pass"]
+    assert (change.difference.low, change.difference.high, change.outcome) == (0, 0, "within_margin")
+
+
 def test_the_mean_latency_of_the_pairs_has_a_factor_and_its_percentiles_a_difference():
     base = [scenario(i, passed=True, latency_ms=1000 + 10 * i) for i in range(80)]
     head = [scenario(i, passed=True, latency_ms=1200 + 12 * i) for i in range(80)]
