@@ -6,6 +6,7 @@ since it stands in code spans, in which `<!--` is written out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from highbar.errors import Problem
@@ -22,11 +23,24 @@ _ROOM = len(MARKER) + len(_FOLDED) + 40
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The Markdown report behind the marker, within what GitHub takes; the verdict always stays."""
     text = markdown.within(verdict, markdown.LONGEST - _ROOM)
+    text += _compared(verdict, markdown.LONGEST - _ROOM - len(text))
     calm = verdict.verdict == "pass" and not warnings(verdict) and not weakened(verdict, markdown.code)[1]
     top, heading, rest = text.partition("\n\n### ")
     if not calm or not heading:
         return f"{MARKER}\n{text}"
     return f"{MARKER}\n{top}\n\n{_FOLDED}\n\n### {rest}\n</details>\n"
+
+
+def _compared(verdict: Verdict, room: int) -> str:
+    """What changed since the baseline, its headings one level down; nothing where there is none, or no room."""
+    compared = verdict.details.comparison if verdict.details else None
+    if compared is None:
+        return ""
+    from highbar.report import comparison_markdown, comparison_words  # only where there is a baseline
+
+    told = re.sub("^###", "####", comparison_markdown.render(compared).partition("\n\n")[2], flags=re.MULTILINE)
+    text = f"\n### Since the baseline\n\n{comparison_words.headline(compared)}\n\n{told}"
+    return text if len(text) <= room else ""
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:

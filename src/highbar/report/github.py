@@ -72,8 +72,14 @@ def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """The page of the run: the Markdown report, longer than a comment may be."""
-    return markdown.within(verdict, _LONGEST_SUMMARY)
+    """The page of the run: the Markdown report, longer than a comment may be, and what changed since the baseline."""
+    text = markdown.within(verdict, _LONGEST_SUMMARY)
+    compared = verdict.details.comparison if verdict.details else None
+    if compared is None:
+        return text
+    from highbar.report import comparison_markdown  # only where there is a baseline
+
+    return f"{text}\n{comparison_markdown.render(compared)}"
 
 
 def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:

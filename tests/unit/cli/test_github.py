@@ -132,3 +132,26 @@ def test_places_are_named_from_the_root_of_the_checkout(project):
     assert read_commands(done.err)[0].properties["file"] == "evals/highbar.yaml"
     outside = check(project, "--github", GITHUB_WORKSPACE=str(project / "evals" / ".git"))
     assert "file" not in read_commands(outside.err)[0].properties
+
+
+@pytest.mark.parametrize(("better", "verdict"), [(True, "pass"), (False, "inconclusive")])
+def test_what_changed_since_the_baseline_is_on_the_page_and_in_the_comment_where_the_verdict_has_it(
+    project, better, verdict
+):
+    (project / "evals" / "highbar.yaml").write_text("baseline: {file: baseline.json, margin: {pass_rate: 1%}}\n")
+    (project / "base.jsonl").write_text(
+        "".join(json.dumps({**row, "passed": row["passed"] or not better}) + "\n" for row in ROWS)
+    )
+    policy = ("--policy", "evals/highbar.yaml")
+    recorded = run(project, "baseline", "record", "base.jsonl", *policy, "--force", "a first run")
+    assert recorded.exit == 0, recorded.err
+    written = ("--output", "report.html", "--output", "github-comment=comment.md")
+    done = check(project, "--github", *written)
+    assert read_outputs((project / "GITHUB_OUTPUT").read_text())["verdict"] == verdict, done.out
+    summary, comment = told(project)[0], (project / "comment.md").read_text("utf-8")
+    headings = [line for line in summary.splitlines() if line.startswith("## ")]
+    assert len(headings) == 2
+    assert "### Since the baseline" in comment
+    assert headings[1].removeprefix("## ") in comment
+    assert comment.count("### Rules\n") - comment.count("#### Rules\n") == 1
+    assert ("<details>" in comment) is (verdict == "pass")
