@@ -96,12 +96,18 @@ def test_markup_and_drawings_are_valid(example: Path, compared: Path, tmp_path: 
 
 
 def test_fifty_scenarios_take_at_most_300_kilobytes(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    columns = [f"tags.column_{number}" for number in range(6)]
     rows = [
-        {**row, "output": "".join(random.Random(n).choices("abcdefghij klmnop", k=9000))}
-        for n, row in enumerate(made_up(50, 0.1))
+        {
+            **row,
+            "output": "".join(chance.choices("abcdefghij klmnop", k=9000)),
+            "tags": {name.removeprefix("tags."): f"value-{number}" for name in columns},
+        }
+        for number, row in enumerate(made_up(50, 0.1))
     ]
-    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 80%"}}, "slices": ["category"]}
-    check(tmp_path, rows, policy, "--output", "report.html")
+    bars = {"blocking": {"pass_rate": "≥ 80%", "behavior_coverage": "≥ 80%", "latency_p95": 5000, "error_rate": "≤ 5%"}}
+    check(tmp_path, rows, {"thresholds": bars, "slices": ["category", *columns]}, "--output", "report.html")
     assert (tmp_path / "report.html").stat().st_size <= 300_000
 
 

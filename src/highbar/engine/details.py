@@ -93,7 +93,7 @@ def _typed(part: Part) -> str:
 
 def _longest(scenarios: int, trials: int) -> int:
     """How many characters of a text are kept, so that a report of few scenarios is small and of many still opens."""
-    room = 200_000 + 2_000 * scenarios
+    room = 160_000 + 2_000 * scenarios
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 
 

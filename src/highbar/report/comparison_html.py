@@ -9,7 +9,8 @@ from highbar.model.comparison import Comparison
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.html import banner, render_problems_page
+from highbar.report.html import banner
+from highbar.report.html import render_problems as render_verdict_problems
 from highbar.report.html.differences import changes, moved, slice_changes
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.page import page
@@ -32,9 +33,9 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
     return page(f"{word} · Highbar", comparison.verdict or "", [head, main], scripted=False)
 
 
-def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
+def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
     """Every problem that kept the two from being compared."""
-    return render_problems_page(problems)
+    return render_verdict_problems(problems, display)
 
 
 def _notes(comparison: Comparison) -> Markup:

@@ -25,7 +25,7 @@ from highbar.report.html.scenarios import failed, flaky
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["banner", "compact", "compact_comparison", "render", "render_problems", "render_problems_page"]
+__all__ = ["banner", "compact", "compact_comparison", "render", "render_problems"]
 _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
@@ -57,11 +57,6 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """A page that no verdict has, with every problem that kept one from being made."""
-    return render_problems_page(problems)
-
-
-def render_problems_page(problems: Iterable[Problem]) -> str:
-    """The same for whatever could not be made of these files."""
     word, _, rest = NO_VERDICT.partition(": ")
     title = element("h1", element("b", icon("unsure"), word), element("span", rest))
     listed = element("ul", *(element("li", *_problem(problem)) for problem in problems), class_="problems")

@@ -19,7 +19,6 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 
 WIDTH = 260
 _EDGE = 8.0
-_DRAWN = {"aria_hidden": "true", "focusable": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,8 @@ def rule_line(value: Value, bar: Bar | None, look: str) -> Markup:
         _dot(axis.at(numbers[0]), middle, look),
         *ends,
         viewBox=f"0 0 {WIDTH} 40",
-        width=WIDTH,
-        height=40,
         class_="line",
-        **_DRAWN,
+        aria_hidden="true",
     )
 
 
@@ -81,10 +78,8 @@ def change_line(difference: Difference, look: str) -> Markup:
         _dot(axis.at(as_number(value)), middle, look),
         *labels,
         viewBox=f"0 0 {WIDTH} 40",
-        width=WIDTH,
-        height=40,
         class_="line",
-        **_DRAWN,
+        aria_hidden="true",
     )
 
 
@@ -93,12 +88,12 @@ def value_line(axis: Axis, value: Value | None, look: str, across: Fraction | No
     middle = 11.0
     numbers = numbers_of(value)
     parts = [
-        element("line", x1=axis.left, x2=axis.right, y1=middle, y2=middle, class_="rail"),
+        element("path", d=f"M{axis.left:g} {middle:g}H{axis.right:g}", class_="rail"),
         EMPTY if across is None else _mark(axis.at(as_number(across)), 0, 22, "whole"),
     ]
     if value is not None and numbers:
         parts += [_interval(axis, value, middle, look), _dot(axis.at(numbers[0]), middle, look)]
-    return element("svg", *parts, viewBox=f"0 0 {WIDTH} 22", width=WIDTH, height=22, class_="line", **_DRAWN)
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH} 22", class_="line", aria_hidden="true")
 
 
 def scale(axis: Axis) -> Markup:
@@ -106,12 +101,12 @@ def scale(axis: Axis) -> Markup:
     found = list(axis.ticks(4))
     marks = [
         join(
-            element("line", x1=x, x2=x, y1=14, y2=18, class_="rail"),
+            element("path", d=f"M{x:g} 14v4", class_="rail"),
             element("text", text, x=x, y=11, class_="tick", text_anchor=_anchor(place, len(found))),
         )
         for place, (x, text) in enumerate(found)
     ]
-    return element("svg", *marks, viewBox=f"0 0 {WIDTH} 18", width=WIDTH, height=18, class_="line", **_DRAWN)
+    return element("svg", *marks, viewBox=f"0 0 {WIDTH} 18", class_="line", aria_hidden="true")
 
 
 def shared_axis(values: Iterable[Value], more: Iterable[Fraction] = ()) -> Axis:
@@ -142,7 +137,7 @@ def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) ->
             class_="adds" if adds >= 0 else "takes",
         )
     )
-    return element("svg", *parts, viewBox=f"0 0 {WIDTH} 20", width=WIDTH, height=20, class_="line", **_DRAWN)
+    return element("svg", *parts, viewBox=f"0 0 {WIDTH} 20", class_="line", aria_hidden="true")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +168,7 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
     places = [(axis.at(as_number(limit.value)), row * place, limit) for place, limit in enumerate(limits)]
     lines = [_mark(x, y + 6, bottom, limit.look) for x, y, limit in places]
     labels = [_limit_label(x, y + 14, limit.text, width) for x, y, limit in places]
-    base = element("line", x1=axis.left, x2=axis.right, y1=bottom, y2=bottom, class_="rail")
+    base = element("path", d=f"M{axis.left:g} {bottom:g}H{axis.right:g}", class_="rail")
     parts = [element("title", title), *columns, base, *ticks, *lines, *labels]
     return element("svg", *parts, viewBox=f"0 0 {width:g} {bottom + 20:g}", class_="histogram", role="img")
 
@@ -224,20 +219,15 @@ def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:
     known = [end if end is not None and math.isfinite(end) else None for end in (value.low, value.high)]
     left = axis.left if known[0] is None else axis.at(known[0])
     right = axis.right if known[1] is None else axis.at(known[1])
-    caps = [
-        element("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, class_="end")
-        for x, end in zip((left, right), known, strict=True)
-        if end is not None
-    ]
-    stroke = element("line", x1=left, x2=right, y1=middle, y2=middle, class_="reach")
-    return element("g", stroke, *caps, class_=f"interval {look}")
+    caps = [f"M{x:g} {middle - 5:g}v10" for x, end in zip((left, right), known, strict=True) if end is not None]
+    return element("path", d=f"M{left:g} {middle:g}H{right:g}{''.join(caps)}", class_=f"interval {look}")
 
 
 def _dot(x: float, y: float, look: str) -> Markup:
     if look in ("missed", "warned"):
-        return element("path", d=f"M{x} {y - 6}l6 6-6 6-6-6z", class_=f"dot {look}")
+        return element("path", d=f"M{x:g} {y - 6:g}l6 6-6 6-6-6z", class_=f"dot {look}")
     return element("circle", cx=x, cy=y, r=4.5 if look == "unsure" else 5, class_=f"dot {look}")
 
 
 def _mark(x: float, top: float, bottom: float, look: str) -> Markup:
-    return element("line", x1=x, x2=x, y1=top, y2=bottom, class_=look)
+    return element("path", d=f"M{x:g} {top:g}V{bottom:g}", class_=look)

@@ -10,7 +10,7 @@ from highbar.report import comparison_words as words
 from highbar.report.headline import more
 from highbar.report.html.charts import change_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, icon, table, unseen
+from highbar.report.html.parts import code, heading, icon, table, unseen, without
 
 MOST_ROWS = 60
 MOST_IDS = 500
@@ -59,14 +59,7 @@ def _undefined(comparison: Comparison) -> Markup:
     for name, change in comparison.metrics.items():
         if change.difference.value is None:
             found.setdefault(change.difference.reason or "no reason given", []).append(name)
-    if not found:
-        return EMPTY
-    entries = [
-        join(element("dt", *(join(code(name), " ") for name in names)), element("dd", reason))
-        for reason, names in found.items()
-    ]
-    title = element("summary", "Metrics without a difference")
-    return element("details", title, element("dl", *entries, class_="undefined"))
+    return without("Metrics without a difference", found)
 
 
 def moved(comparison: Comparison) -> Markup:

@@ -11,6 +11,7 @@ from html import escape
 from highbar.report.visible import revealed
 
 _VOID = frozenset({"br", "input", "link", "meta"})
+_SHAPES = frozenset({"circle", "line", "path", "rect"})
 # Orders to a CI runner, should the page be printed into its log; as entities they are shown as they are.
 _ORDER = re.compile(r"::|##")
 _ENTITIES = {"::": "&#58;&#58;", "##": "&#35;&#35;"}
@@ -48,7 +49,10 @@ def element(name: str, /, *children: str | None, **attributes: Attribute) -> Mar
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID:
         return Markup(f"<{name}{written}>")
-    return Markup(f"<{name}{written}>{join(*children)}</{name}>")
+    inside = join(*children)
+    if name in _SHAPES and not inside:
+        return Markup(f"<{name}{written}/>")
+    return Markup(f"<{name}{written}>{inside}</{name}>")
 
 
 def join(*children: str | None) -> Markup:
@@ -60,4 +64,6 @@ def _attribute(key: str, value: Attribute) -> str:
     if value is None or value is False:
         return ""
     name = key.removesuffix("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{encode(str(value))}"'
+    if value is True:
+        return f" {name}"
+    return f' {name}="{value:g}"' if isinstance(value, float) else f' {name}="{encode(str(value))}"'

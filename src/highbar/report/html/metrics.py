@@ -11,7 +11,7 @@ from highbar.report.headline import bounds_label
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import Limit, histogram, scale, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, plural, scenarios, table, unseen
+from highbar.report.html.parts import code, heading, plural, scenarios, table, unseen, without
 
 _WHOLE = (Fraction(0), Fraction(1))
 
@@ -42,15 +42,8 @@ def _undefined(verdict: Verdict) -> Markup:
     for name, value in verdict.metrics.items():
         if value.value is None:
             found.setdefault(value.reason or "no reason given", []).append(name)
-    if not found:
-        return EMPTY
-    entries = [
-        join(element("dt", *(join(code(name), " ") for name in names)), element("dd", reason))
-        for reason, names in found.items()
-    ]
     count = sum(len(names) for names in found.values())
-    title = element("summary", f"{plural(count, 'metric')} without a value")
-    return element("details", title, element("dl", *entries, class_="undefined"))
+    return without(f"{plural(count, 'metric')} without a value", found)
 
 
 # --- scores ----------------------------------------------------------------------------------

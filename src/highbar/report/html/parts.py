@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from highbar.model import Level, Outcome, Value
-from highbar.report.html.markup import Markup, element, join
+from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.visible import cut, revealed
 
 LONGEST_TEXT = 300
@@ -51,6 +51,17 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -
 
 def _first(cell: str) -> Markup:
     return element("th", cell, scope="row") if cell else element("td")
+
+
+def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
+    """What has no value, by the reason, behind a title; nothing where all have one."""
+    if not names_by_reason:
+        return EMPTY
+    entries = [
+        join(element("dt", *(join(code(name), " ") for name in names)), element("dd", reason))
+        for reason, names in names_by_reason.items()
+    ]
+    return element("details", element("summary", title), element("dl", *entries, class_="undefined"))
 
 
 def scenarios(value: Value) -> Markup:

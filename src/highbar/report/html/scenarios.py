@@ -200,4 +200,4 @@ def _pips(passed: int, trials: int) -> Markup:
         for place in range(trials)
     ]
     width = 13 * trials + 4
-    return element("svg", *dots, viewBox=f"0 0 {width} 16", width=width, height=16, class_="line", aria_hidden="true")
+    return element("svg", *dots, viewBox=f"0 0 {width} 16", width=width, height=16, aria_hidden="true")

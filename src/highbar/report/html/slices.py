@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import groupby
 
 from highbar.digits import bounds_by_metric, show
@@ -10,11 +11,13 @@ from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, standings
 from highbar.report.html.charts import scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, table, unseen
+from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, plural, table, unseen
 from highbar.report.html.rules import Bounds
 from highbar.report.visible import cut
 
 MOST_ROWS = 60
+"""Of one column; and all together, of what is seen at once and of what is closed at first."""
+ALL_ROWS = 180
 
 
 def slices(verdict: Verdict) -> Markup:
@@ -22,42 +25,49 @@ def slices(verdict: Verdict) -> Markup:
     if not verdict.slices:
         return EMPTY
     bounds = bounds_by_metric(verdict.rules)
-    groups = [
-        _column(column, list(parts), verdict, bounds) for column, parts in groupby(verdict.slices, lambda s: s.by[0])
-    ]
+    columns = {column: list(parts) for column, parts in groupby(verdict.slices, lambda part: part.by[0])}
+    room = ALL_ROWS // len(columns)
+    groups = [_column(column, parts, verdict, bounds, room) for column, parts in columns.items()]
     about = element("p", "Each dot with its interval; the dashed line is the value over all scenarios.", class_="dim")
     return element("section", heading("Slices", "slices"), about, *groups, aria_labelledby="slices")
 
 
-def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds) -> Markup:
+def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, room: int) -> Markup:
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     names = [name for name in verdict.metrics if name in ruled and any(_known(part, name) for part in parts)]
     names.sort(key=lambda name: name != "pass_rate")
-    kept = _kept(parts)
-    told = [element("p", icon("warn") if " worse " in one else None, one) for one in _standings(parts)]
-    first, rest = names[:1], names[1:]
-    charts = [_chart(name, column, kept, verdict, bounds) for name in first]
-    others = [_chart(name, column, kept, verdict, bounds) for name in rest]
-    opened = (
-        element("details", element("summary", f"{len(rest)} more metrics by ", code(column)), *others)
-        if rest
-        else EMPTY
-    )
+    kept = _kept(parts, min(MOST_ROWS, room))
+    told = [element("p", sentence) for sentence in _standings(parts)]
+    charts = [_chart(name, column, kept, verdict, bounds) for name in names[:1]]
     left_out = more(len(parts), len(kept))
     title = element("h3", "By ", code(column))
-    return join(title, *told, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, opened)
+    others = _others(names[1:], column, kept, verdict, bounds, room)
+    return join(title, *told, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, others)
+
+
+def _others(
+    names: Sequence[str], column: str, kept: Sequence[Slice], verdict: Verdict, bounds: Bounds, room: int
+) -> Markup:
+    """The charts of the other metrics, as many as there is room for."""
+    fitting = names[: max(room // max(len(kept), 1), 1)]
+    if not fitting:
+        return EMPTY
+    charts = [_chart(name, column, kept, verdict, bounds) for name in fitting]
+    title = element("summary", f"{plural(len(fitting), 'more metric')} by ", code(column))
+    left_out = more(len(names), len(fitting))
+    return element("details", title, *charts, element("p", left_out, class_="dim") if left_out else EMPTY)
 
 
 def _standings(parts: Sequence[Slice]) -> list[Markup]:
     return [Markup(sentence) for sentence in standings(parts, lambda text: encode(cut(text, LONGEST_TEXT)))]
 
 
-def _kept(parts: list[Slice]) -> list[Slice]:
+def _kept(parts: list[Slice], most: int) -> list[Slice]:
     """As many as are read, in their order; the flagged ones always."""
-    if len(parts) <= MOST_ROWS:
+    if len(parts) <= most:
         return parts
     flagged = sum(part.worse for part in parts)
-    room = max(MOST_ROWS - flagged, 0)
+    room = max(most - flagged, 0)
     kept: list[Slice] = []
     for part in parts:
         if part.worse or room > 0:
@@ -87,5 +97,5 @@ def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bou
     return table((column, "scenarios", name, join(unseen("drawn"), scale(axis))), rows, "slices")
 
 
-def _shown(value: Value | None, bounds: tuple[object, ...]) -> str:
-    return "–" if value is None or value.value is None else show(value, bounds)  # type: ignore[arg-type]
+def _shown(value: Value | None, bounds: tuple[Fraction, ...]) -> str:
+    return "–" if value is None or value.value is None else show(value, bounds)
