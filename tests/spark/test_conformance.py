@@ -153,9 +153,10 @@ def test_percentiles_are_exact_among_many_values_and_in_many_groups(spark: Any, 
         ('{"id": "a", "passed": true}\n{"id": "a", "passed": true}\n', "scenario 'a' has 2 results"),
         ('{"id": "a", "passed": "yes"}\n', "1 of 1 results do not have the declared form, among them 'a'"),
         ('{"id": "a", "pased": true}\n', "unknown column 'pased'"),
-        ('{"id": "a", "passed": true}\n{"id": "b", "pass\n', "cannot be read by Spark"),
+        ('{"id": "a", "passed": true}\n{"id": "b", "pass\n', "a line is not a JSON object"),
         ('{"id": "a", "passed": true, "passed": false}\n', "cannot be read by Spark"),
-        ('{"id": "a", "passed": true, "latency_ms": NaN}\n', "do not have the declared form"),
+        ('{"id": "a", "passed": true, "latency_ms": NaN}\n', "a line is not a JSON object"),
+        ('{"id": "a", "passed": true}\n["b"]\n', "a line is not a JSON object"),
     ],
 )
 def test_rows_that_cannot_be_judged_are_refused(spark: Any, tmp_path: Path, text: str, told: str) -> None:

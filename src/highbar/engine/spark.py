@@ -165,11 +165,13 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
     from pyspark.sql import functions as spark
 
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
-    keys = lines.select(spark.explode(spark.json_object_keys("value")).alias("key")).distinct()
-    names = sorted(row["key"] for row in keys.collect())
-    return lines.select(*(_json_text(name) for name in names)), {
-        name: Raw(_own_name(place), "JSON") for place, name in enumerate(names)
-    }
+    keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL of what is no object
+    found = [row["key"] for row in lines.select(spark.explode(keys).alias("key")).distinct().collect()]
+    if None in found:
+        raise InputError(Problem("cannot be read by Spark: a line is not a JSON object", hint="wanted one per line"))
+    names = sorted(found)
+    columns = {name: Raw(_own_name(place), "JSON") for place, name in enumerate(names)}
+    return lines.select(*(_json_text(name) for name in names)), columns
 
 
 def _json_text(name: str) -> Column:
