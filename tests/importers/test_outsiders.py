@@ -107,3 +107,16 @@ def test_a_package_that_is_broken_is_named(tmp_path: Path, place: dict[str, str]
     assert done.exit == 2
     assert "the format 'strange' of an installed package cannot be loaded: ModuleNotFoundError" in done.err
     assert "hint: repair or remove that package" in done.err
+
+
+def test_a_package_that_fails_on_a_file_is_named_and_the_format_can_be(tmp_path: Path, place: dict[str, str], replaced):
+    replaced(MODULE.replace('return head.startswith(b"STRANGE")', "return head[10**9]"))
+    (tmp_path / "highbar.yaml").write_text(POLICY)
+    written(tmp_path, "results.jsonl", '{"correct": true, "name": "no id"}\n')
+    done = run(tmp_path, "check", "results.jsonl", environment=place)
+    assert done.exit == 2
+    assert "results.jsonl: the format 'strange' of an installed package failed on it: IndexError" in done.err
+    assert (
+        "this result has no id"
+        in run(tmp_path, "check", "results.jsonl", "--input-format", "jsonl", environment=place).err
+    )

@@ -125,9 +125,18 @@ def _recognized_by_outsiders(name: str, head: bytes) -> str | None:
         return None
     for format_name in _entry_points():
         claims = getattr(_loaded(format_name), "recognizes", None)
-        if claims is not None and claims(name, head):
+        if claims is not None and _asked(claims, format_name, name, head):
             return format_name
     return None
+
+
+def _asked(claims: Callable[[str, bytes], bool], format_name: str, name: str, head: bytes) -> bool:
+    """Whether an outsider claims the file. Raises InputError where it cannot say."""
+    try:
+        return claims(name, head)
+    except Exception as error:
+        told = f"the format {format_name!r} of an installed package failed on it: {type(error).__name__}: {error}"
+        raise InputError(Problem(told, file=name, hint="name the format: --input-format")) from error
 
 
 def _has_id(head: bytes, *, table: bool) -> bool:
