@@ -117,7 +117,7 @@ def mcnemar_mid_p(better: int, worse: int) -> float:
     total = better + worse
     if not total:
         return 1.0
-    seen = math.comb(total, better) / 2**total
+    seen: float = math.comb(total, better) / 2**total
     return 1.0 - seen / 2 if better == worse else mcnemar_exact(better, worse) - seen
 
 
