@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,13 +38,6 @@ def launched(stack: ExitStack) -> Browser:
     return browser
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """One browser for all tests of a process."""
-    with ExitStack() as stack:
-        yield launched(stack)
-
-
 @dataclass(slots=True)
 class Visit:
     """A page that was opened, and what it did that a report must not do."""
@@ -65,19 +58,17 @@ class Visit:
 Open = Callable[..., Visit]
 
 
-@pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens a file in a context of its own; keyword arguments are those of the context."""
-    with ExitStack() as stack:
+def opener(browser: Browser, stack: ExitStack) -> Open:
+    """Opens a file in a context of its own, until the stack closes; keyword arguments are those of the context."""
 
-        def visit(file: Path, **options: Any) -> Visit:
-            context = chromium.new_context(**{"viewport": DESKTOP, **options})
-            stack.callback(context.close)
-            visited = watched(context.new_page())
-            visited.page.goto(file.resolve().as_uri())
-            return visited
+    def visit(file: Path, **options: Any) -> Visit:
+        context = browser.new_context(**{"viewport": DESKTOP, **options})
+        stack.callback(context.close)
+        visited = watched(context.new_page())
+        visited.page.goto(file.resolve().as_uri())
+        return visited
 
-        yield visit
+    return visit
 
 
 def watched(page: Page) -> Visit:

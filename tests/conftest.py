@@ -1,11 +1,32 @@
-"""What holds for every test: generated examples take the time they need, and are the same on every machine in CI."""
+"""What holds for every test: generated examples take the time they need, and are the same on every machine in CI.
+
+And the one browser of a process; it is loaded where a test asks for it.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("development", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "development")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    from tests.chromium import launched
+
+    with ExitStack() as stack:
+        yield launched(stack)
+
+
+@pytest.fixture
+def open_page(chromium):
+    from tests.chromium import opener
+
+    with ExitStack() as stack:
+        yield opener(chromium, stack)

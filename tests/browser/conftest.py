@@ -1,4 +1,4 @@
-"""Reports to open, and the browser to open them with."""
+"""Reports to open."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import chromium, open_page
 from tests.commandline import run
 
-__all__ = ["chromium", "open_page"]
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
 POLICY = """
 thresholds: { blocking: { accuracy: ≥ 80% } }
