@@ -18,6 +18,7 @@ from highbar.model import ResultsFile
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+FILE = "highbar_file"
 LONGEST_LINE = 16 * 1024 * 1024
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -204,18 +205,49 @@ def csv_cell(name: str, cell: str) -> str:
 
 
 def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
-    by_schema: dict[tuple[tuple[str, str], ...], list[ResultsFile]] = {}
+    by_form: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], list[ResultsFile]] = {}
     for file in files:
         described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
-        by_schema.setdefault(tuple((row[0], str(row[1])) for row in described), []).append(file)
+        schema = tuple((row[0], str(row[1])) for row in described if row[0] != FILE)
+        folders = tuple(name for name, _ in file.partitions)
+        _refuse_both(file, {name for name, _ in schema}, folders)
+        by_form.setdefault((schema, folders), []).append(file)
     return [
-        Part({name: _declared(name, type_) for name, type_ in schema}, tuple(same))
-        for schema, same in by_schema.items()
+        Part(
+            {name: _declared(name, type_) for name, type_ in schema}
+            | {name: Raw(csv_cell(name, _of_folder(name, same)), "JSON") for name in folders},
+            tuple(same),
+        )
+        for (schema, folders), same in by_form.items()
     ]
 
 
+def _refuse_both(file: ResultsFile, columns: set[str], folders: tuple[str, ...]) -> None:
+    for name in folders:
+        if name.casefold() in {column.casefold() for column in columns} or folders.count(name) > 1:
+            hint = "rename the folder, or name the files themselves: then folders are not read"
+            raise InputError(
+                Problem(f"a folder says what {name!r} is, and so does the file", file=file.name, hint=hint)
+            )
+
+
+def _of_folder(name: str, files: Sequence[ResultsFile]) -> str:
+    """SQL for the value that the name of a file's folder gives to a column; the file is known by its path."""
+    by_value: dict[str, list[str]] = {}
+    for file in files:
+        value = dict(file.partitions)[name]
+        if value is not None:
+            by_value.setdefault(value, []).append(file.path)
+    cases = " ".join(
+        f"WHEN {FILE} IN ({', '.join(literal(path) for path in paths)}) THEN {literal(value)}"
+        for value, paths in by_value.items()
+    )
+    return f"(CASE {cases} END)" if cases else "CAST(NULL AS VARCHAR)"
+
+
 def _parquet_source(files: Sequence[ResultsFile]) -> str:
-    return f"read_parquet({literals([file.path for file in files])}, hive_partitioning=false)"
+    named = f", filename={literal(FILE)}" if any(file.partitions for file in files) else ""
+    return f"read_parquet({literals([file.path for file in files])}, hive_partitioning=false{named})"
 
 
 def _parquet_relation(part: Part, _wanted: list[str]) -> str:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from highbar import importers
 from highbar.errors import InputError, Problem
-from highbar.load import foreign, hints
+from highbar.load import foreign, hints, partitions
 from highbar.model import Format, ResultsFile
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
@@ -68,7 +68,8 @@ def find(
                 found.append(_from_stdin(stdin, input_format, stack, mapping))
             else:
                 paths = _expand(argument)
-                inside = [_as_file(path, input_format, stack, mapping) for path in paths]
+                named = (_as_file(path, input_format, stack, mapping) for path in paths)
+                inside = list(partitions.read(argument, named))
                 found += _with_note(inside, _skipped(argument, paths))
         except InputError as error:
             problems.extend(error.problems)
@@ -328,7 +329,7 @@ def _without_pattern_characters(file: ResultsFile, stack: ExitStack) -> ResultsF
         return file
     link = _temporary(stack, suffix=f".{file.format}")
     os.symlink(file.path, link)
-    return ResultsFile(link, file.name, file.format, file.compression, original=file.original or file.path)
+    return replace(file, path=link, original=file.original or file.path)
 
 
 def _temporary(stack: ExitStack, suffix: str) -> str:
