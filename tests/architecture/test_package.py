@@ -56,7 +56,11 @@ def test_the_wheel_holds_the_whole_package_and_works_by_itself(tmp_path: Path) -
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
-    wanted = {str(file.relative_to(SOURCE.parent)) for file in SOURCE.rglob("*") if file.suffix in {".css", ".js", ".py", ".typed"}}
+    wanted = {
+        str(file.relative_to(SOURCE.parent))
+        for file in SOURCE.rglob("*")
+        if file.suffix in {".css", ".js", ".py", ".typed"}
+    }
     assert wanted <= packed
     assert {file for file in packed if not file.startswith("highbar")} == set()
 
