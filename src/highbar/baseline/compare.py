@@ -45,7 +45,12 @@ def compare(
         rules=rules,
         base=base.about,
         head=head.about,
-        warnings=(*(note for note in policy.notes if note != NO_POLICY), *warnings(against), *_few(pairs)),
+        warnings=(
+            *(note for note in policy.notes if note != NO_POLICY),
+            *warnings(against),
+            *_unsliced(against, slices),
+            *_few(pairs),
+        ),
         policy=source,
         confidence=policy.confidence,
         latency=against.differences.latency(),
@@ -156,6 +161,13 @@ def _slices(against: Against, columns: Sequence[str], margins: Mapping[str, Base
         )
         for (by, part), change, p_value in zip(parts, passes, adjusted, strict=True)
     )
+
+
+def _unsliced(against: Against, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that were asked for and that no pair has."""
+    held = {column for record in (*against.pairs.base, *against.pairs.head) for column in record.columns}
+    named = dict.fromkeys((*against.policy.slices, *columns))
+    return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in held)
 
 
 def _few(pairs: Pairs) -> tuple[str, ...]:

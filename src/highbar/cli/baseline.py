@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from highbar.cli import streams
+from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem
@@ -42,9 +43,19 @@ class _Commands(click.Group):
         return import_module(COMMANDS[cmd_name]).command if cmd_name in COMMANDS else None
 
 
-@click.group("baseline", cls=_Commands, short_help="Keep a run that later ones are held against.", epilog=_EXAMPLES)
-def command() -> None:
+@click.group(
+    "baseline",
+    cls=_Commands,
+    invoke_without_command=True,
+    short_help="Keep a run that later ones are held against.",
+    epilog=_EXAMPLES,
+)
+@click.pass_context
+def command(context: click.Context) -> int:
     """Keep a run that later ones are held against (record), look at it (show), raise thresholds to it (ratchet)."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+    return REFUSED
 
 
 @click.command("record", short_help="Write a run into baseline.json.")

@@ -53,6 +53,24 @@ def test_the_rules_of_the_baseline_decide_the_exit_code(tmp_path, passes, policy
     assert {"pairs", "broken", "fixed", "flaky", "only_in_base", "only_in_head", "rules"} <= set(done.json)
 
 
+def test_a_slice_that_no_scenario_has_is_said(tmp_path):
+    write(tmp_path, "base.jsonl", 9, 10, team="red")
+    write(tmp_path, "head.jsonl", 9, 10, team="red")
+    found = compared(tmp_path, "--format", "json", "--slice", "team", "--slice", "nope").json
+    assert [part["by"] for part in found["slices"]] == [{"team": "red"}]
+    assert [text for text in found["warnings"] if "slice" in text] == [
+        "no scenario of both runs has a value for the slice nope"
+    ]
+
+
+def test_baseline_by_itself_shows_how_it_is_used(tmp_path):
+    done = run(tmp_path, "baseline")
+    assert done.exit == 2
+    assert "\n  record   Write a run into baseline.json.\n" in done.err
+    assert run(tmp_path, "baseline", "--help").exit == 0
+    assert run(tmp_path, "baseline", "recrod").exit == 2
+
+
 def test_a_warning_fails_only_under_strict(tmp_path):
     write(tmp_path, "base.jsonl", 95)
     write(tmp_path, "head.jsonl", 50)
