@@ -24,27 +24,28 @@ Slopes = dict[str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Rewards:
-    """What a demand gets easier by: names that are better then, and names that are worse."""
+    """What a demand gets easier by: names that are better then, names that are worse, and names that may be either."""
 
     better: tuple[str, ...]
     worse: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
 
     @property
     def only_worse(self) -> bool:
         """Whether nothing but worse results meets the demand more easily."""
-        return bool(self.worse) and not self.better
+        return bool(self.worse) and not self.better and not self.undecided
 
 
 def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric]) -> Rewards:
     """What makes `node operator 0` easier to meet."""
     towards = 1 if operator in (">=", ">") else -1 if operator in ("<=", "<") else 0
-    better: list[str] = []
-    worse: list[str] = []
-    for name, slope in slopes(node, metrics).items():
-        wanted = _wanted(name, metrics)
-        if slope and wanted and towards:
-            (better if slope * towards == wanted else worse).append(name)
-    return Rewards(tuple(better), tuple(worse))
+    found = slopes(node, metrics) if towards else {}
+    wanted = {name: _wanted(name, metrics) for name in found}
+    return Rewards(
+        better=tuple(name for name, slope in found.items() if slope and slope * towards == wanted[name]),
+        worse=tuple(name for name, slope in found.items() if slope and slope * towards == -wanted[name]),
+        undecided=tuple(name for name, slope in found.items() if slope is None and wanted[name]),
+    )
 
 
 def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
