@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from highbar.engine.database import Database, Ranked
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal
 from highbar.engine.typed import EMPTY, READERS, text
@@ -36,9 +37,9 @@ _TYPES = {
 } | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
 
 
-def read(rows: Rows, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> RowDetails:
+def read(database: Database, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> RowDetails:
     """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` is there by now."""
-    return RowDetails(_scenarios(rows, parts, failed) if failed else (), latency(rows))
+    return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
 
 
 # --- failed scenarios ------------------------------------------------------------------------
@@ -122,27 +123,29 @@ def _trial(trial: int | None, passed: bool, why: str | None, *columns: Any) -> T
 # --- latency ---------------------------------------------------------------------------------
 
 
-def latency(rows: Rows) -> Latency | None:
+def latency(database: Database) -> Latency | None:
     """The latencies of the trials that completed, in about 40 bins of equal width; None where none is known.
 
     Where some are far beyond the 95th percentile, these are counted in one bin without an end: a few slow trials would
     squeeze all others into one.
     """
-    known, errors, least, most, usual = rows(
-        "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank)),"
-        " min(latency_rank) FILTER (isfinite(latency_rank)), max(latency_rank) FILTER (isfinite(latency_rank)),"
-        " quantile_disc(latency_rank, 0.95) FILTER (isfinite(latency_rank))"
+    known, errors = database.rows(
+        "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank))"
         " FROM trials WHERE latency_rank IS NOT NULL"
     )[0]
     if not known:
         return None
+    completed = Ranked("NULL", "isfinite(latency_rank)", "latency_rank")
+    ranks = sorted({1, -(-95 * known // 100), known})
+    at = database.values_at(completed, {None: ranks}, {None: known})[None]
+    least, usual, most = at[1], at[-(-95 * known // 100)], at[known]
     end = most if most <= 3 * usual else 2 * usual - least
     width = _nice_width((end - least) / MOST_BINS)
     first = math.floor(Fraction(least) / width)
     last = math.floor(Fraction(end) / width)
     inside = f"least(latency_rank * {width.denominator} / {width.numerator}, {last + 1})"
     place = f"greatest(CAST(floor({inside}) AS HUGEINT), {first})"
-    counted = dict(rows(f"SELECT {place}, count(*) FROM trials WHERE isfinite(latency_rank) GROUP BY 1"))
+    counted = dict(database.rows(f"SELECT {place}, count(*) FROM trials WHERE isfinite(latency_rank) GROUP BY 1"))
     bins = [Bin(width * n, width * (n + 1), counted.get(n, 0)) for n in range(first, last + 1)]
     above = counted.get(last + 1, 0)
     return Latency((*bins, *([Bin(width * (last + 1), None, above)] if above else ())), errors)

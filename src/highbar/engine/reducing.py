@@ -165,7 +165,7 @@ class Reducer:
     def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
         from highbar.engine import details  # few reports need it
 
-        return details.read(self.database.rows, self.parts, failed)
+        return details.read(self.database, self.parts, failed)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
         """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
