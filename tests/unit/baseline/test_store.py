@@ -95,7 +95,7 @@ def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: 
         last = int(found.date or "")
     store.write(file, dated(10**6), seen=store.digest(file))
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.json"]
-    assert last > 10
+    assert last > 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
