@@ -128,6 +128,7 @@ def lines(folder: Path, million: int) -> Iterator[Line]:
         ways = ["pandas", "scikit-learn"] if form == "parquet" else ["msgspec", "pandas", "scikit-learn"]
         for way in ways:
             yield beside(way, ours, run(peer(way, file)))
+    yield intervals(folder, made(folder, million, "parquet"), million)
     yield from growth(folder, million, start_up[0])
 
 
@@ -138,6 +139,17 @@ def beside(way: str, ours: Run, other: Run) -> Line:
         if not math.isclose(metrics[name]["value"], value, rel_tol=1e-9):
             raise AssertionError(f"{name}: {metrics[name]['value']} is not what {way} gets, {value}")
     return Line(f"    the same metrics with {way}", shown(other), shown(ours), f"{other.seconds / ours.seconds:.1f}")
+
+
+def intervals(folder: Path, file: Path, rows: int) -> Line:
+    """What the sums for the intervals cost on top of the plain ones."""
+    check(folder, file)  # writes the policy
+    one = run([sys.executable, str(BENCH / "intervals.py"), str(file), str(folder / "highbar.json")])
+    with_sums, without = json.loads(one.output)
+    cost = with_sums / without - 1
+    fits = "✓" if cost <= 0.25 else "✗"
+    what = f"(i) {counted(rows)}, Parquet, intervals on top of plain sums"
+    return Line(what, f"{with_sums:.2f} s", f"{without:.2f} s", f"+{cost:.0%}", f"≤ 25% {fits}")
 
 
 def growth(folder: Path, million: int, start_up: Run) -> Iterator[Line]:
