@@ -1,0 +1,90 @@
+"""`highbar check --engine spark`, and the memory limit of the embedded engine, through the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commandline import run
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
+ROW = '{"id": "a", "passed": true}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "results.jsonl").write_text(ROW, "utf-8")
+    (tmp_path / "highbar.json").write_text('{"thresholds": {"blocking": {"pass_rate": 50}}}', "utf-8")
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
+    def judged(*options: str) -> dict[str, Any]:
+        done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options)
+        assert done.exit == 1
+        found: dict[str, Any] = done.json
+        del found["results"]  # Spark reads no digests
+        return found
+
+    results, policy = str(EXAMPLE / "v1.jsonl"), str(EXAMPLE / "highbar.yaml")
+    here, there = judged(), judged("--engine", "spark")
+    assert (there["verdict"], there["rules"], there["scenarios_failed"]) == (
+        here["verdict"],
+        here["rules"],
+        here["scenarios_failed"],
+    )
+    assert {name: one["value"] for name, one in there["metrics"].items()} == {
+        name: one["value"] for name, one in here["metrics"].items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--spark-master", "local[1]"), "--spark-master is for --engine spark"),
+        (("--engine", "spark", "--spark-master", "local", "--spark-remote", "sc://h"), "two ways to name a session"),
+        (("--engine", "spark", "--memory-limit", "1GB"), "--memory-limit is for this process"),
+        (("--memory-limit", "lots"), "wanted a number with a unit"),
+        (("--engine", "spark", "--input-format", "inspect"), "Spark cannot read 'inspect'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(folder: Path, options: tuple[str, ...], told: str) -> None:
+    done = run(folder, "check", "results.jsonl", *options)
+    assert done.exit == 2
+    assert told in done.err
+
+
+def test_standard_input_is_not_for_spark(folder: Path) -> None:
+    done = run(folder, "check", "-", "--engine", "spark")
+    assert done.exit == 2
+    assert "Spark cannot read standard input" in done.err
+
+
+def test_without_the_extra_the_message_says_how_to_get_it(folder: Path) -> None:
+    program = "import sys; sys.modules['pyspark'] = None; from highbar.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "check", "results.jsonl", "--engine", "spark"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "pip install 'highbar[spark]'" in done.stderr
+
+
+def test_a_check_stays_within_its_memory_limit(folder: Path) -> None:
+    rows = ({"id": f"s{number}", "passed": True, "output": "x" * 1000} for number in range(20_000))
+    (folder / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert run(folder, "check", "results.jsonl", "--memory-limit", "400MB").exit == 0
+    done = run(folder, "check", "results.jsonl", "--memory-limit", "1MB")
+    assert done.exit == 2
+    assert "1MB are not enough for these results" in done.err
