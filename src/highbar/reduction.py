@@ -211,9 +211,9 @@ def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tupl
 
 
 def _explained(error: Exception, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> InputError:
-    if type(error).__name__ == "OutOfMemoryException":
-        limit = f"{loaded.machine.memory_limit} are" if loaded.machine.memory_limit else "the machine's memory is"
-        return InputError(Problem(f"{limit} not enough for these results", hint="give more with --memory-limit"))
+    limit = loaded.machine.memory_limit
+    if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
+        return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
     problems = _row_problems(loaded, policy, slices)
     if problems:
         return InputError(*problems)
