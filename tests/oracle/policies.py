@@ -81,7 +81,7 @@ def threshold(random: Random, group: Group, metric: str, *, bare: bool = False) 
     value = None if metric in INEXACT else group.answer(metric).value
     number, mark = bound_text(random, value, unit)
     signs = ["", "<= ", "≤ "] if lower else ["", ">= ", "≥ "]
-    if unit != "ratio" or Fraction(number) not in (0, 100):
+    if Fraction(number) != 0 and (unit != "ratio" or Fraction(number) != 100):  # `< 0ms` can never hold: refused
         signs.append("< " if lower else "> ")
     given: Any = random.choice(signs) + number + mark
     if unit == "ratio" and not lower and random.randrange(4) == 3:
