@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -161,18 +161,7 @@ def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], colum
         for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))
         if first.casefold() == second.casefold()
     ]
-    for column in columns:
-        meant = None if column in policy.allow_columns else near_miss(column, known)
-        if meant:
-            place = loaded.place(column)
-            problems.append(
-                Problem(
-                    f"unknown column {column!r}",
-                    file=place.file,
-                    line=place.line,
-                    hint=f"did you mean {meant!r}? If not, name it in the policy's allow_columns",
-                )
-            )
+    problems += _near_misses(loaded, "column", columns, known, policy.allow_columns)
     if problems:
         raise InputError(*problems, *_row_problems(loaded, policy, slices))
 
@@ -180,21 +169,24 @@ def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], colum
 def refuse_categories(loaded: Loaded, policy: Policy, reduction: Reduction) -> None:
     """Refuse a category that is a near miss of a known one: it would leave the safety set unseen."""
     known = policies.categories(policy)
-    problems = []
-    for category in reduction.categories:
-        meant = None if category in policy.allow_categories else near_miss(category, known)
-        if meant:
-            place = loaded.place(category)
-            problems.append(
-                Problem(
-                    f"unknown category {category!r}",
-                    file=place.file,
-                    line=place.line,
-                    hint=f"did you mean {meant!r}? If not, name it in the policy's allow_categories",
-                )
-            )
+    problems = _near_misses(loaded, "category", reduction.categories, known, policy.allow_categories)
     if problems:
         raise InputError(*problems)
+
+
+def _near_misses(
+    loaded: Loaded, what: str, found: Sequence[str], known: Iterable[str], allowed: Collection[str]
+) -> list[Problem]:
+    """A problem for each name that is nearly a known one, unless the policy allows it."""
+    problems = []
+    for name in found:
+        meant = None if name in allowed else near_miss(name, known)
+        if meant:
+            place = loaded.place(name)
+            key = {"column": "allow_columns", "category": "allow_categories"}[what]
+            hint = f"did you mean {meant!r}? If not, name it in the policy's {key}"
+            problems.append(Problem(f"unknown {what} {name!r}", file=place.file, line=place.line, hint=hint))
+    return problems
 
 
 def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tuple[Problem, ...]:

@@ -11,7 +11,9 @@ from random import Random
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import highbar
 from highbar import pipeline, reduction
@@ -185,3 +187,53 @@ def test_what_comes_back_does_not_grow_with_the_rows(spark: Any, tmp_path: Path)
         engine.close()
         sizes.append(sum(came))
     assert sizes[0] == sizes[1] < 100
+
+
+def parquet_file(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.Table.from_pylist(rows), file)
+
+
+def test_a_column_that_only_one_file_has_is_read(spark: Any, tmp_path: Path) -> None:
+    parquet_file(tmp_path / "a.parquet", [{"id": "a", "passed": True}])
+    parquet_file(tmp_path / "b.parquet", [{"id": "b", "passed": True, "violations": ["leak"]}])
+    verdict = pipeline.check([str(tmp_path)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+    assert (verdict.counts.scenarios, verdict.counts.failed) == (2, 1)
+
+
+def test_what_a_folder_and_the_file_both_say_is_refused(spark: Any, tmp_path: Path) -> None:
+    parquet_file(
+        tmp_path / "category=happy_path" / "a.parquet", [{"id": "a", "passed": False, "category": "adversarial"}]
+    )
+    with pytest.raises(InputError, match="a folder says what 'category' is, and so does the file"):
+        pipeline.check([str(tmp_path)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+
+
+def test_a_folder_gives_a_column_that_the_files_lack(spark: Any, tmp_path: Path) -> None:
+    parquet_file(tmp_path / "category=adversarial" / "a.parquet", [{"id": "a", "passed": True}])
+    verdict = pipeline.check([str(tmp_path)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+    assert [part.by for part in verdict.slices] == [("category", "adversarial")]
+
+
+@pytest.mark.parametrize("text", ["id,passed\na,true,more\n", "id,passed\na\n", "id,passed,passed\na,true,false\n"])
+def test_fields_that_do_not_fit_the_header_are_refused(spark: Any, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "results.csv"
+    file.write_text(text, "utf-8")
+    with pytest.raises(InputError):
+        pipeline.check([str(file)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+
+
+def test_numbers_that_are_none_are_refused_in_typed_columns_too(spark: Any) -> None:
+    for number in ("NaN", "Infinity", "-Infinity"):
+        frame = spark.sql(f"SELECT 'a' AS id, true AS passed, CAST('{number}' AS DOUBLE) AS latency_ms")
+        with pytest.raises(InputError):
+            highbar.check(frame, PASS_RATE)
+
+
+def test_a_session_that_leaves_out_broken_files_is_refused(spark: Any) -> None:
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        with pytest.raises(InputError, match="ignoreCorruptFiles on"):
+            highbar.check(spark.range(1).selectExpr("'a' AS id", "true AS passed"), PASS_RATE)
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")

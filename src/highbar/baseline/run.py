@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import comb
 from typing import Any, TypeVar
 
+from highbar.engine.protocol import Rank, RatioTotals, Total
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.statistics.bounds import Sums
@@ -36,35 +37,6 @@ class _Lazy(dict[_K, _V]):
 
     def get(self, key: _K, _default: Any = None) -> Any:
         return self[key]
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """A term's sum over the scenarios that have a value."""
-
-    value: Fraction
-    scenarios: int
-
-
-@dataclass(frozen=True, slots=True)
-class RatioTotals:
-    """The sums of one ratio over units: scenarios, or clusters of them."""
-
-    sums: Sums
-    largest: float
-    trials: float
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """The value at a percentile's rank, and the values that bound it."""
-
-    value: Fraction | None
-    trials: int
-    errors: int
-    scenarios: int
-    low: Fraction | None = None
-    high: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ TYPES = {
 """Types of Spark that are read as they are; any other value is read as the text of its JSON."""
 WHOLE = ("trial", "tokens_used", "violations")
 OF_THE_RESULTS = (
-    "ARITHMETIC_OVERFLOW", "CANNOT_READ_FILE", "CAST_OVERFLOW", "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON",
+    "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "FAILED_MERGING_SCHEMAS",
+    "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON",
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
@@ -69,6 +70,7 @@ class SparkEngine:
     def __init__(self, frame: DataFrame, *, format_: str = "parquet") -> None:
         """Take the rows: typed columns as Parquet has them, or lines of text as `format_` says (jsonl, csv)."""
         self._session: SparkSession = frame.sparkSession
+        _refuse_lenient(self._session)
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._kept: list[DataFrame] = []
@@ -134,6 +136,15 @@ class SparkEngine:
 
     def _frame(self, sql: str) -> DataFrame:
         return self._session.sql(translate(sql, self._names))
+
+
+def _refuse_lenient(session: SparkSession) -> None:
+    """A session that leaves out files which it cannot read would lose their rows without a word."""
+    for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
+        if str(session.conf.get(setting, "false")).lower() == "true":
+            raise InputError(
+                Problem(f"the Spark session has {setting} on: rows could be missing", hint=f"set {setting} to false")
+            )
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from highbar.errors import InputError, Problem
 
@@ -100,11 +101,31 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
 
 
 def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:
-    """The rows of the files: typed as Parquet has them, or as lines and fields of text."""
+    """The rows of the files: typed as Parquet has them, or as lines and fields of text.
+
+    Parquet files need not have the same columns: left alone, Spark would take those of one file for all, and an
+    `error` that only another has would be gone. Folders give columns only to Parquet, and none that the files have.
+    """
     if format_ == "parquet":
-        return session.read.parquet(*paths)
+        reader = session.read.option("mergeSchema", "true")
+        frame = reader.parquet(*paths)
+        own = reader.option("recursiveFileLookup", "true").parquet(*paths)  # without the columns of the folders
+        _refuse_both(frame.inputFiles(), paths, {name.casefold() for name in own.columns})
+        return frame
     if format_ == "jsonl":
-        return session.read.text(paths)
-    return session.read.csv(
+        return session.read.option("recursiveFileLookup", "true").text(paths)
+    return session.read.option("recursiveFileLookup", "true").csv(
         paths, header=True, inferSchema=False, multiLine=True, mode="FAILFAST", escape='"', enforceSchema=False
     )
+
+
+def _refuse_both(files: Sequence[str], paths: Sequence[str], columns: set[str]) -> None:
+    """Refuse a column that the files have and a folder below the named paths gives too: Spark takes the folder's."""
+    for file in files:
+        below = min((file.rpartition(path.rstrip("/"))[2] for path in paths), key=len)
+        for folder in below.split("/")[:-1]:
+            name = unquote(folder.partition("=")[0])
+            if "=" in folder and name.casefold() in columns:
+                told = f"a folder says what {name!r} is, and so does the file"
+                hint = "rename the folder, or name the files themselves: then folders are not read"
+                raise InputError(Problem(told, file=file, hint=hint))
