@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from highbar.engine.database import Database, Ranked
+from highbar.engine.scoring import HAPPENED
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal
 from highbar.engine.typed import EMPTY, READERS, text
@@ -59,11 +60,7 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     longest = _longest(len(failed), sum(min(scenario.trials, MOST_TRIALS) for scenario in failed))
     source = " UNION ALL ".join(f"SELECT * FROM ({_typed(part)}) WHERE {ids}" for part in parts)
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
-    violations = (
-        "list_sort(list_distinct(list_concat(list_concat(coalesce(violation_names, []), coalesce(happened, [])),"
-        " list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x)))))"
-    )
-    lists = {name: name for name in _NAMES} | {"violations": violations}
+    lists = {name: name for name in _NAMES} | {"violations": HAPPENED}
     shown = [
         f"list_transform(list_slice({sql}, 1, {MOST_NAMES}), lambda x: left(x, {LONGEST_NAME}))"
         for sql in lists.values()

@@ -36,6 +36,7 @@ class Plan:
     scenarios: str
     profile: str
     worst: str  # the ids of the worst scenarios, the worst first, and whether they are required
+    told: bool  # whether `worst` says their categories and reasons too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
@@ -56,7 +57,8 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
         "a": f"NOT ({any_match(request.required)})", "b": "kv = 0", "c": "ke = 0",
         "d": "kp / n", "e": "k_score / s_den", "id": "id",
     }  # fmt: skip
-    packed = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in keyed.items())}}}"
+    told = {} if layout.repeated else {"category": "category", "why": "why"}  # behind the id, so they sort nothing
+    packed = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in (keyed | told).items())}}}"
     worst = f", min({packed}, {request.failed_limit}) FILTER (kp < n) AS worst" if smallest else ""
     totals = ", ".join(
         [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
@@ -67,7 +69,8 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
         trials=trials.relation(parts, request, layout),
         scenarios=_scenarios(layout),
         profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {totals}{worst} FROM scenarios GROUP BY ALL",
-        worst=f"{_set_aside() if smallest else _sorted(keyed)} LIMIT {request.failed_limit}",
+        worst=f"{_set_aside(tuple(told)) if smallest else _sorted(keyed)} LIMIT {request.failed_limit}",
+        told=smallest and bool(told),
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
@@ -75,8 +78,9 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     )
 
 
-def _set_aside() -> str:
-    return "SELECT w.id, NOT w.a FROM (SELECT unnest(worst) AS w FROM profile) ORDER BY w"
+def _set_aside(told: Sequence[str]) -> str:
+    columns = ", ".join(["w.id", "NOT w.a", *(f"w.{name}" for name in told)])
+    return f"SELECT {columns} FROM (SELECT unnest(worst) AS w FROM profile) ORDER BY w"
 
 
 def _sorted(keyed: Mapping[str, str]) -> str:
@@ -117,7 +121,7 @@ def _scenarios(layout: Layout) -> str:
     totals = {m.total: m.amount for m in layout.measures.values() if m != MEASURES["behavior_score"]}
     if not layout.repeated:
         # Without a `trial` column a scenario is its one trial: the same columns, and nothing to group.
-        columns = ["id", *agreed, *(f"CAST({has} AS INTEGER) AS {name}" for name, has in counts.items())]
+        columns = ["id", "why", *agreed, *(f"CAST({has} AS INTEGER) AS {name}" for name, has in counts.items())]
         columns += [f"{amount} AS {name}" for name, amount in totals.items()]
         return f"SELECT {', '.join(columns)}, s_m AS s_den, s_k AS k_score FROM trials"
     columns = ["id", *(f"any_value({name}) AS {name}" for name in agreed)]

@@ -10,6 +10,7 @@ from highbar.engine.database import Database, Found, Ranked, Wanted
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Rank
 from highbar.engine.sql import literal
+from highbar.engine.totals import Profile
 from highbar.model import Percentile, Where
 from highbar.statistics.bounds import Sums, standard_error
 from highbar.statistics.percentile import Ranks, clustered_ranks_of, percentile_ranks
@@ -43,7 +44,12 @@ def rank_column(extras: tuple[str, ...], column: str) -> str:
 
 
 def find(
-    database: Database, layout: Layout, percentiles: Sequence[Percentile], alpha: float, place: int | None
+    database: Database,
+    profiles: Mapping[str | None, Profile],
+    layout: Layout,
+    percentiles: Sequence[Percentile],
+    alpha: float,
+    place: int | None,
 ) -> dict[str | None, dict[Percentile, Rank]]:
     """The percentiles of the whole (under None), or of each value of the slice at `place`."""
     by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
@@ -54,13 +60,9 @@ def find(
     for (name, where), same in together.items():
         column = rank_column(layout.extras, name)
         filtered = f"{there} AND {column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
-        scenarios = "count(DISTINCT id)" if layout.repeated else "count(*)"
-        counts = database.rows(
-            f"SELECT {by} AS value, count(*), count_if(isinf({column})), {scenarios}"
-            f" FROM trials WHERE {filtered} GROUP BY value"
-        )
-        sizes = {value: trials for value, trials, _, _ in counts}
         ranked = Ranked(by, filtered, column)
+        counts = _counted(database, ranked) if layout.repeated else _in_profiles(profiles, name, where)
+        sizes = {value: trials for value, trials, _, _ in counts}
         ends = _ends(database, layout, same, alpha, ranked, sizes)
         values = database.values_at(ranked, _wanted_ranks(same, sizes, ends), sizes)
         for value, trials, errors, resting in counts:
@@ -76,6 +78,22 @@ def find(
                     high=None if high is None else _finite(at[high]),
                 )
     return found
+
+
+def _counted(database: Database, ranked: Ranked) -> list[tuple[str | None, int, int, int]]:
+    """In each group: how many trials are ranked, how many of these are errors, and of how many scenarios."""
+    return database.rows(
+        f"SELECT {ranked.by} AS value, count(*), count_if(isinf({ranked.column})), count(DISTINCT id)"
+        f" FROM trials WHERE {ranked.let_through} GROUP BY value"
+    )
+
+
+def _in_profiles(
+    profiles: Mapping[str | None, Profile], column: str, where: Where
+) -> list[tuple[str | None, int, int, int]]:
+    """The same where a scenario is its one trial: the profile has counted them."""
+    found = ((value, *profile.ranked(column, where)) for value, profile in profiles.items())
+    return [(value, trials, errors, trials) for value, trials, errors in found if trials]
 
 
 def _finite(value: float | None) -> Fraction | None:
@@ -112,6 +130,7 @@ def values_by_quantile(rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mappin
     return {
         value: {rank: numbers[places[(rank - 0.5) / sizes[value]]] for rank in wanted[value]}
         for value, numbers in found
+        if value in wanted
     }
 
 

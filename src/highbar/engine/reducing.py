@@ -56,7 +56,7 @@ class Reducer:
             clustered=made.layout.clustered,
             agent_version=checks.one_agent_version(self.database.rows) if "agent_version" in made.layout.held else None,
             columns=columns_of(self.parts),
-            categories=self._categories(),
+            categories=self._categories(request.slices),
             warnings=(*warnings, *more),
             scenarios=scenarios.listed(self.database.rows, request) if request.scenario_limit else (),
             details=self._details(failed) if request.details else None,
@@ -71,21 +71,25 @@ class Reducer:
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         return records.find(self.database.rows, made.layout, request)
 
-    def _categories(self) -> tuple[str, ...]:
+    def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
+        sliced = "category" in slices  # then the profile has them all
+        column, relation = (f"by_{slices.index('category')}", "profile") if sliced else ("category", "trials")
         rows = self.database.rows(
-            "SELECT DISTINCT category FROM trials WHERE category IS NOT NULL ORDER BY 1 LIMIT 1000"
+            f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1 LIMIT 1000"
         )
         return tuple(row[0] for row in rows)
 
     def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
         """The whole, every slice, and what to warn of."""
-        profiles, ranked = self._profiles(made, None), self._ranks(made, request, None)
+        profiles = self._profiles(made, None)
+        ranked = self._ranks(profiles, made, request, None)
         products = self._products(made, request, None)
         whole = _group(None, profiles[None], ranked.get(None), products.get(None), request)
         groups: list[Group] = []
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
-            profiles, ranked = self._profiles(made, place), self._ranks(made, request, place)
+            profiles = self._profiles(made, place)
+            ranked = self._ranks(profiles, made, request, place)
             products = self._products(made, request, place)
             if not profiles:
                 warnings.append(f"no result has a value for the slice {column}")
@@ -142,15 +146,19 @@ class Reducer:
         listed = tuple(FlakyScenario(*row) for row in flaky)
         return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
 
-    def _ranks(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[Percentile, Rank]]:
+    def _ranks(
+        self, profiles: dict[str | None, Profile], made: plan.Plan, request: Request, place: int | None
+    ) -> dict[str | None, dict[Percentile, Rank]]:
         """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
         if not request.percentiles:
             return {}
-        return ranks.find(self.database, made.layout, request.percentiles, request.alpha, place)
+        return ranks.find(self.database, profiles, made.layout, request.percentiles, request.alpha, place)
 
     def _failed(self, made: plan.Plan) -> tuple[FailedScenario, ...]:
         """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
         worst = self.database.rows(made.worst)
+        if made.told:
+            return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
         reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
         found = {

@@ -115,17 +115,22 @@ def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
     ]
 
 
+HAPPENED = (
+    "list_sort(list_distinct(list_concat(violation_names, happened,"
+    " list_filter(must_not, lambda x: list_contains(behaviors, x)))))"
+)
+"""What happened that must not, by whichever column says it. A list that is NULL adds nothing; coalesce() of lists is
+not used, since DuckDB copies the lists of all rows for it."""
+
+
 def why_column() -> str:
     """Why a trial did not pass, in words; NULL for one that did."""
 
     def listed(names: str) -> str:
         return f"array_to_string(list_slice({names}, 1, 10), ', ')"
 
-    seen = "list_filter(coalesce(must_not, []), lambda x: list_contains(coalesce(behaviors, []), x))"
-    named = "list_concat(coalesce(violation_names, []), coalesce(happened, []))"
-    happened = f"list_sort(list_distinct(list_concat({named}, {seen})))"
-    missing = "list_filter(wanted, lambda x: NOT list_contains(coalesce(behaviors, []), x))"
-    violated = f"CASE WHEN len({happened}) > 0 THEN {listed(happened)} ELSE violation_count || ' times' END"
+    missing = "list_filter(wanted, lambda x: NOT coalesce(list_contains(behaviors, x), false))"
+    violated = f"CASE WHEN len({HAPPENED}) > 0 THEN {listed(HAPPENED)} ELSE violation_count || ' times' END"
     parts = [
         f"CASE WHEN v THEN 'violated: ' || {violated} END",
         "CASE WHEN e THEN 'error: ' || left(error, 300) END",

@@ -58,13 +58,28 @@ def _regexp_full_match(arguments: Arguments) -> exp.Expression:
 
 JSON_TEXT = "CASE WHEN {0} IS NOT NULL THEN substring(to_json(array({0})), 2, length(to_json(array({0}))) - 2) END"
 INFINITE = "CAST('Infinity' AS DOUBLE)"
+NEAREST = "(CAST({0} AS BIGINT) + CAST(2D * ({0} - CAST({0} AS BIGINT)) AS BIGINT))"
+"""The nearest whole number, halves away from 0, as DuckDB rounds; Spark's own `round` goes through decimal digits."""
+_HIGH = "CAST({0} / 4294967296D AS BIGINT)"
+EXACT = (
+    f"(CASE WHEN abs({{0}}) < 9e18D THEN CAST({NEAREST} AS {WHOLE})"
+    f" WHEN abs({{0}}) >= 3.9e28D THEN CAST(raise_error('a number is too large to be summed') AS {WHOLE})"
+    f" ELSE CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
+)
+"""The same beyond 64 bits, where a double is whole: in two halves, since Spark's own cast goes by its decimal digits."""
+IN_HALVES = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
+"""A sum of whole numbers of 64 bits that may need more; one of decimals takes several times as long."""
 FUNCTIONS: Mapping[str, Builder] = {
     "LEN": lambda arguments: exp.Anonymous(this="array_size", expressions=list(arguments)),  # NULL of NULL, always
     "STRLEN": _spark("octet_length({0})"),
+    "ENCODE": _spark("hex({0})"),  # twice as long as the text, so the pattern decides
     "HASH": lambda arguments: exp.Anonymous(this="xxhash64", expressions=list(arguments)),
     "ISINF": _spark(f"(abs({{0}}) = {INFINITE})"),
     "ISFINITE": _spark(f"(abs({{0}}) < {INFINITE})"),
     "LIST": _list,
+    "LIST_CONCAT": lambda arguments: exp.Anonymous(
+        this="concat", expressions=[_spark("coalesce({0}, array())")([argument]) for argument in arguments]
+    ),
     "LIST_POSITION": _list_position,
     "LIST_SLICE": _spark("slice({0}, {1}, {2})"),
     "LIST_SORT": _spark("sort_array({0})"),
@@ -135,7 +150,7 @@ def _rewritten(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Cast):
         return _cast(node)
     if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in LARGE_SUMS:
-        node.set("this", exp.cast(node.this, WHOLE, dialect="spark"))
+        return _spark(IN_HALVES)([node.this])
     if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
         _count_from_one(node)
     return node
@@ -159,22 +174,13 @@ def _count_from_one(node: exp.Lambda) -> None:
 def _cast(node: exp.Cast) -> exp.Expression:
     """A cast that Spark has otherwise; what takes its place is not looked into again, so its parts are done first."""
     target = node.to
+    if isinstance(node.this, exp.Round):
+        return _spark(EXACT if target.is_type("INT128") else NEAREST)([node.this.this.transform(_rewritten)])
     if target.is_type("INT128"):
-        return _whole(node.this.transform(_rewritten))
+        return exp.cast(node.this.transform(_rewritten), WHOLE, dialect="spark")
     if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
         return _from_json(node.this.this.transform(_rewritten), target)
     return node
-
-
-def _whole(value: exp.Expression) -> exp.Expression:
-    """A double that is whole, exactly: in two halves of 64 bits, since Spark's own cast goes by its decimal digits."""
-    if not isinstance(value, exp.Round):
-        return exp.cast(value, WHOLE, dialect="spark")
-    high = "CAST({0} / 4294967296D AS BIGINT)"
-    low = f"CAST({{0}} - {high} * 4294967296D AS BIGINT)"
-    exact = f"CAST({high} AS {WHOLE}) * 4294967296 + {low}"
-    beyond = f"CAST(raise_error('a number is too large to be summed') AS {WHOLE})"
-    return _spark(f"(CASE WHEN abs({{0}}) >= 3.9e28D THEN {beyond} ELSE {exact} END)")([value])
 
 
 def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:

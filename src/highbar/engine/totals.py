@@ -12,7 +12,7 @@ from highbar.engine import scoring
 from highbar.engine.layout import BARE_AND_VIOLATED, Layout
 from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
 from highbar.engine.ratios import SCALES, Sides
-from highbar.model import FlakyScenario, Ratio, Term
+from highbar.model import FlakyScenario, Ratio, Term, Where
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
@@ -64,6 +64,18 @@ class Profile:
             for (denominator, weight), amount in by_denominator.items()
         )
         return Total(Fraction(value), scenarios)
+
+    def ranked(self, column: str, where: Where) -> tuple[int, int]:
+        """How many trials a percentile ranks, and how many of these are errors; for scenarios of one trial each.
+
+        Where lower is better an error is above every number, known or not.
+        """
+        having, last = self.layout.measures[column].trials, column not in ("quality_score", "behavior_score")
+        rows = [row for row in self.rows if not where or row[self.layout.flag(where)]]
+        errors = sum(row["sum_ke"] for row in rows) if last else 0
+        known = sum(row["scenarios"] for row in rows if row[having])
+        unknown = sum(row["sum_ke"] for row in rows if not row[having]) if last else 0
+        return known + unknown, errors
 
     def _measure(self, column: str) -> tuple[str, str]:
         if column == "scenario":
