@@ -25,7 +25,7 @@ class Database(Protocol):
 
     @property
     def has_smallest(self) -> bool:
-        """Whether the aggregate `min(value, count)` is there: the smallest values, as a list of bounded length."""
+        """Whether the aggregate `arg_min(value, by, count)` is there: the smallest values, a list of bounded length."""
 
     def rows(self, sql: str) -> list[Any]:
         """All rows of a query, each a tuple; whole numbers as int, however large."""

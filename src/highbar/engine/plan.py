@@ -9,10 +9,10 @@ Only what the request asks for and the files hold takes part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from highbar.engine import ratios, trials
+from highbar.engine import ratios, scoring, trials
 from highbar.engine.layout import BARE_AND_VIOLATED, MEASURES, Layout, lay_out
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
@@ -36,7 +36,7 @@ class Plan:
     scenarios: str
     profile: str
     worst: str  # the ids of the worst scenarios, the worst first, and whether they are required
-    told: bool  # whether `worst` says their categories and reasons too
+    telling: bool  # whether `worst` has their categories and reasons too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
@@ -53,40 +53,66 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     keys = _keys(layout)
     sums = _sums(layout)
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
-    keyed = {
-        "a": f"NOT ({any_match(request.required)})", "b": "kv = 0", "c": "ke = 0",
-        "d": "kp / n", "e": "k_score / s_den", "id": "id",
-    }  # fmt: skip
-    told = {} if layout.repeated else {"category": "category", "why": "why"}  # behind the id, so they sort nothing
-    packed = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in (keyed | told).items())}}}"
-    worst = f", min({packed}, {request.failed_limit}) FILTER (kp < n) AS worst" if smallest else ""
-    totals = ", ".join(
-        [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
-    )
+    parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
+    telling = smallest and not layout.repeated
+    worst = _Worst(request, "" if not telling else "why" if parse_once else "told")
+    totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
+    totals += [worst.aggregate()] * smallest
     return Plan(
         layout=layout,
         sides=sides,
-        trials=trials.relation(parts, request, layout),
-        scenarios=_scenarios(layout),
-        profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {totals}{worst} FROM scenarios GROUP BY ALL",
-        worst=f"{_set_aside(tuple(told)) if smallest else _sorted(keyed)} LIMIT {request.failed_limit}",
-        told=smallest and bool(told),
+        trials=trials.relation(parts, request, layout, telling=worst.reason == "told"),
+        scenarios=_scenarios(layout, [worst.reason] * telling),
+        profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {', '.join(totals)} FROM scenarios GROUP BY ALL",
+        worst=worst.set_aside() if smallest else worst.sorted(),
+        telling=telling,
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
-        parse_once=any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts),
+        parse_once=parse_once,
     )
 
 
-def _set_aside(told: Sequence[str]) -> str:
-    columns = ", ".join(["w.id", "NOT w.a", *(f"w.{name}" for name in told)])
-    return f"SELECT {columns} FROM (SELECT unnest(worst) AS w FROM profile) ORDER BY w"
+@dataclass(frozen=True, slots=True)
+class _Worst:
+    """SQL for the worst scenarios.
 
+    `reason` has why a scenario failed: in words (`why`), what the words are made from (`told`, which costs nothing
+    where trials are a view), or nothing.
+    """
 
-def _sorted(keyed: Mapping[str, str]) -> str:
-    columns = ", ".join(f"{sql} AS {name}_" for name, sql in keyed.items())
-    order = ", ".join(f"{name}_" for name in keyed)
-    return f"SELECT id_, NOT a_ FROM (SELECT {columns} FROM scenarios WHERE kp < n) ORDER BY {order}"
+    request: Request
+    reason: str
+
+    def _order(self) -> dict[str, str]:
+        required = any_match(self.request.required)
+        return {
+            "a": f"NOT ({required})", "b": "kv = 0", "c": "ke = 0", "d": "kp / n", "e": "k_score / s_den", "id": "id",
+        }  # fmt: skip
+
+    def aggregate(self) -> str:
+        """Set the worst of a profile row aside."""
+        order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
+        said = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
+        return f"arg_min({{'by': {order}{said}}}, {order}, {self.request.failed_limit}) FILTER (kp < n) AS worst"
+
+    def set_aside(self) -> str:
+        """Those of all profile rows together."""
+        limit = f"ORDER BY w.by LIMIT {self.request.failed_limit}"
+        each = "(SELECT unnest(worst) AS w FROM profile)"
+        if not self.reason:
+            return f"SELECT w.by.id, NOT w.by.a FROM {each} {limit}"
+        if self.reason == "why":
+            return f"SELECT w.by.id, NOT w.by.a, w.category, w.reason FROM {each} {limit}"
+        told = f"SELECT w.by.id AS id, NOT w.by.a AS required, w.category, unnest(w.reason) FROM {each} {limit}"
+        return f"SELECT id, required, category, {scoring.why_column()} FROM ({told})"
+
+    def sorted(self) -> str:
+        """The same for a database without that aggregate."""
+        columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
+        order = ", ".join(f"{name}_" for name in self._order())
+        found = f"SELECT {columns} FROM scenarios WHERE kp < n"
+        return f"SELECT id_, NOT a_ FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:
@@ -109,7 +135,7 @@ def _sums(layout: Layout) -> list[tuple[str, str]]:
     return sums
 
 
-def _scenarios(layout: Layout) -> str:
+def _scenarios(layout: Layout, reason: Sequence[str]) -> str:
     agreed = [
         "category",
         *(f"by_{i}" for i in range(len(layout.slices))),
@@ -121,7 +147,7 @@ def _scenarios(layout: Layout) -> str:
     totals = {m.total: m.amount for m in layout.measures.values() if m != MEASURES["behavior_score"]}
     if not layout.repeated:
         # Without a `trial` column a scenario is its one trial: the same columns, and nothing to group.
-        columns = ["id", "why", *agreed, *(f"CAST({has} AS INTEGER) AS {name}" for name, has in counts.items())]
+        columns = ["id", *reason, *agreed, *(f"CAST({has} AS INTEGER) AS {name}" for name, has in counts.items())]
         columns += [f"{amount} AS {name}" for name, amount in totals.items()]
         return f"SELECT {', '.join(columns)}, s_m AS s_den, s_k AS k_score FROM trials"
     columns = ["id", *(f"any_value({name}) AS {name}" for name in agreed)]

@@ -157,7 +157,7 @@ class Reducer:
     def _failed(self, made: plan.Plan) -> tuple[FailedScenario, ...]:
         """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
         worst = self.database.rows(made.worst)
-        if made.told:
+        if made.telling:
             return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
         reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"

@@ -123,6 +123,13 @@ HAPPENED = (
 not used, since DuckDB copies the lists of all rows for it."""
 
 
+TELLING = (
+    "violation_names", "violation_count", "happened", "must_not", "behaviors", "wanted", "error", "passed",
+    "e", "v", "p", "u", "c_has", "c", "m", "k",
+)  # fmt: skip
+"""What `why_column` is made from."""
+
+
 def why_column() -> str:
     """Why a trial did not pass, in words; NULL for one that did."""
 

@@ -37,6 +37,11 @@ TYPES = {
     "array<string>": "VARCHAR[]",
 }
 """Types of Spark that are read as they are; any other value is read as the text of its JSON."""
+SETTINGS = {
+    "spark.sql.codegen.hugeMethodLimit": "8000",  # Java never compiles a longer method: it would run ten times as long
+    "spark.sql.ansi.enabled": "true",  # a sum that overflows is an error, never another number
+}
+"""What the session has while a check runs; then it has what it had."""
 WHOLE = ("trial", "tokens_used", "violations")
 OF_THE_RESULTS = (
     "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "FAILED_MERGING_SCHEMAS",
@@ -74,6 +79,9 @@ class SparkEngine:
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._kept: list[DataFrame] = []
+        self._settings = {name: self._session.conf.get(name, None) for name in SETTINGS}
+        for name, value in SETTINGS.items():
+            self._session.conf.set(name, value)
         with refused():
             rows, columns = _READERS[format_](frame)
         # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
@@ -133,6 +141,11 @@ class SparkEngine:
             frame.unpersist()
         for name in self._names.values():
             self._session.catalog.dropTempView(name)
+        for name, value in self._settings.items():
+            if value is None:
+                self._session.conf.unset(name)
+            else:
+                self._session.conf.set(name, value)
 
     def _frame(self, sql: str) -> DataFrame:
         return self._session.sql(translate(sql, self._names))

@@ -13,14 +13,14 @@ from highbar.engine.typed import EMPTY, NOT_JSON, READERS, Raw, Typed, number
 from highbar.model import Where
 
 
-def relation(parts: Sequence[Part], request: Request, layout: Layout) -> str:
-    """SQL for the trials of all parts."""
+def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling: bool) -> str:
+    """SQL for the trials of all parts; `telling`: with `told`, what the reason of a failure can be made from later."""
     columns = tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
     typed = " UNION ALL ".join(_typed(part, columns, layout.extras) for part in parts)
     evidence = _with(typed, scoring.evidence_columns(request.positive))
     answers = _with(evidence, scoring.answer_columns())
     passing = _with(answers, scoring.passing_columns(request.pass_score))
-    kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns))
+    kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, telling=telling))
     return f"SELECT {kept} FROM ({passing})"
 
 
@@ -29,11 +29,13 @@ def _with(inner: str, columns: Sequence[tuple[str, str]]) -> str:
     return f"SELECT *, {added} FROM ({inner})"
 
 
-def _kept(layout: Layout, columns: tuple[str, ...]) -> list[tuple[str, str]]:
+def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tuple[str, str]]:
     """The columns of a trial that later relations need."""
     places = {column: f"col_{i}" for i, column in enumerate(columns)}
     held, measures = layout.held, layout.measures
+    told = f"{{{', '.join(f'{name!r}: {name}' for name in scoring.TELLING)}}}"
     kept = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
+    kept += [("told", told)] * telling
     kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in held]
     kept += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
     kept += [(f"w_{i}", _lets_through(where, places)) for i, where in enumerate(layout.wheres)]
