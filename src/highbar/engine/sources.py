@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ class Part:
     columns: dict[str, Raw]
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
-    unlike: str | None = None  # where rows are supposed to be alike: SQL that says of a row that it is not
+    alike: bool = False  # rows are supposed to be alike, and have their text in `json`
     costly: bool = False  # a relation whose rows are better read once and kept
 
     def relation(self, wanted: Iterable[str]) -> str:
@@ -100,19 +99,19 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     if not names or len(set(names)) < len(names):
         return None
     columns: dict[str, Raw] = {}
-    structure: dict[str, object] = {}
+    types: dict[str, str] = {}
     for name in names:
         field = f"row.{identifier(name)}"
         if name in _TEXT_LISTS:
-            columns[name], structure[name] = Raw(field, "SUPPOSED[]"), ["VARCHAR"]
+            columns[name], types[name] = Raw(field, "SUPPOSED[]"), "VARCHAR[]"
         elif name in _SHORT_TEXTS:
-            columns[name], structure[name] = Raw(field, "SUPPOSED"), "VARCHAR"
+            columns[name], types[name] = Raw(field, "SUPPOSED"), "VARCHAR"
         else:
-            columns[name], structure[name] = Raw(f"CAST({field} AS VARCHAR)", "JSON"), "JSON"
-    transform = f"json_transform_strict(json, {literal(json.dumps(structure, ensure_ascii=False))})"
-    table = f"(SELECT {transform} AS row, json FROM {_json_source('read_json_objects', files)})"
-    # The strict transform refuses a key that is missing, not one that is new: so the keys are counted.
-    return Part(columns, files, table=table, unlike=f"len(json_keys(json)) <> {len(names)}")
+            columns[name], types[name] = Raw(f"CAST({field} AS VARCHAR)", "JSON"), "JSON"
+    # The cast to a struct refuses a key that is missing, new or there twice; TRY_CAST and json_transform do not.
+    struct = ", ".join(f"{identifier(name)} {type_}" for name, type_ in types.items())
+    table = f"(SELECT CAST(json AS STRUCT({struct})) AS row, json FROM {_json_source('read_json_objects', files)})"
+    return Part(columns, files, table=table, alike=True)
 
 
 def _json_relation(part: Part, wanted: list[str]) -> str:

@@ -66,10 +66,9 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
             read = READERS[name](name, raw)
             values.update({column: f"CAST({sql} AS {EMPTY[column]})" for column, sql in read.columns})
             bad.append(read.bad)
-        elif part.unlike:
+        elif part.alike:
             bad.append(NOT_JSON.format(raw.sql))
-    if part.unlike:
-        bad.append(part.unlike)
+    if part.alike:
         # Only a suspicion, that a comma is trailing: it sends the file the slower way, which looks outside of strings.
         nested = "tags" in part.columns or any(name not in READERS for name in part.columns)
         at = "contains" if nested else "ends_with"

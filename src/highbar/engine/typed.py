@@ -174,7 +174,13 @@ def outcome(name: str, raw: Raw) -> Typed:
 def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "SUPPOSED[]":
-        return raw.sql, f"len(list_filter({raw.sql}, lambda x: x IS NULL OR {_could_be_another('x')})) > 0"
+        null = f"list_position({raw.sql}, NULL) IS NOT NULL"
+        seldom = (
+            f"list_contains({raw.sql}, 'true') OR list_contains({raw.sql}, 'false')"
+            f" OR len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{')) > 0"
+        )
+        another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
+        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
     if raw.type == "VARCHAR[]":
         return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()
