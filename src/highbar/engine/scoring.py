@@ -26,23 +26,37 @@ EXTRA = 10**9
 def _positive(label: str, positive: str | None) -> str:
     """Whether a label is the positive one; NULL where that cannot be said. Text has a quote before it."""
     if positive is None:
-        return f"CASE WHEN {label} IN ('true', 'false') THEN {label} = 'true' END"
+        return f"{label}_true"
     quoted = literal('"' + positive)
     if positive in ("true", "false"):
         return f"{label} IN ({quoted}, {literal(positive)})"
     return f"{label} = {quoted}"
 
 
+FIRST = "list_position(expected_behaviors, x) = i"
+"""Whether the behavior x at place i is not there before."""
+
+
 def evidence_columns(positive: str | None) -> list[tuple[str, str]]:
     """First step: what was seen."""
-    observed = "len(list_filter(wanted, lambda x: list_contains(behaviors, x)))"
-    seen = f"CASE WHEN wanted = behaviors THEN len(wanted) ELSE {observed} END"  # mostly the same, which is soon seen
+    repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
+    some = "len(list_filter(seen, lambda x: x))"
     return [
         ("e", "coalesce(error <> '', false)"),
         # list_distinct costs four times this, list_has_any and list_intersect three times theirs
-        ("wanted", "list_filter(expected_behaviors, lambda x, i: list_position(expected_behaviors, x) = i)"),
+        (
+            "wanted",
+            (
+                f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
+                " ELSE expected_behaviors END"
+            ),
+        ),
         ("m", "coalesce(len(wanted), 0)"),
-        ("k_seen", f"coalesce({seen}, 0)"),
+        ("seen", "list_transform(wanted, lambda x: list_contains(behaviors, x))"),
+        (
+            "k_seen",
+            f"CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(seen, false) IS NULL THEN m ELSE {some} END",
+        ),
         (
             "v",
             (

@@ -130,6 +130,8 @@ def number(least: str, most: str = LARGEST) -> Reader:
     def read(name: str, raw: Raw) -> Typed:
         value = f"CAST({raw.sql} AS DOUBLE)" if raw.is_number else f"TRY_CAST({raw.as_json()} AS DOUBLE)"
         sound = f"{value} {lower} AND {value} <= {most}"  # NaN is above every number in SQL, so it is above `most`
+        if raw.is_number:
+            return Typed(((name, value),), f"NOT ({sound})")
         return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
 
     return read
@@ -151,16 +153,23 @@ def whole(least: str | None) -> Reader:
 
 
 def label(name: str, raw: Raw) -> Typed:
-    """Text or true/false. Text gets a quote before it, so that the word `true` is told from the truth value."""
+    """Text or true/false. Text gets a quote before it, so that the word `true` is told from the truth value.
+
+    Beside it stands `_true`: a truth value as it is, NULL for text.
+    """
     if raw.type == "BOOLEAN":
-        return Typed(((name, f"CASE WHEN {raw.sql} THEN 'true' WHEN NOT {raw.sql} THEN 'false' END"),))
+        word = f"CASE WHEN {raw.sql} THEN 'true' WHEN NOT {raw.sql} THEN 'false' END"
+        return Typed(((name, word), (f"{name}_true", raw.sql)))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
         return Typed(((name, f"'\"' || {raw.sql}"),))
     json = raw.as_json()
-    quoted = f"starts_with({json}, '\"')"
+    quoted, truth = f"starts_with({json}, '\"')", f"{json} IN ('true', 'false')"
     return Typed(
-        ((name, f"CASE WHEN {quoted} THEN '\"' || {_unquoted(json)} ELSE {json} END"),),
-        f"NOT ({quoted} OR {json} IN ('true', 'false'))",
+        (
+            (name, f"CASE WHEN {quoted} THEN '\"' || {_unquoted(json)} ELSE {json} END"),
+            (f"{name}_true", f"CASE WHEN {truth} THEN {json} = 'true' END"),
+        ),
+        f"NOT ({quoted} OR {truth})",
     )
 
 
@@ -342,7 +351,9 @@ EMPTY: dict[str, str] = {
     "passed": "BOOLEAN",
     "correct": "BOOLEAN",
     "expected": "VARCHAR",
+    "expected_true": "BOOLEAN",
     "predicted": "VARCHAR",
+    "predicted_true": "BOOLEAN",
     "outcome": "VARCHAR",
     "latency_ms": "DOUBLE",
     "tokens_used": "BIGINT",
