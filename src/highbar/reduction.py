@@ -20,6 +20,7 @@ from highbar.spelling import near_miss
 
 if TYPE_CHECKING:  # only where every scenario is wanted
     from highbar.baseline.against import Kept
+    from highbar.engine.spark import SparkEngine
 
 Progress = Callable[[float], None]
 MOST_DETAILED = 10_000
@@ -79,7 +80,7 @@ class Loaded:
 def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Progress | None) -> Reduction:
     """The rows, reduced; a refusal is explained line by line."""
     if loaded.on_spark:
-        with _spark(loaded) as spark:
+        with _spark(loaded) as spark, spark.watched(progress):
             return _reduced(spark, loaded, policy, slices)
     import duckdb  # for the exceptions that a file can raise; the engine has loaded it by then
 
@@ -97,7 +98,7 @@ def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Prog
         raise _explained(error, loaded, policy, slices) from error
 
 
-def _spark(loaded: Loaded) -> AbstractContextManager[Engine]:
+def _spark(loaded: Loaded) -> AbstractContextManager[SparkEngine]:
     from highbar.engine import spark_session  # an optional extra, and seconds to start
 
     if loaded.table is not None:

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+FEW_ROWS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For Java: plans are many here and rows few, so what is compiled thoroughly never pays."""
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
@@ -27,6 +30,8 @@ def spark() -> Iterator[Any]:
             .config("spark.log.level", "OFF")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.driver.extraJavaOptions", FEW_ROWS)
             .getOrCreate()
         )
         yield session

@@ -54,8 +54,8 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     sums = _sums(layout)
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
-    telling = smallest and not layout.repeated
-    worst = _Worst(request, "" if not telling else "why" if parse_once else "told")
+    telling = not layout.repeated
+    worst = _Worst(request, "" if not telling else "told" if smallest and not parse_once else "why")
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     totals += [worst.aggregate()] * smallest
     return Plan(
@@ -111,8 +111,9 @@ class _Worst:
         """The same for a database without that aggregate."""
         columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
         order = ", ".join(f"{name}_" for name in self._order())
-        found = f"SELECT {columns} FROM scenarios WHERE kp < n"
-        return f"SELECT id_, NOT a_ FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
+        said = ", category, why" if self.reason else ""
+        found = f"SELECT {columns}{said} FROM scenarios WHERE kp < n"
+        return f"SELECT id_, NOT a_{said} FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Rows never reach this process: only sums, the values at ranks and a bounded numb
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
     from pyspark.sql import Column, DataFrame, SparkSession
 
 RELATIONS = ("results", "trials", "scenarios", "profile", "suite", "fixed")
@@ -49,6 +51,9 @@ OF_THE_RESULTS = (
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
+MOST_FETCHED = 200
+"""Rows of the profile that are fetched, about 400 bytes each; larger ones, of slices with many values, stay there."""
+FROM = re.compile(r"\b(?:FROM|JOIN) (\w+)")
 CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
@@ -78,7 +83,10 @@ class SparkEngine:
         _refuse_lenient(self._session)
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
+        self._tag = f"highbar-{own}"
+        self._session.addTag(self._tag)
         self._kept: list[DataFrame] = []
+        self._profile: DuckDBPyConnection | None = None
         self._settings = {name: self._session.conf.get(name, None) for name in SETTINGS}
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
@@ -114,6 +122,8 @@ class SparkEngine:
 
     def rows(self, sql: str) -> list[Any]:
         """All rows of a query."""
+        if self._profile is not None and FROM.findall(sql) == ["profile"] * len(FROM.findall(sql)):
+            return self._profile.execute(sql).fetchall()
         with refused():
             return [tuple(_plain(value) for value in row) for row in self._frame(sql).collect()]
 
@@ -124,6 +134,8 @@ class SparkEngine:
             frame = frame.persist()
             self._kept.append(frame)
         frame.createOrReplaceTempView(self._names[name])
+        if name == "profile":
+            self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
 
     def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
         """The values at the wanted ranks of each group, exact, without a sort of all values in one place."""
@@ -131,16 +143,42 @@ class SparkEngine:
 
     @contextmanager
     def watched(self, progress: Callable[[float], None] | None) -> Iterator[None]:
-        """Spark shows its own progress."""
-        del progress
-        yield
+        """Tell `progress` now and then how much of the running stages is done, from 0 to 1.
+
+        A Connect server does not say.
+        """
+        if progress is None or not hasattr(self._session, "_jsparkSession"):
+            yield
+            return
+        tracker, done = self._session.sparkContext.statusTracker(), threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.2):
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                tasks = sum(stage.numTasks for stage in stages if stage)
+                progress(sum(stage.numCompletedTasks for stage in stages if stage) / max(tasks, 1))
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def interrupt(self) -> None:
+        """Stop the jobs of this check, and no others of the session."""
+        self._session.interruptTag(self._tag)
 
     def close(self) -> None:
         """Let go of what was kept; the session stays as it was."""
+        if self._profile is not None:
+            self._profile.close()
         for frame in self._kept:
             frame.unpersist()
         for name in self._names.values():
             self._session.catalog.dropTempView(name)
+        self._session.removeTag(self._tag)
         for name, value in self._settings.items():
             if value is None:
                 self._session.conf.unset(name)
@@ -149,6 +187,20 @@ class SparkEngine:
 
     def _frame(self, sql: str) -> DataFrame:
         return self._session.sql(translate(sql, self._names))
+
+
+def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
+    """The profile as a table of this process, where it is small; each of a dozen questions is a job less."""
+    if len(rows) > MOST_FETCHED:
+        return None
+    import duckdb
+
+    types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
+    connection = duckdb.connect(":memory:")
+    connection.execute(f"CREATE TABLE profile ({', '.join(f'{name} {type_}' for name, type_ in types.items())})")
+    if rows:
+        connection.executemany(f"INSERT INTO profile VALUES ({', '.join('?' * len(types))})", rows)
+    return connection
 
 
 def _refuse_lenient(session: SparkSession) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,9 +28,20 @@ def over_frame(frame: Any) -> Iterator[SparkEngine]:
     _demand_pyspark()
     from highbar.engine.spark import SparkEngine
 
-    engine = SparkEngine(frame)
+    with _closing(SparkEngine(frame)) as engine:
+        yield engine
+
+
+@contextmanager
+def _closing(engine: SparkEngine) -> Iterator[SparkEngine]:
+    """The engine; where a signal ends the check, its jobs end too."""
     try:
         yield engine
+    except Exception:
+        raise
+    except BaseException:
+        engine.interrupt()
+        raise
     finally:
         engine.close()
 
@@ -46,11 +59,8 @@ def over_paths(
     try:
         with refused():
             frame = read_files(session, list(paths), format_)
-        engine = SparkEngine(frame, format_=format_)
-        try:
+        with _closing(SparkEngine(frame, format_=format_)) as engine:
             yield engine
-        finally:
-            engine.close()
     finally:
         if started:
             session.stop()
@@ -92,12 +102,16 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
     local = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))} if not master else {}
     for name, value in ({} if remote else QUIET | local).items():
         builder = builder.config(name, value)
+    handler = signal.getsignal(signal.SIGINT)
     try:
-        return builder.getOrCreate(), True
+        session = builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError) as error:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         hint = "is Java 17 or newer there, and the address right?"
         raise InputError(Problem(f"no Spark session: {text}", hint=hint)) from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, handler)  # pyspark puts its own in the place of the caller's
+    return session, True
 
 
 def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:

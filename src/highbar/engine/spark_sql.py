@@ -66,7 +66,7 @@ EXACT = (
     f" WHEN abs({{0}}) >= 3.9e28D THEN CAST(raise_error('a number is too large to be summed') AS {WHOLE})"
     f" ELSE CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
 )
-"""The same beyond 64 bits, where a double is whole: in two halves, since Spark's own cast goes by its decimal digits."""
+"""The same beyond 64 bits, where a double is whole: in two halves; Spark's own cast goes by its decimal digits."""
 IN_HALVES = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
 """A sum of whole numbers of 64 bits that may need more; one of decimals takes several times as long."""
 FUNCTIONS: Mapping[str, Builder] = {
