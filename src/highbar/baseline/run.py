@@ -100,8 +100,10 @@ class Run:
         columns = [(self.parts(term), factor) for term, factor in linear]
         if len(columns) == 1 and columns[0][1] == 1:
             return [part or _ZERO for part in columns[0][0]]
+        # Most parts are 0 or 1: an exact product with a factor is made only where there is something to multiply.
         return [
-            sum((factor * (parts[i] or _ZERO) for parts, factor in columns), _ZERO) for i in range(len(self.records))
+            sum((factor if part is ONE else factor * part for part, factor in row if part), _ZERO)
+            for row in zip(*([(part, factor) for part in parts] for parts, factor in columns), strict=True)
         ]
 
     def by_unit(self, numbers: Sequence[Fraction]) -> dict[Hashable, Fraction]:
@@ -123,9 +125,10 @@ class Run:
             values = [None if value is None else ONE for value in values]
         if not term.weighted:
             return values
+        weights = (self._weight(record) for record in self.records)
         return [
-            None if value is None else value * self._weight(record)
-            for value, record in zip(values, self.records, strict=True)
+            value if value is None or weight is ONE else value * weight
+            for value, weight in zip(values, weights, strict=True)
         ]
 
     def _weight(self, record: ScenarioRecord) -> Fraction:
@@ -146,9 +149,9 @@ class Run:
     def _ratio(self, ratio: Ratio) -> RatioTotals:
         above, below = self._sides(ratio)
         z, d = self.by_unit(above), self.by_unit(below)
-        pairs = [(float(z[unit]), float(d[unit])) for unit in d]
+        pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
         per_trial = sum(
-            float(part) ** 2 / record.trials for part, record in zip(below, self.records, strict=True) if part
+            part * part / record.trials for part, record in zip(_doubles(below), self.records, strict=True) if part
         )
         return RatioTotals(
             Sums(
@@ -165,7 +168,7 @@ class Run:
 
     def _cross(self, pair: tuple[Ratio, Ratio]) -> CrossSums:
         columns = [self.by_unit(side) for ratio in pair for side in self._sides(ratio)]
-        z1, d1, z2, d2 = ([float(number) for number in column.values()] for column in columns)
+        z1, d1, z2, d2 = (_doubles(column.values()) for column in columns)
         return CrossSums(*(sum(map(float.__mul__, a, b)) for a, b in ((z1, z2), (z1, d2), (d1, z2), (d1, d2))))
 
     def ranked(self, wanted: Percentile) -> list[tuple[Fraction | None, Hashable]]:
@@ -219,8 +222,14 @@ def add_up(numbers: Iterable[Fraction]) -> Fraction:
     """The exact sum: numerators of one denominator first, which is many times faster than one by one."""
     by_denominator: dict[int, int] = {}
     for number in numbers:
-        by_denominator[number.denominator] = by_denominator.get(number.denominator, 0) + number.numerator
+        above, below = number.as_integer_ratio()
+        by_denominator[below] = by_denominator.get(below, 0) + above
     return sum((Fraction(above, below) for below, above in by_denominator.items()), _ZERO)
+
+
+def _doubles(numbers: Iterable[Fraction]) -> list[float]:
+    """The nearest double of each, as float() finds it but in a third of the time."""
+    return [above / below for above, below in map(Fraction.as_integer_ratio, numbers)]
 
 
 def _value(record: ScenarioRecord, column: str) -> Fraction | None:

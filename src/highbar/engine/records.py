@@ -122,4 +122,5 @@ def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None
     if name in ("correct", "behavior_score"):
         trials += row["n_bare"] - (row.get(BARE_AND_VIOLATED, 0) if name == "behavior_score" else 0)
     scale = SCALES.get(name, scoring.EXTRA if name.startswith("extra:") else 1)
-    return Fraction(total, trials * scale * (row["s_den"] if name == "behavior_score" else 1))
+    whole = trials * scale * (row["s_den"] if name == "behavior_score" else 1)
+    return ONE if total == whole else Fraction(total, whole)
