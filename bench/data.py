@@ -1,4 +1,7 @@
-"""Writes made-up results, the same on every machine: `python bench/data.py ROWS FILE`, Parquet or JSONL by the name."""
+"""Writes made-up results, the same on every machine: `python bench/data.py ROWS FILE [FIRST]`.
+
+Parquet or JSONL by the name; scenarios are numbered from FIRST, so that several files make one large suite.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ ROWS = f"""
 WITH numbers AS (
     SELECT range AS i, (hash(range) >> 2)::BIGINT AS a, (hash(range + 1000000007) >> 2)::BIGINT AS b,
            (hash(range + 2000000011) >> 2)::BIGINT AS c
-    FROM range(?)
+    FROM range(?, ?)
 ), trials AS (
     SELECT *, {BEHAVIORS} AS names, b % 200 = 0 AS broke,
            ['happy_path', 'edge_case', 'adversarial', 'regression'][1 + a % 4] AS category
@@ -39,11 +42,11 @@ FROM trials
 """
 
 
-def main(rows: str, file: str) -> None:
+def main(rows: str, file: str, first: str = "0") -> None:
     """Writes that many rows to the file."""
     form = "(FORMAT parquet)" if file.endswith(".parquet") else "(FORMAT json)"
     connection = duckdb.connect()
-    connection.execute(f"COPY ({ROWS}) TO '{file}' {form}", [int(rows)])
+    connection.execute(f"COPY ({ROWS}) TO '{file}' {form}", [int(first), int(first) + int(rows)])
 
 
 if __name__ == "__main__":
