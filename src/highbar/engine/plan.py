@@ -55,7 +55,7 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     telling = not layout.repeated
-    worst = _Worst(request, "" if not telling else "told" if smallest and not parse_once else "why")
+    worst = _Worst(request, "" if not telling else "why" if parse_once else "told")
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     totals += [worst.aggregate()] * smallest
     return Plan(
@@ -111,9 +111,15 @@ class _Worst:
         """The same for a database without that aggregate."""
         columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
         order = ", ".join(f"{name}_" for name in self._order())
-        said = ", category, why" if self.reason else ""
+        said = f", category, {self.reason}" if self.reason else ""
         found = f"SELECT {columns}{said} FROM scenarios WHERE kp < n"
-        return f"SELECT id_, NOT a_{said} FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
+        worst = (
+            f"SELECT id_, NOT a_ AS required{said} FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
+        )
+        if self.reason != "told":
+            return worst
+        told = f"SELECT id_, required, category, told.* FROM ({worst})"
+        return f"SELECT id_, required, category, {scoring.why_column()} FROM ({told})"
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:
