@@ -1,0 +1,43 @@
+"""The forms that the JSON Schemas of the reports have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TEXT = {"type": "string"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+COUNT = {"type": "integer", "minimum": 0}
+COUNT_OR_NULL = {"type": ["integer", "null"], "minimum": 0}
+NUMBER_OR_NULL = {"type": ["number", "null"]}
+
+
+def an_object(properties: dict[str, Any], description: str | None = None) -> dict[str, Any]:
+    """An object that has all of these properties."""
+    told = {"description": description} if description else {}
+    return {"type": "object", **told, "required": list(properties), "properties": properties}
+
+
+def refusal(schema: str) -> dict[str, Any]:
+    """What stands in the place of a report that could not be made; `schema` is the report's own name."""
+    problem = an_object(
+        {
+            "file": TEXT_OR_NULL,
+            "line": COUNT_OR_NULL,
+            "column": COUNT_OR_NULL,
+            "message": TEXT,
+            "hint": TEXT_OR_NULL,
+        }
+    )
+    return an_object(
+        {
+            "schema": {"const": schema},
+            "verdict": {"type": "null"},
+            "problems": {"type": "array", "minItems": 1, "items": problem},
+        },
+        "Nothing could be judged: exit code 2.",
+    )
+
+
+def source() -> dict[str, Any]:
+    """A file, and the hash by which it is known again."""
+    return an_object({"file": TEXT, "sha256": {"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"}})
