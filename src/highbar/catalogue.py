@@ -41,7 +41,7 @@ COLUMNS = (
     Column("expected", "text or bool", "the right label"),
     Column("predicted", "text or bool", "the label that the agent gave"),
     Column("outcome", "tp, fp, fn or tn", "what the prediction was, in place of the two labels"),
-    Column("latency_ms", "number, 0 or more", "how long the trial took"),
+    Column("latency_ms", "number, 0 to 1e15", "how long the trial took"),
     Column("tokens_used", "whole number, 0 or more", "how many tokens it used"),
     Column("quality_score", "number from 0 to 1", "how good the output was"),
     Column("cost_usd", "number, 0 or more", "what it cost"),

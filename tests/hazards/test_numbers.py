@@ -91,6 +91,17 @@ def test_h25_an_infinite_number_is_refused(tmp_path: Path, column: str) -> None:
     refused(check(tmp_path, [f'{{"id": "A", "passed": true, "{column}": 1e400}}'], PASSES), "1e400", "finite", line=1)
 
 
+@pytest.mark.parametrize("latency", ["1e300", "1.1e15", "4e22"])
+def test_h25_a_number_too_large_to_be_summed_exactly_is_refused_with_its_line(tmp_path: Path, latency: str) -> None:
+    rows = [f'{{"id": "{ms}", "passed": true, "latency_ms": {ms}}}\n' for ms in ("1e15", latency)]
+    (tmp_path / "results.jsonl").write_text("".join(rows), "utf-8")
+    (tmp_path / "highbar.json").write_text('{"thresholds": {"blocking": {"latency_p95": 5000}}}', "utf-8")
+    done = run(tmp_path, "check", "results.jsonl")
+    assert done.exit == 2
+    assert "results.jsonl:2: latency_ms: found" in done.err
+    assert "wanted at most 1e15" in done.err
+
+
 def test_h26_almost_all_is_not_all_and_is_not_shown_as_all(tmp_path: Path) -> None:
     (tmp_path / "results.csv").write_bytes(counted(99_996, 100_000))
     (tmp_path / "policy.json").write_text('{"thresholds": {"blocking": {"pass_rate": "= 100%"}}}')

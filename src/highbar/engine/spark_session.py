@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from highbar.errors import InputError, Problem
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("parquet", "jsonl", "csv")
 SUFFIXES = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+CONNECT_PORT = 15002
 QUIET = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -104,6 +106,8 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         builder = builder.config(name, value)
     handler = signal.getsignal(signal.SIGINT)
     try:
+        if remote:
+            _knock(remote)
         session = builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError) as error:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -112,6 +116,16 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, handler)  # pyspark puts its own in the place of the caller's
     return session, True
+
+
+def _knock(remote: str) -> None:
+    """Raise OSError where nobody listens at the address: pyspark itself would try again for ten minutes."""
+    place = urlsplit(remote.partition(";")[0].rstrip("/"))
+    with (
+        suppress(TimeoutError),
+        socket.create_connection((place.hostname or "", place.port or CONNECT_PORT), timeout=5),
+    ):
+        pass
 
 
 def read_files(session: SparkSession, paths: list[str], format_: str) -> Any:

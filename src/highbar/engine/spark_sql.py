@@ -63,10 +63,13 @@ NEAREST = "(CAST({0} AS BIGINT) + CAST(2D * ({0} - CAST({0} AS BIGINT)) AS BIGIN
 _HIGH = "CAST({0} / 4294967296D AS BIGINT)"
 EXACT = (
     f"(CASE WHEN abs({{0}}) < 9e18D THEN CAST({NEAREST} AS {WHOLE})"
-    f" WHEN abs({{0}}) >= 3.9e28D THEN CAST(raise_error('a number is too large to be summed') AS {WHOLE})"
-    f" ELSE CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
+    f" WHEN abs({{0}}) < 3.9e28D THEN"
+    f" CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
 )
-"""The same beyond 64 bits, where a double is whole: in two halves; Spark's own cast goes by its decimal digits."""
+"""The same beyond 64 bits, where a double is whole: in two halves; Spark's own cast goes by its decimal digits.
+
+NULL of what is larger still: no column lets such a number through, so its row is refused.
+"""
 IN_HALVES = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
 """A sum of whole numbers of 64 bits that may need more; one of decimals takes several times as long."""
 FUNCTIONS: Mapping[str, Builder] = {

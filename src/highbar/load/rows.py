@@ -62,8 +62,14 @@ def _whole(least: int | None) -> Callable[[object], str | None]:
     return check
 
 
-def _number(least: float, most: float | None, wanted: str) -> Callable[[object], str | None]:
+def _number(
+    least: float, most: float | None, wanted: str, *, beyond: str | None = None
+) -> Callable[[object], str | None]:
+    """A finite number from `least` to `most`; `beyond` says what was wanted of one that is larger."""
+
     def check(value: object) -> str | None:
+        if beyond and most and isinstance(value, int | float) and most < value < math.inf:
+            return beyond
         if (
             not isinstance(value, int | float)
             or isinstance(value, bool)
@@ -135,10 +141,10 @@ CHECKS: dict[str, Callable[[object], str | None]] = {
     "expected": _label,
     "predicted": _label,
     "outcome": _outcome,
-    "latency_ms": _number(0, None, "wanted a finite number, 0 or more"),
+    "latency_ms": _number(0, 1e15, "wanted a finite number, 0 or more", beyond="wanted at most 1e15"),
     "tokens_used": _whole(0),
     "quality_score": _number(0, 1, "wanted a number from 0 to 1"),
-    "cost_usd": _number(0, 1e9, "wanted a finite number, 0 or more"),
+    "cost_usd": _number(0, 1e9, "wanted a finite number, 0 or more", beyond="wanted at most 1e9"),
     "weight": _number(0.000001, 1e9, "wanted a number above 0 (from 0.000001 to 1000000000)"),
     "tags": _tags,
     **dict.fromkeys(

@@ -41,10 +41,10 @@ _TYPES: Mapping[str, dict[str, Any]] = MappingProxyType(
         "expected": _TEXT_OR_BOOLEAN,
         "predicted": _TEXT_OR_BOOLEAN,
         "outcome": {"enum": ["tp", "fp", "fn", "tn", None]},
-        "latency_ms": _NUMBER,
+        "latency_ms": {**_NUMBER, "maximum": 10**15},
         "tokens_used": _WHOLE,
         "quality_score": {**_NUMBER, "maximum": 1},
-        "cost_usd": _NUMBER,
+        "cost_usd": {**_NUMBER, "maximum": 10**9},
         "weight": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "tags": {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}},
     }
