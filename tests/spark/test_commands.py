@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +90,30 @@ def test_a_check_stays_within_its_memory_limit(folder: Path) -> None:
     done = run(folder, "check", "results.jsonl", "--memory-limit", "1MB")
     assert done.exit == 2
     assert "1MB are not enough for these results" in done.err
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_ctrl_c_stops_a_check_on_spark_at_once(folder: Path) -> None:
+    rows = (json.dumps({"id": f"s{number}", "passed": True, "latency_ms": number}) for number in range(300_000))
+    (folder / "results.jsonl").write_text("\n".join(rows), "utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "highbar",
+        "check",
+        "results.jsonl",
+        "--engine",
+        "spark",
+        "--spark-master",
+        "local",
+    ]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(8)  # the session is there by then, and the first of its jobs
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, said = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, b"")
+    assert b"stopped by SIGINT" in said
+    assert time.monotonic() - start < 10

@@ -1,0 +1,100 @@
+"""What Spark does with skewed data, and how its plans look: the page docs/how-to/spark.md says the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import highbar
+from highbar import pipeline, reduction
+from highbar.engine.spark import SparkEngine
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.spark,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore"),
+]
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "spark.md"
+POLICY = {"slices": ["category"], "thresholds": {"blocking": {"pass_rate": 50, "latency_p95": 5000}}}
+SINGLE = (
+    "SELECT 's' || range AS id, 'c' || (range % 3) AS category, range % 9 > 0 AS passed, range * 1e0 AS latency_ms"
+    " FROM range(2000)"
+)
+SKEWED = (
+    "SELECT CASE WHEN range % 2 = 0 THEN 'half' ELSE 's' || (range % 500) END AS id, range AS trial,"
+    " range % 9 > 0 AS passed, CASE WHEN range < 0 THEN '' END AS customer FROM range(4000)"
+)
+MANY = "SELECT 's' || range AS id, range % 9 > 0 AS passed, 'u' || range AS customer FROM range(20000)"
+COLLECTS = re.compile(r"collect_(list|set)|Window|SortMergeJoin|CartesianProduct", re.IGNORECASE)
+
+
+def frame_of(spark: Any, folder: Path, sql: str) -> tuple[Any, str]:
+    """The rows of a query of DuckDB's, as a frame and as a file."""
+    file = folder / "rows.parquet"
+    duckdb.connect().execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
+    return spark.read.parquet(str(file)), str(file)
+
+
+def asked(frame: Any) -> list[tuple[str, str]]:
+    """What a check asks of Spark: the queries whose rows come back, and their plans."""
+    engine = SparkEngine(frame)
+    found: list[tuple[str, str]] = []
+    make, collect, answered = engine._frame, engine.rows, [False]
+
+    def noted(sql: str) -> Any:
+        made = make(sql)
+        if answered[0]:
+            found.append((sql, made._jdf.queryExecution().executedPlan().toString()))
+        return made
+
+    def rows(sql: str) -> list[Any]:
+        answered[0] = True
+        try:
+            return collect(sql)
+        finally:
+            answered[0] = False
+
+    engine._frame, engine.rows = noted, rows  # type: ignore[method-assign]
+    policy = pipeline.read_policy(POLICY)
+    assert policy is not None
+    engine.reduce(reduction.request_of(policy, (), engine.columns()))
+    engine.close()
+    return found
+
+
+def shuffles(plan: str) -> int:
+    """How often rows move between workers."""
+    return len(re.findall(r"(?<!Broadcast)Exchange (?:hash|range|Single|Round)", plan, re.IGNORECASE))
+
+
+def test_the_page_says_how_many_queries_and_shuffles_a_check_has(spark: Any, tmp_path: Path) -> None:
+    frame, _ = frame_of(spark, tmp_path, SINGLE)
+    queries = asked(frame)
+    counted = [shuffles(plan) for _, plan in queries]
+    told = f"{len(counted)} queries read the rows, with {sum(counted)} shuffles"
+    assert told in PAGE.read_text("utf-8"), [(sql[:40], shuffles(plan)) for sql, plan in queries]
+
+
+def test_no_task_holds_the_trials_of_a_scenario(spark: Any, tmp_path: Path) -> None:
+    frame, _ = frame_of(spark, tmp_path, SKEWED)
+    plans = [plan for sql, plan in asked(frame) if "DISTINCT why" not in sql]  # reasons are of a thousand scenarios
+    assert len(plans) > 3
+    assert not [found[0] for plan in plans if (found := COLLECTS.search(plan))]
+
+
+@pytest.mark.parametrize("sql", [SKEWED, MANY])
+def test_one_scenario_with_half_of_all_trials_or_twenty_thousand_slices_change_nothing(
+    spark: Any, tmp_path: Path, sql: str
+) -> None:
+    frame, file = frame_of(spark, tmp_path, sql)
+    policy = {"thresholds": {"blocking": {"pass_rate": 50}}, "slices": ["customer"]}
+    here, there = highbar.check(file, policy), highbar.check(frame, policy)
+    assert here.metrics["pass_rate"] == there.metrics["pass_rate"]
+    assert here.slices == there.slices
+    assert here.warnings == there.warnings
+    assert here.scenarios_failed == there.scenarios_failed
