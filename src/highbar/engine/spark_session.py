@@ -109,6 +109,10 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         if remote:
             _knock(remote)
         session = builder.getOrCreate()
+    except KeyboardInterrupt:  # by pyspark's handler, which stands in the place of the caller's by then
+        signal.signal(signal.SIGINT, handler)
+        signal.raise_signal(signal.SIGINT)
+        raise
     except (PySparkException, RuntimeError, OSError) as error:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
         hint = "is Java 17 or newer there, and the address right?"
