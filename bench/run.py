@@ -24,6 +24,7 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 MEBIBYTE = 1024 * 1024
+LIMIT = "600MB"
 POLICY = {
     "thresholds": {
         "blocking": {"pass_rate": "≥ 10%", "accuracy": "≥ 10%", "safety_rate": "≥ 10%"},
@@ -172,7 +173,7 @@ def growth(folder: Path, million: int, start_up: Run, *, large: bool) -> Iterato
     if large:
         whole = hundred_million(folder, million)
         per_row[million * 100] = (whole.seconds - start_up.seconds) / (million * 100)
-        yield Line(f"(h) {counted(million * 100)}, Parquet in ten files", shown(whole))
+        yield Line(f"(h) {counted(million * 100)}, Parquet in ten files, --memory-limit {LIMIT}", shown(whole))
     for rows, seconds in per_row.items():
         ratio = seconds / per_row[million // 100]
         last = rows == max(per_row)
@@ -186,7 +187,7 @@ def hundred_million(folder: Path, million: int) -> Run:
     parts.mkdir()
     for place in range(10):
         made(parts, million * 10, "parquet", place * million * 10)
-    return run(check(folder, parts))
+    return run([*check(folder, parts), "--memory-limit", LIMIT])
 
 
 def machine() -> str:

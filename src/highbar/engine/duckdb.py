@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, ranks
+from highbar.engine import brackets, checks, ranks
 from highbar.engine.database import Found, Ranked, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
@@ -31,6 +31,11 @@ CONFIGURATION = {
     "python_enable_replacements": "false",
     "preserve_insertion_order": "false",
 }
+MOST_AT_ONCE, MOST_WITHIN = 20_000_000, 1_000_000
+"""Values whose quantiles are found with all of them in memory, and how many where the caller limits memory; beyond,
+only those near a wanted rank are counted."""
+ABOUT = brackets.Approximation("reservoir_quantile({column}, {shares}, 100000)", slack=8e-3)
+"""Quantiles of a sample: five standard errors."""
 SMALL_FILES = 500_000
 """Bytes up to which a second thread and a better plan take longer to set up than they save."""
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
@@ -89,6 +94,7 @@ class DuckDBEngine:
         self._connection = connect(
             [file.path for file in files], small=table is None and size < SMALL_FILES, memory_limit=memory_limit
         )
+        self._limited = memory_limit is not None
         self._alike = size > LARGE
         self._parts: tuple[Part, ...]
         if table is None:
@@ -157,5 +163,7 @@ class DuckDBEngine:
         return self._connection.execute(sql).fetchall()
 
     def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
-        """The values at the wanted ranks of each group, by DuckDB's own exact quantiles."""
+        """The values at the wanted ranks of each group: by DuckDB's exact quantiles while memory holds all."""
+        if sum(sizes.values()) > (MOST_WITHIN if self._limited else MOST_AT_ONCE):
+            return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
         return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)

@@ -11,8 +11,14 @@ from highbar.engine.database import Found, Ranked, Wanted
 from highbar.engine.sql import literal
 
 Rows = Callable[[str], list[Any]]
-ACCURACY = 10_000
-"""How finely Spark's approximate percentile looks: a bracket then holds about four in this many of the values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """An aggregate that finds about the values at some shares: its SQL, and by what share it may be off."""
+
+    sql: str  # `{column}` and `{shares}` stand for what is ranked, and for the list
+    slack: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,16 @@ class _Stretch:
     inside: bool
 
 
-def values_at(rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
+def values_at(
+    rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int], about: Approximation
+) -> Found:
     """The values at the wanted ranks of each group.
 
     Two passes, whatever the number of values: one that brackets every rank, one that counts what is between the
     brackets, and every value inside of them. The running sum is over the brackets' values only, and one value per rank
     comes back. Should the approximation have missed a rank, that one is looked for among all values.
     """
-    brackets = _brackets(rows, ranked, wanted, sizes)
+    brackets = _brackets(rows, ranked, wanted, sizes, about)
     found: dict[str | None, dict[int, float]] = {value: {} for value in wanted}
     missed = _look(rows, ranked, brackets, _stretches(brackets), found)
     everywhere = [_Stretch(value, -inf, inf, inside=True) for value in {bracket.value for bracket in missed}]
@@ -67,8 +75,10 @@ def _look(
     return [bracket for place, bracket in enumerate(brackets) if inside.get(place) is None]
 
 
-def _brackets(rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> list[_Bracket]:
-    slack = 2 / ACCURACY
+def _brackets(
+    rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int], about: Approximation
+) -> list[_Bracket]:
+    slack = about.slack
     shares = {(value, rank): rank / sizes[value] for value, ranks in wanted.items() for rank in ranks}
     ends = sorted({min(1.0, max(0.0, share + side)) for share in shares.values() for side in (-slack, slack)})
     if not ends:
@@ -77,9 +87,10 @@ def _brackets(rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | N
     approximate = {
         value: dict(zip(ends, numbers, strict=True))
         for value, numbers in rows(
-            f"SELECT {ranked.by} AS value, approx_quantiles({ranked.column}, [{listed}], {ACCURACY})"
+            f"SELECT {ranked.by} AS value, {about.sql.format(column=ranked.column, shares=f'[{listed}]')}"
             f" FROM trials WHERE {ranked.let_through} GROUP BY value"
         )
+        if value in wanted
     }
     return [
         _Bracket(value, rank, approximate[value][max(0.0, share - slack)], approximate[value][min(1.0, share + slack)])

@@ -1,0 +1,51 @@
+"""Values at ranks, found by counting near them: the same as with all values in memory, however bad the first guess."""
+
+from __future__ import annotations
+
+from math import inf
+from random import Random
+
+import duckdb
+import pytest
+
+from highbar.engine import brackets
+from highbar.engine.database import Ranked
+from highbar.engine.duckdb import ABOUT
+from highbar.engine.ranks import values_by_quantile
+
+GUESSES = [
+    ABOUT,
+    brackets.Approximation("reservoir_quantile({column}, {shares}, 50)", slack=0.0),
+    brackets.Approximation("list_transform(quantile_disc({column}, {shares}), lambda x: x + 1)", slack=0.01),
+]
+
+
+def numbers(kind: str, count: int) -> list[float]:
+    random = Random(kind)
+    draw = {
+        "spread": lambda: random.uniform(0, 1e4),
+        "ties": lambda: float(random.randrange(5)),
+        "one": lambda: 7.0,
+        "errors": lambda: random.choice([inf, random.random()]),
+    }[kind]
+    return [draw() for _ in range(count)]
+
+
+@pytest.mark.parametrize("kind", ["spread", "ties", "one", "errors"])
+@pytest.mark.parametrize("about", GUESSES, ids=["sample", "poor sample", "off by one"])
+@pytest.mark.parametrize("count", [1, 2, 101, 3000])
+def test_counting_near_a_rank_finds_what_sorting_finds(kind: str, about: brackets.Approximation, count: int) -> None:
+    connection = duckdb.connect(":memory:")
+    connection.execute("CREATE TABLE trials (by_0 VARCHAR, x DOUBLE)")
+    rows = [(f"slice {place % 3}", number) for place, number in enumerate(numbers(kind, count))]
+    connection.executemany("INSERT INTO trials VALUES (?, ?)", rows)
+
+    def asked(sql: str) -> list[tuple[object, ...]]:
+        return connection.execute(sql).fetchall()
+
+    for by, groups in (("NULL", [None]), ("by_0", sorted({name for name, _ in rows}))):
+        ranked = Ranked(by, "true", "x")
+        sizes = {group: sum(group in (None, name) for name, _ in rows) for group in groups}
+        wanted = {group: sorted({1, -(-size // 2), -(-99 * size // 100), size}) for group, size in sizes.items()}
+        found = brackets.values_at(asked, ranked, wanted, sizes, about)
+        assert found == values_by_quantile(asked, ranked, wanted, sizes)
