@@ -237,3 +237,10 @@ def test_a_session_that_leaves_out_broken_files_is_refused(spark: Any) -> None:
             highbar.check(spark.range(1).selectExpr("'a' AS id", "true AS passed"), PASS_RATE)
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+
+
+def test_the_session_is_as_it_was_where_the_rows_are_refused(spark: Any) -> None:
+    before = spark.conf.get("spark.sql.codegen.hugeMethodLimit")
+    with pytest.raises(InputError, match="duplicate column"):
+        highbar.check(spark.sql("SELECT 'a' AS id, true AS passed, false AS passed"), PASS_RATE)
+    assert spark.conf.get("spark.sql.codegen.hugeMethodLimit") == before != "8000"

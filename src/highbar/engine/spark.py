@@ -56,6 +56,7 @@ OF_THE_RESULTS = (
 MOST_FETCHED = 200
 """Rows of the profile that are fetched, about 400 bytes each; larger ones, of slices with many values, stay there."""
 FROM = re.compile(r"\b(?:FROM|JOIN) (\w+)")
+LIMITED = re.compile(r" LIMIT \d+$")
 CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
@@ -92,13 +93,21 @@ class SparkEngine:
         self._settings = {name: self._session.conf.get(name, None) for name in SETTINGS}
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
+        try:
+            self._parts = (self._named(frame, format_),)
+        except BaseException:
+            self.close()  # the session is as it was, also where the rows are refused
+            raise
+
+    def _named(self, frame: DataFrame, format_: str) -> Part:
+        """The rows under a name of our own, with what their columns hold."""
         with refused():
             rows, columns = _READERS[format_](frame)
-        # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
-        rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
-        self._parts = (Part(columns, (), table="results", costly=format_ != "parquet"),)
         if not columns:
             raise checks.BadRows(checks.NO_ROW)
+        # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
+        rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
+        return Part(columns, (), table="results", costly=format_ != "parquet")
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""
@@ -128,7 +137,7 @@ class SparkEngine:
             return self._profile.execute(sql).fetchall()
         with refused():
             frame = self._frame(sql)
-            if "LIMIT" in sql:  # were it the last step, the first rows of every task would come to the driver
+            if LIMITED.search(sql):  # were it the last step, the first rows of every task would come to the driver
                 frame = frame.coalesce(1)
             return [tuple(_plain(value) for value in row) for row in frame.collect()]
 
