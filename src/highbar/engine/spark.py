@@ -56,7 +56,7 @@ OF_THE_RESULTS = (
 MOST_FETCHED = 200
 """Rows of the profile that are fetched, about 400 bytes each; larger ones, of slices with many values, stay there."""
 FROM = re.compile(r"\b(?:FROM|JOIN) (\w+)")
-LIMITED = re.compile(r" LIMIT \d+$")
+LIMITED = re.compile(r" LIMIT \d+\)*$")
 CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
