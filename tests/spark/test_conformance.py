@@ -134,12 +134,19 @@ def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_
         assert not wrong, "\n".join(wrong)
 
 
-def test_percentiles_are_exact_among_many_values_and_in_many_groups(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "id_"),
+    [(60_000, "'s' || range AS id"), (9_000, "'s' || (range // 3) AS id, range % 3 AS trial")],
+    ids=["independent", "repeated"],
+)
+def test_percentiles_are_exact_among_many_values_and_in_many_groups(
+    spark: Any, tmp_path: Path, rows: int, id_: str
+) -> None:
     file = tmp_path / "many.parquet"
     duckdb.sql(
-        "SELECT 's' || range AS id, 'c' || (range % 7) AS category, true AS passed,"
+        f"SELECT {id_}, 'c' || (range // 3 % 7) AS category, true AS passed,"  # noqa: S608 - made here
         " CASE WHEN range % 50 <> 0 THEN (hash(range) % 100000) / 8 END AS latency_ms,"
-        " CASE WHEN range % 50 = 0 THEN 'late' END AS error FROM range(60000)"
+        f" CASE WHEN range % 50 = 0 THEN 'late' END AS error FROM range({rows})"
     ).write_parquet(str(file))
     policy = {"thresholds": {"blocking": dict.fromkeys(("latency_p50", "latency_p95"), "< 60s")}}
     here = highbar.check(str(file), policy, slices=["category"])

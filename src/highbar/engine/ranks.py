@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from highbar.engine import clustered
 from highbar.engine.database import Database, Found, Ranked, Wanted
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Rank
-from highbar.engine.sql import literal
 from highbar.engine.totals import Profile
 from highbar.model import Percentile, Where
-from highbar.statistics.bounds import Sums, standard_error
-from highbar.statistics.percentile import Ranks, clustered_ranks_of, percentile_ranks
+from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
 
 Rows = Callable[[str], list[Any]]
 INFINITE = "CAST('Infinity' AS DOUBLE)"
-MOST_IN_MEMORY = 50_000
-"""Trials whose order is looked at one by one where scenarios repeat; beyond, their design effect stands for it."""
-
-
-def _unit(layout: Layout) -> str:
-    """SQL for what is independent."""
-    return "hash(coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id END)" if layout.clustered else "hash(id)"
 
 
 def rank_column(extras: tuple[str, ...], column: str) -> str:
@@ -52,7 +44,7 @@ def find(
     place: int | None,
 ) -> dict[str | None, dict[Percentile, Rank]]:
     """The percentiles of the whole (under None), or of each value of the slice at `place`."""
-    by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+    by, there = ("CAST(NULL AS VARCHAR)", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
     found: dict[str | None, dict[Percentile, Rank]] = {}
     together: dict[tuple[str, Where], list[Percentile]] = {}
     for wanted in percentiles:
@@ -70,7 +62,7 @@ def find(
                 at = values[value]
                 low, high = ends[value, wanted]
                 found.setdefault(value, {})[wanted] = Rank(
-                    value=_finite(at[_nearest(trials, wanted.share)]),
+                    value=_finite(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
                     scenarios=resting,
@@ -100,16 +92,12 @@ def _finite(value: float | None) -> Fraction | None:
     return None if value is None or value == float("inf") else Fraction(str(value))
 
 
-def _nearest(n: int, share: Fraction) -> int:
-    return max(1, -(-n * share.numerator // share.denominator))
-
-
 def _wanted_ranks(
     same: Sequence[Percentile], sizes: dict[str | None, int], ends: dict[tuple[str | None, Percentile], Ranks]
 ) -> dict[str | None, list[int]]:
     return {
         value: sorted(
-            {_nearest(n, wanted.share) for wanted in same}
+            {nearest_rank(n, wanted.share) for wanted in same}
             | {rank for wanted in same for rank in ends[value, wanted] if rank is not None}
         )
         for value, n in sizes.items()
@@ -143,51 +131,6 @@ def _ends(
     sizes: dict[str | None, int],
 ) -> dict[tuple[str | None, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
-    if not (layout.repeated or layout.clustered):
-        return {
-            (value, wanted): percentile_ranks(n, wanted.share, alpha) for value, n in sizes.items() for wanted in same
-        }
-    if sum(sizes.values()) <= MOST_IN_MEMORY:
-        ordered = database.rows(
-            f"SELECT {ranked.by} AS value, {_unit(layout)} FROM trials"
-            f" WHERE {ranked.let_through} ORDER BY {ranked.column}, 2"
-        )
-        units: dict[str | None, list[int]] = {}
-        for value, unit in ordered:
-            units.setdefault(value, []).append(unit)
-        return {
-            (value, wanted): clustered_ranks_of(units[value], wanted.share, alpha) for value in sizes for wanted in same
-        }
-    return dict(_by_design_effect(database, layout, same, alpha, ranked, sizes))
-
-
-def _by_design_effect(
-    database: Database,
-    layout: Layout,
-    same: Sequence[Percentile],
-    alpha: float,
-    ranked: Ranked,
-    sizes: dict[str | None, int],
-) -> Iterable[tuple[tuple[str | None, Percentile], Ranks]]:
-    """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
-    by, filtered, column = ranked.by, ranked.let_through, ranked.column
-    nearest = {value: [_nearest(n, w.share) for w in same] for value, n in sizes.items()}
-    values = database.values_at(ranked, nearest, sizes)
-    for value, n in sizes.items():
-        let_through = filtered if value is None else f"{filtered} AND {by} = {literal(value)}"
-        for wanted in same:
-            limit = values[value][_nearest(n, wanted.share)]
-            inside = f"count_if({column} <= CAST('{limit}' AS DOUBLE))"
-            sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
-            units = f"SELECT count(*) AS d, {inside} AS z FROM trials WHERE {let_through} GROUP BY {_unit(layout)}"
-            error = standard_error(Sums(*database.rows(f"SELECT {sums} FROM ({units})")[0]))
-            share = float(wanted.share)
-            worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
-            low, high = percentile_ranks(worth, wanted.share, alpha)
-            yield (
-                (value, wanted),
-                Ranks(
-                    None if low is None else max(1, low * n // worth),
-                    None if high is None else min(n, -(-high * n // worth)),
-                ),
-            )
+    if layout.repeated or layout.clustered:
+        return clustered.ends(database, layout, same, alpha, ranked, sizes)
+    return {(value, wanted): percentile_ranks(n, wanted.share, alpha) for value, n in sizes.items() for wanted in same}

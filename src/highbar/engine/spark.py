@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import Column, DataFrame, SparkSession
 
-RELATIONS = ("results", "trials", "scenarios", "profile", "suite", "fixed")
+RELATIONS = ("results", "trials", "scenarios", "profile", "ordered", "suite", "fixed")
 TYPES = {
     "string": "VARCHAR",
     "boolean": "BOOLEAN",

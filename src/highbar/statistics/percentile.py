@@ -6,6 +6,7 @@ trial that never completed may rank above every number.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -28,7 +29,7 @@ def percentile_ranks(n: int, share: Real, alpha: float) -> Ranks:
     rate = float(share)
     low = first(0, n + 1, lambda rank: at_most(rank, n, rate) > alpha)
     high = first(1, n + 1, lambda rank: at_least(rank, n, rate) <= alpha)
-    return _ranks(n, low, high)
+    return ranks_within(n, low, high)
 
 
 def clustered_ranks(n: int, share: Real, alpha: float, sums_at: Callable[[int], Sums]) -> Ranks:
@@ -36,34 +37,40 @@ def clustered_ranks(n: int, share: Real, alpha: float, sums_at: Callable[[int], 
 
     `sums_at(rank)` has the sums of "is among the `rank` smallest", each cluster weighing as many as it has trials.
     """
-    rate = float(share)
-    low = first(0, n + 1, lambda rank: _bounds(sums_at(rank), alpha)[1] >= rate)
-    high = first(1, n + 1, lambda rank: _bounds(sums_at(rank), alpha)[0] >= rate)
-    return _ranks(n, low, high)
+    ends = (reached(range(n + 1), end, share, alpha, sums_at) for end in (0, 1))
+    return ranks_within(n, *ends)
 
 
 def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) -> Ranks:
     """The ranks, from the cluster of each trial in the order of the sorted values."""
-    weights: dict[Hashable, int] = {}
+    weights = Counter(clusters)
+    seen: Counter[Hashable] = Counter()
+    zz, zd = [0], [0]
     for cluster in clusters:
-        weights[cluster] = weights.get(cluster, 0) + 1
+        zz.append(zz[-1] + 2 * seen[cluster] + 1)
+        zd.append(zd[-1] + weights[cluster])
+        seen[cluster] += 1
+    n = len(clusters)
+    return clustered_ranks(n, share, alpha, lambda rank: Sums(len(weights), n, rank, zz[rank], zd[rank], zz[n]))
 
-    def sums_at(rank: int) -> Sums:
-        scores = dict.fromkeys(weights, 0)
-        for cluster in clusters[:rank]:
-            scores[cluster] += 1
-        return Sums.of((scores[cluster], weight) for cluster, weight in weights.items())
 
-    return clustered_ranks(len(clusters), share, alpha, sums_at)
+def reached(ranks: Sequence[int], end: int, share: Real, alpha: float, sums_at: Callable[[int], Sums]) -> int:
+    """The place, among some ranks in order, of the first that reaches the low (0) or the high (1) end.
+
+    It is the number of ranks where none does.
+    """
+    rate = float(share)
+    return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha)[1 - end] >= rate)
+
+
+def ranks_within(n: int, low: int, high: int) -> Ranks:
+    """The two ends, where they are among the n ranks."""
+    return Ranks(low if 1 <= low <= n else None, high if high <= n else None)
 
 
 def nearest_rank(n: int, share: Fraction) -> int:
     """The rank of the percentile itself: the smallest whole number not below share × n."""
     return max(1, -(-n * share.numerator // share.denominator))
-
-
-def _ranks(n: int, low: int, high: int) -> Ranks:
-    return Ranks(low if 1 <= low <= n else None, high if high <= n else None)
 
 
 def _bounds(sums: Sums, alpha: float) -> tuple[float, float]:

@@ -1,0 +1,147 @@
+"""The ranks that bound a percentile where trials are not independent: several of one scenario, or of one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from highbar.engine.database import Database, Ranked
+from highbar.engine.layout import Layout
+from highbar.engine.sql import literal
+from highbar.model import Percentile
+from highbar.statistics.bounds import Sums, standard_error
+from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached
+
+MOST_IN_ORDER = 50_000
+"""Trials that are put in one order; beyond, what they are worth at the percentile itself stands for it."""
+ALL_AT_ONCE = 1_000
+"""Trials of a group whose order is fetched whole: one question less."""
+LOW, HIGH = 0, 1
+
+Ends = dict[tuple[str | None, Percentile], Ranks]
+
+
+def ends(
+    database: Database,
+    layout: Layout,
+    same: Sequence[Percentile],
+    alpha: float,
+    ranked: Ranked,
+    sizes: Mapping[str | None, int],
+) -> Ends:
+    """The ranks that bound each percentile in each group."""
+    if sum(sizes.values()) > MOST_IN_ORDER:
+        return dict(_by_design_effect(database, layout, same, alpha, ranked, sizes))
+    database.define("ordered", _ordered(ranked, layout), kept=max(sizes.values(), default=0) > ALL_AT_ONCE)
+    return _by_order(database, same, alpha, sizes)
+
+
+def _unit(layout: Layout) -> str:
+    """SQL for what is independent: the cluster, or the scenario where it has none."""
+    return "coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id ELSE '' END" if layout.clustered else "id"
+
+
+def _ordered(ranked: Ranked, layout: Layout) -> str:
+    """SQL for the trials of each group in the order of their values, with what is known of the units up to each.
+
+    The j-th trial of a unit adds j² - (j - 1)² to the squares of how many each unit has among the r smallest.
+    """
+    trials = (
+        f"SELECT {ranked.by} AS value, hash({_unit(layout)}) AS unit, row_number()"
+        f" OVER (PARTITION BY {ranked.by} ORDER BY {ranked.column}, {_unit(layout)}) AS r"
+        f" FROM trials WHERE {ranked.let_through}"
+    )
+    within = (
+        "SELECT value, r, row_number() OVER (PARTITION BY value, unit ORDER BY r) AS j,"
+        f" count(*) OVER (PARTITION BY value, unit) AS d, count(*) OVER (PARTITION BY value) AS n FROM ({trials})"
+    )
+    sums = {"zz": "2 * j - 1", "zd": "d", "units": "CAST(j = 1 AS INTEGER)"}
+    upto = ", ".join(
+        f"CAST(sum({each}) OVER (PARTITION BY value ORDER BY r) AS BIGINT) AS {name}" for name, each in sums.items()
+    )
+    step = f"CASE WHEN n <= {ALL_AT_ONCE} THEN 1 ELSE CAST(ceil(sqrt(n)) AS BIGINT) END"
+    return f"SELECT value, r, n, {step} AS step, {upto} FROM ({within})"
+
+
+def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Mapping[str | None, int]) -> Ends:
+    """In two questions: the sums at some of the ranks, then at all ranks between the two where an end must lie."""
+    columns = "value, r, zz, zd, units"
+    some = _sums_at(database.rows(f"SELECT {columns} FROM ordered WHERE r % step = 0 OR r = n"))
+    near = {
+        (value, wanted, end): _between(
+            known := sorted(some[value]), reached(known, end, wanted.share, alpha, some[value].__getitem__)
+        )
+        for value in sizes
+        for wanted in same
+        for end in (LOW, HIGH)
+    }
+    missing = {one: ranks for one, ranks in near.items() if not some[one[0]].keys() >= set(ranks)}
+    if missing:
+        listed = ", ".join(
+            f"({literal(value or '')}, {ranks.start}, {ranks.stop})" for (value, _, _), ranks in missing.items()
+        )
+        found = database.rows(
+            f"SELECT DISTINCT {columns} FROM ordered"
+            f" JOIN (SELECT * FROM (VALUES {listed}) AS listed(grp, start, stop)) AS near"
+            " ON coalesce(value, '') = grp AND (r >= start AND r < stop OR r = n)"
+        )
+        for value, sums in _sums_at(found).items():
+            some[value] |= sums
+
+    def end_of(value: str | None, wanted: Percentile, end: int) -> int:
+        ranks = near[value, wanted, end]
+        return ranks.start + reached(ranks, end, wanted.share, alpha, some[value].__getitem__)
+
+    return {
+        (value, wanted): ranks_within(n, end_of(value, wanted, LOW), end_of(value, wanted, HIGH))
+        for value, n in sizes.items()
+        for wanted in same
+    }
+
+
+def _between(known: Sequence[int], place: int) -> range:
+    """The ranks after the known one before this place, up to the one at it."""
+    return range(known[place - 1] + 1 if place else 0, (known[place] if place < len(known) else known[-1]) + 1)
+
+
+def _sums_at(rows: Sequence[Any]) -> dict[str | None, dict[int, Sums]]:
+    """By group and rank: the sums of "is among the smallest". The last rank of a group, always there, tells of all."""
+    found: dict[str | None, dict[int, Sums]] = {}
+    for value, rank, zz, zd, units in sorted(rows, key=lambda row: -row[1]):
+        of = found.setdefault(value, {0: Sums(units, rank, 0, 0, 0, zz)})
+        of[rank] = Sums(of[0].clusters, of[0].d, rank, zz, zd, of[0].dd)
+    return found
+
+
+def _by_design_effect(
+    database: Database,
+    layout: Layout,
+    same: Sequence[Percentile],
+    alpha: float,
+    ranked: Ranked,
+    sizes: Mapping[str | None, int],
+) -> Iterator[tuple[tuple[str | None, Percentile], Ranks]]:
+    """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
+    by, filtered, column = ranked.by, ranked.let_through, ranked.column
+    nearest = {value: [nearest_rank(n, w.share) for w in same] for value, n in sizes.items()}
+    values = database.values_at(ranked, nearest, sizes)
+    for value, n in sizes.items():
+        let_through = filtered if value is None else f"{filtered} AND {by} = {literal(value)}"
+        for wanted in same:
+            limit = values[value][nearest_rank(n, wanted.share)]
+            inside = f"count_if({column} <= CAST('{limit}' AS DOUBLE))"
+            sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
+            units = (
+                f"SELECT count(*) AS d, {inside} AS z FROM trials WHERE {let_through} GROUP BY hash({_unit(layout)})"
+            )
+            error = standard_error(Sums(*database.rows(f"SELECT {sums} FROM ({units})")[0]))
+            share = float(wanted.share)
+            worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
+            low, high = percentile_ranks(worth, wanted.share, alpha)
+            yield (
+                (value, wanted),
+                Ranks(
+                    None if low is None else max(1, low * n // worth),
+                    None if high is None else min(n, -(-high * n // worth)),
+                ),
+            )

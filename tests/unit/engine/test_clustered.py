@@ -1,0 +1,99 @@
+"""The ranks that bound a percentile of trials which repeat: by sums that the engine adds up, the same as one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from highbar.engine import clustered
+from highbar.engine.database import Ranked
+from highbar.engine.duckdb import DuckDBEngine
+from highbar.engine.layout import Layout, lay_out
+from highbar.engine.protocol import Request
+from highbar.engine.sources import Part
+from highbar.engine.typed import Raw
+from highbar.model import Percentile
+from highbar.statistics.percentile import clustered_ranks_of
+
+WANTED = [Percentile("latency_ms", Fraction(share, 100), ()) for share in (50, 95, 99)]
+
+
+def suite(trials: int, scenarios: int) -> list[dict[str, Any]]:
+    """Trials in no order; many have the same value, and some scenarios many trials."""
+    source = Random(trials)
+    return [
+        {
+            "id": f"s{int(scenarios * source.random() ** 2)}",
+            "by_0": source.choice("ab"),
+            "x": float(source.randrange(1 + trials // 4)),
+        }
+        for _ in range(trials)
+    ]
+
+
+def layout(*columns: str) -> Layout:
+    return lay_out([Part({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
+
+
+@contextmanager
+def opened(rows: list[dict[str, Any]]) -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine(table=pa.Table.from_pylist(rows))
+    engine.define("trials", "SELECT * FROM results", kept=False)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("by", ["CAST(NULL AS VARCHAR)", "by_0"])
+@pytest.mark.parametrize(("trials", "scenarios"), [(2, 1), (40, 10), (900, 300), (3000, 1000), (20_000, 40)])
+def test_the_sums_at_the_ranks_give_what_the_order_one_by_one_gives(trials: int, scenarios: int, by: str) -> None:
+    rows = suite(trials, scenarios)
+    groups: dict[str | None, list[str]] = {}
+    for row in sorted(rows, key=lambda row: (row["x"], row["id"])):
+        groups.setdefault(row["by_0"] if by == "by_0" else None, []).append(row["id"])
+    with opened(rows) as engine:
+        found = clustered.ends(
+            engine,
+            layout("id", "trial"),
+            WANTED,
+            0.05,
+            Ranked(by, "true", "x"),
+            {value: len(ids) for value, ids in groups.items()},
+        )
+    assert found == {
+        (value, wanted): clustered_ranks_of(ids, wanted.share, 0.05)
+        for value, ids in groups.items()
+        for wanted in WANTED
+    }
+
+
+def test_scenarios_of_one_cluster_count_as_one() -> None:
+    rows = [{"id": f"s{i}", "cluster": f"c{i // 10}" if i % 2 else None, "x": float(i)} for i in range(600)]
+    units = [row["cluster"] or row["id"] for row in rows]
+    with opened(rows) as engine:
+        ranked = Ranked("CAST(NULL AS VARCHAR)", "true", "x")
+        found = clustered.ends(engine, layout("id", "cluster"), WANTED, 0.05, ranked, {None: 600})
+    assert found == {(None, wanted): clustered_ranks_of(units, wanted.share, 0.05) for wanted in WANTED}
+
+
+def test_few_of_the_ranks_are_fetched() -> None:
+    rows = suite(40_000, 9000)
+    came = 0
+    with opened(rows) as engine:
+        ask = engine.rows
+
+        def counted(sql: str) -> list[Any]:
+            nonlocal came
+            found = ask(sql)
+            came += len(found)
+            return found
+
+        engine.rows = counted  # type: ignore[method-assign]
+        ranked = Ranked("CAST(NULL AS VARCHAR)", "true", "x")
+        clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, {None: len(rows)})
+    assert came < 8 * 200
