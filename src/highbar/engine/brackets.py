@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, nextafter
 from typing import Any
 
-from highbar.engine.database import Found, Ranked, Wanted
+from highbar.engine.database import Found, Sizes, Wanted
 from highbar.engine.sql import literal
 
 Rows = Callable[[str], list[Any]]
+SAMPLED = 100_000
+"""Numbers of a group, about, that are looked at to bracket its ranks, where an approximation is of a sample."""
+ALL_INSIDE = 10_000
+"""Numbers of a group that are all told apart: a bracket would save nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """An aggregate that finds about the values at some shares: its SQL, and by what share it may be off."""
+    """An aggregate that finds about the numbers at some shares: its SQL, and by what share it may be off."""
 
-    sql: str  # `{column}` and `{shares}` stand for what is ranked, and for the list
+    sql: str  # `{shares}` stands for the list
     slack: float
+    of_sample: bool = False  # whether it is costly enough to be asked of a part of the numbers
 
 
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """Where the value at a rank must lie."""
+    """Where the number at a rank must lie."""
 
-    value: str | None
+    group: str
     rank: int
     low: float
     high: float
@@ -35,35 +40,33 @@ class _Bracket:
 class _Stretch:
     """The numbers from `low` to `high`, both included: told apart (`inside` of a bracket), or only counted."""
 
-    value: str | None
+    group: str
     low: float
     high: float
     inside: bool
 
 
-def values_at(
-    rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int], about: Approximation
-) -> Found:
-    """The values at the wanted ranks of each group.
+def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Approximation) -> Found:
+    """The numbers at the wanted ranks of each group.
 
-    Two passes, whatever the number of values: one that brackets every rank, one that counts what is between the
-    brackets, and every value inside of them. The running sum is over the brackets' values only, and one value per rank
-    comes back. Should the approximation have missed a rank, that one is looked for among all values.
+    Two passes, however many numbers and groups: one that brackets every rank, one that counts what is between the
+    brackets, and every number inside of them. The running sum is over the brackets' numbers only, and one number per
+    rank comes back. Should the approximation have missed a rank, that one is looked for among all numbers.
     """
     brackets = _brackets(rows, ranked, wanted, sizes, about)
-    found: dict[str | None, dict[int, float]] = {value: {} for value in wanted}
+    found: dict[str, dict[int, float]] = {group: {} for group in wanted}
     missed = _look(rows, ranked, brackets, _stretches(brackets), found)
-    everywhere = [_Stretch(value, -inf, inf, inside=True) for value in {bracket.value for bracket in missed}]
+    everywhere = [_Stretch(group, -inf, inf, inside=True) for group in {bracket.group for bracket in missed}]
     _look(rows, ranked, missed, everywhere, found)
     return found
 
 
 def _look(
     rows: Rows,
-    ranked: Ranked,
+    ranked: str,
     brackets: list[_Bracket],
     stretches: list[_Stretch],
-    found: dict[str | None, dict[int, float]],
+    found: dict[str, dict[int, float]],
 ) -> list[_Bracket]:
     """Put what is inside of the brackets into `found`; the brackets that do not hold their rank."""
     if not brackets:
@@ -71,66 +74,94 @@ def _look(
     inside = dict(rows(_inside(ranked, brackets, stretches)))
     for place, bracket in enumerate(brackets):
         if inside.get(place) is not None:
-            found[bracket.value][bracket.rank] = inside[place]
+            found[bracket.group][bracket.rank] = inside[place]
     return [bracket for place, bracket in enumerate(brackets) if inside.get(place) is None]
 
 
-def _brackets(
-    rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int], about: Approximation
-) -> list[_Bracket]:
-    slack = about.slack
-    shares = {(value, rank): rank / sizes[value] for value, ranks in wanted.items() for rank in ranks}
-    ends = sorted({min(1.0, max(0.0, share + side)) for share in shares.values() for side in (-slack, slack)})
-    if not ends:
-        return []
+def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Approximation) -> list[_Bracket]:
+    """A bracket for every rank. Groups of about one size share their shares, so that few are asked for."""
+    large = {group: size for group, size in sizes.items() if size > ALL_INSIDE}
+    every = max(1, sum(large.values()) // (SAMPLED * len(large))) if about.of_sample and large else 1
+    shares: dict[int, list[tuple[float, float]]] = {}
+    for group, size in large.items():
+        slack = about.slack + (3 / (size / every) ** 0.5 if every > 1 else 0)  # six standard errors, at most
+        shares.setdefault(_decade(size), []).extend((r / size - slack, r / size + slack) for r in wanted[group])
+    spans = {decade: _joined(parts) for decade, parts in shares.items()}
+    ends = sorted({end for parts in spans.values() for span in parts for end in span if 0 < end < 1})
     listed = ", ".join(f"CAST({end!r} AS DOUBLE)" for end in ends)
-    approximate = {
-        value: dict(zip(ends, numbers, strict=True))
-        for value, numbers in rows(
-            f"SELECT {ranked.by} AS value, {about.sql.format(column=ranked.column, shares=f'[{listed}]')}"
-            f" FROM trials WHERE {ranked.let_through} GROUP BY value"
-        )
-        if value in wanted
-    }
+    sampled = f" AND hash(id, number) % {every} = 0" if every > 1 else ""
+    approximate = (
+        {
+            group: dict(zip(ends, numbers, strict=True))
+            for group, numbers in rows(
+                f"SELECT grp, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked})"
+                f" WHERE grp IS NOT NULL{sampled} GROUP BY grp"
+            )
+            if group in large
+        }
+        if ends
+        else {}
+    )
     return [
-        _Bracket(value, rank, approximate[value][max(0.0, share - slack)], approximate[value][min(1.0, share + slack)])
-        for (value, rank), share in shares.items()
+        _Bracket(
+            group, rank, *_around(rank / sizes[group], spans.get(_decade(sizes[group]), ()), approximate.get(group, {}))
+        )
+        for group, ranks in wanted.items()
+        for rank in ranks
     ]
+
+
+def _decade(size: int) -> int:
+    return len(str(size))
+
+
+def _joined(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same numbers in spans that do not touch, in order."""
+    joined: list[tuple[float, float]] = []
+    for low, high in sorted(spans):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], high))
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _around(share: float, spans: Iterable[tuple[float, float]], at: Mapping[float, float]) -> tuple[float, float]:
+    """About the numbers at both ends of the span that a share lies in; anything where that is not known."""
+    low, high = next((span for span in spans if span[0] <= share <= span[1]), (0.0, 1.0))
+    return at.get(low, -inf), at.get(high, inf)
 
 
 def _stretches(brackets: list[_Bracket]) -> list[_Stretch]:
     """All numbers, in stretches that do not overlap: the brackets, joined where they touch, and what is between."""
-    by_value: dict[str | None, list[tuple[float, float]]] = {}
-    for bracket in sorted(brackets, key=lambda one: (one.low, one.high)):
-        joined = by_value.setdefault(bracket.value, [])
-        if joined and bracket.low <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], bracket.high))
-        else:
-            joined.append((bracket.low, bracket.high))
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for bracket in brackets:
+        spans.setdefault(bracket.group, []).append((bracket.low, bracket.high))
     found: list[_Stretch] = []
-    for value, joined in by_value.items():
+    for group, parts in spans.items():
         start = -inf
+        joined = _joined(parts)
         for low, high in joined:
-            found.append(_Stretch(value, start, nextafter(low, -inf), inside=False))
-            found.append(_Stretch(value, low, high, inside=True))
+            if start < low:
+                found.append(_Stretch(group, start, nextafter(low, -inf), inside=False))
+            found.append(_Stretch(group, low, high, inside=True))
             start = nextafter(high, inf)
         if joined[-1][1] < inf:
-            found.append(_Stretch(value, start, inf, inside=False))
+            found.append(_Stretch(group, start, inf, inside=False))
     return found
 
 
-def _inside(ranked: Ranked, brackets: list[_Bracket], stretches: list[_Stretch]) -> str:
-    """SQL for the value at each bracket's rank, NULL where it lies outside; every number is in one stretch."""
-    wanted = ", ".join(f"({place}, {_group(one.value)}, {one.rank})" for place, one in enumerate(brackets))
+def _inside(ranked: str, brackets: list[_Bracket], stretches: list[_Stretch]) -> str:
+    """SQL for the number at each bracket's rank, NULL where it lies outside; every number is in one stretch."""
+    wanted = ", ".join(f"({place}, {literal(one.group)}, {one.rank})" for place, one in enumerate(brackets))
     listed = ", ".join(
-        f"({_group(one.value)}, {_double(one.low)}, {_double(one.high)}, {str(one.inside).lower()})"
+        f"({literal(one.group)}, {_double(one.low)}, {_double(one.high)}, {str(one.inside).lower()})"
         for one in stretches
     )
     counted = (
-        f"SELECT s.grp, s.low, CASE WHEN s.inside THEN {ranked.column} END AS number, count(*) AS how_many"
-        f" FROM trials JOIN (SELECT * FROM (VALUES {listed}) AS listed(grp, low, high, inside)) AS s"
-        f" ON coalesce({ranked.by}, '') = s.grp AND {ranked.column} >= s.low AND {ranked.column} <= s.high"
-        f" WHERE {ranked.let_through} GROUP BY s.grp, s.low, 3"
+        "SELECT s.grp, s.low, CASE WHEN s.inside THEN number END AS number, count(*) AS how_many"
+        f" FROM ({ranked}) AS r JOIN (SELECT * FROM (VALUES {listed}) AS listed(grp, low, high, inside)) AS s"
+        " ON r.grp = s.grp AND r.number >= s.low AND r.number <= s.high GROUP BY s.grp, s.low, 3"
     )
     running = (
         "SELECT grp, number, how_many, sum(how_many) OVER (PARTITION BY grp ORDER BY low, number) AS upto"
@@ -141,10 +172,6 @@ def _inside(ranked: Ranked, brackets: list[_Bracket], stretches: list[_Stretch])
         " AS listed(place, grp, rank)) AS w ON r.grp = w.grp AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
         " GROUP BY w.place"
     )
-
-
-def _group(value: str | None) -> str:
-    return literal(value or "")
 
 
 def _double(number: float) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from highbar.engine.database import Database, Ranked
+from highbar.engine.database import Database, Sizes
 from highbar.engine.layout import Layout
 from highbar.engine.sql import literal
 from highbar.model import Percentile
@@ -18,7 +18,7 @@ ALL_AT_ONCE = 1_000
 """Trials of a group whose order is fetched whole: one question less."""
 LOW, HIGH = 0, 1
 
-Ends = dict[tuple[str | None, Percentile], Ranks]
+Ends = dict[tuple[str, Percentile], Ranks]
 
 
 def ends(
@@ -26,8 +26,8 @@ def ends(
     layout: Layout,
     same: Sequence[Percentile],
     alpha: float,
-    ranked: Ranked,
-    sizes: Mapping[str | None, int],
+    ranked: str,
+    sizes: Sizes,
 ) -> Ends:
     """The ranks that bound each percentile in each group."""
     if sum(sizes.values()) > MOST_IN_ORDER:
@@ -41,60 +41,57 @@ def _unit(layout: Layout) -> str:
     return "coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id ELSE '' END" if layout.clustered else "id"
 
 
-def _ordered(ranked: Ranked, layout: Layout) -> str:
-    """SQL for the trials of each group in the order of their values, with what is known of the units up to each.
+def _ordered(ranked: str, layout: Layout) -> str:
+    """SQL for the trials of each group in the order of their numbers, with what is known of the units up to each.
 
     The j-th trial of a unit adds j² - (j - 1)² to the squares of how many each unit has among the r smallest.
     """
     trials = (
-        f"SELECT {ranked.by} AS value, hash({_unit(layout)}) AS unit, row_number()"
-        f" OVER (PARTITION BY {ranked.by} ORDER BY {ranked.column}, {_unit(layout)}) AS r"
-        f" FROM trials WHERE {ranked.let_through}"
+        f"SELECT grp, hash({_unit(layout)}) AS unit,"
+        f" row_number() OVER (PARTITION BY grp ORDER BY number, {_unit(layout)}) AS r FROM ({ranked})"
     )
     within = (
-        "SELECT value, r, row_number() OVER (PARTITION BY value, unit ORDER BY r) AS j,"
-        f" count(*) OVER (PARTITION BY value, unit) AS d, count(*) OVER (PARTITION BY value) AS n FROM ({trials})"
+        "SELECT grp, r, row_number() OVER (PARTITION BY grp, unit ORDER BY r) AS j,"
+        f" count(*) OVER (PARTITION BY grp, unit) AS d, count(*) OVER (PARTITION BY grp) AS n FROM ({trials})"
     )
     sums = {"zz": "2 * j - 1", "zd": "d", "units": "CAST(j = 1 AS INTEGER)"}
     upto = ", ".join(
-        f"CAST(sum({each}) OVER (PARTITION BY value ORDER BY r) AS BIGINT) AS {name}" for name, each in sums.items()
+        f"CAST(sum({each}) OVER (PARTITION BY grp ORDER BY r) AS BIGINT) AS {name}" for name, each in sums.items()
     )
     step = f"CASE WHEN n <= {ALL_AT_ONCE} THEN 1 ELSE CAST(ceil(sqrt(n)) AS BIGINT) END"
-    return f"SELECT value, r, n, {step} AS step, {upto} FROM ({within})"
+    return f"SELECT grp, r, n, {step} AS step, {upto} FROM ({within})"
 
 
-def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Mapping[str | None, int]) -> Ends:
+def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Sizes) -> Ends:
     """In two questions: the sums at some of the ranks, then at all ranks between the two where an end must lie."""
-    columns = "value, r, zz, zd, units"
+    columns = "grp, r, zz, zd, units"
     some = _sums_at(database.rows(f"SELECT {columns} FROM ordered WHERE r % step = 0 OR r = n"))
     near = {
-        (value, wanted, end): _between(
-            known := sorted(some[value]), reached(known, end, wanted.share, alpha, some[value].__getitem__)
+        (grp, wanted, end): _between(
+            known := sorted(some[grp]), reached(known, end, wanted.share, alpha, some[grp].__getitem__)
         )
-        for value in sizes
+        for grp in sizes
         for wanted in same
         for end in (LOW, HIGH)
     }
     missing = {one: ranks for one, ranks in near.items() if not some[one[0]].keys() >= set(ranks)}
     if missing:
-        listed = ", ".join(
-            f"({literal(value or '')}, {ranks.start}, {ranks.stop})" for (value, _, _), ranks in missing.items()
-        )
+        listed = ", ".join(f"({literal(grp)}, {ranks.start}, {ranks.stop})" for (grp, _, _), ranks in missing.items())
         found = database.rows(
-            f"SELECT DISTINCT {columns} FROM ordered"
+            f"SELECT DISTINCT o.{columns} FROM ordered AS o"
             f" JOIN (SELECT * FROM (VALUES {listed}) AS listed(grp, start, stop)) AS near"
-            " ON coalesce(value, '') = grp AND (r >= start AND r < stop OR r = n)"
+            " ON o.grp = near.grp AND (r >= start AND r < stop OR r = n)"
         )
-        for value, sums in _sums_at(found).items():
-            some[value] |= sums
+        for grp, sums in _sums_at(found).items():
+            some[grp] |= sums
 
-    def end_of(value: str | None, wanted: Percentile, end: int) -> int:
-        ranks = near[value, wanted, end]
-        return ranks.start + reached(ranks, end, wanted.share, alpha, some[value].__getitem__)
+    def end_of(grp: str, wanted: Percentile, end: int) -> int:
+        ranks = near[grp, wanted, end]
+        return ranks.start + reached(ranks, end, wanted.share, alpha, some[grp].__getitem__)
 
     return {
-        (value, wanted): ranks_within(n, end_of(value, wanted, LOW), end_of(value, wanted, HIGH))
-        for value, n in sizes.items()
+        (grp, wanted): ranks_within(n, end_of(grp, wanted, LOW), end_of(grp, wanted, HIGH))
+        for grp, n in sizes.items()
         for wanted in same
     }
 
@@ -104,42 +101,36 @@ def _between(known: Sequence[int], place: int) -> range:
     return range(known[place - 1] + 1 if place else 0, (known[place] if place < len(known) else known[-1]) + 1)
 
 
-def _sums_at(rows: Sequence[Any]) -> dict[str | None, dict[int, Sums]]:
+def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
     """By group and rank: the sums of "is among the smallest". The last rank of a group, always there, tells of all."""
-    found: dict[str | None, dict[int, Sums]] = {}
-    for value, rank, zz, zd, units in sorted(rows, key=lambda row: -row[1]):
-        of = found.setdefault(value, {0: Sums(units, rank, 0, 0, 0, zz)})
+    found: dict[str, dict[int, Sums]] = {}
+    for grp, rank, zz, zd, units in sorted(rows, key=lambda row: -row[1]):
+        of = found.setdefault(grp, {0: Sums(units, rank, 0, 0, 0, zz)})
         of[rank] = Sums(of[0].clusters, of[0].d, rank, zz, zd, of[0].dd)
     return found
 
 
 def _by_design_effect(
-    database: Database,
-    layout: Layout,
-    same: Sequence[Percentile],
-    alpha: float,
-    ranked: Ranked,
-    sizes: Mapping[str | None, int],
-) -> Iterator[tuple[tuple[str | None, Percentile], Ranks]]:
+    database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
+) -> Iterator[tuple[tuple[str, Percentile], Ranks]]:
     """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
-    by, filtered, column = ranked.by, ranked.let_through, ranked.column
-    nearest = {value: [nearest_rank(n, w.share) for w in same] for value, n in sizes.items()}
+    nearest = {grp: [nearest_rank(n, wanted.share) for wanted in same] for grp, n in sizes.items()}
     values = database.values_at(ranked, nearest, sizes)
-    for value, n in sizes.items():
-        let_through = filtered if value is None else f"{filtered} AND {by} = {literal(value)}"
+    for grp, n in sizes.items():
         for wanted in same:
-            limit = values[value][nearest_rank(n, wanted.share)]
-            inside = f"count_if({column} <= CAST('{limit}' AS DOUBLE))"
+            limit = values[grp][nearest_rank(n, wanted.share)]
+            inside = f"count_if(number <= CAST('{limit}' AS DOUBLE))"
             sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
             units = (
-                f"SELECT count(*) AS d, {inside} AS z FROM trials WHERE {let_through} GROUP BY hash({_unit(layout)})"
+                f"SELECT count(*) AS d, {inside} AS z FROM ({ranked}) WHERE grp = {literal(grp)}"
+                f" GROUP BY hash({_unit(layout)})"
             )
             error = standard_error(Sums(*database.rows(f"SELECT {sums} FROM ({units})")[0]))
             share = float(wanted.share)
             worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
             low, high = percentile_ranks(worth, wanted.share, alpha)
             yield (
-                (value, wanted),
+                (grp, wanted),
                 Ranks(
                     None if low is None else max(1, low * n // worth),
                     None if high is None else min(n, -(-high * n // worth)),

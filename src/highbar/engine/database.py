@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-Wanted = Mapping[str | None, Sequence[int]]
-"""By group, the ranks that are asked for, the smallest value having rank 1."""
-Found = Mapping[str | None, Mapping[int, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """What is ranked: a column of the trials that a condition lets through, in the groups that `by` makes (SQL)."""
-
-    by: str
-    let_through: str
-    column: str
+Sizes = Mapping[str, int]
+"""By group, how many numbers it has."""
+Wanted = Mapping[str, Sequence[int]]
+"""By group, the ranks that are asked for, the smallest number having rank 1."""
+Found = Mapping[str, Mapping[int, float]]
 
 
 class Database(Protocol):
@@ -33,5 +25,5 @@ class Database(Protocol):
     def define(self, name: str, sql: str, *, kept: bool) -> None:
         """Name a query; `kept` means that it is run once, and its rows are kept for the queries to come."""
 
-    def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
-        """The values at the wanted ranks of each group, exact; `sizes` has how many values each group has."""
+    def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
+        """The numbers at the wanted ranks of each group, exact; `ranked` is a query for `grp`, `number` and `id`."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from highbar.engine.database import Database, Ranked
+from highbar.engine.database import Database
 from highbar.engine.scoring import HAPPENED
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal
@@ -132,9 +132,9 @@ def latency(database: Database) -> Latency | None:
     )[0]
     if not known:
         return None
-    completed = Ranked("NULL", "isfinite(latency_rank)", "latency_rank")
+    completed = "SELECT '' AS grp, latency_rank AS number, id FROM trials WHERE isfinite(latency_rank)"
     ranks = sorted({1, -(-95 * known // 100), known})
-    at = database.values_at(completed, {None: ranks}, {None: known})[None]
+    at = database.values_at(completed, {"": ranks}, {"": known})[""]
     least, usual, most = at[1], at[-(-95 * known // 100)], at[known]
     end = most if most <= 3 * usual else 2 * usual - least
     width = _nice_width((end - least) / MOST_BINS)

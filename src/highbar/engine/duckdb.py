@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import brackets, checks, ranks
-from highbar.engine.database import Found, Ranked, Wanted
+from highbar.engine.database import Found, Sizes, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, parts, table_part
@@ -34,7 +34,7 @@ CONFIGURATION = {
 MOST_AT_ONCE, MOST_WITHIN = 20_000_000, 1_000_000
 """Values whose quantiles are found with all of them in memory, and how many where the caller limits memory; beyond,
 only those near a wanted rank are counted."""
-ABOUT = brackets.Approximation("reservoir_quantile({column}, {shares}, 100000)", slack=8e-3)
+ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
 """Quantiles of a sample: five standard errors."""
 SMALL_FILES = 500_000
 """Bytes up to which a second thread and a better plan take longer to set up than they save."""
@@ -162,7 +162,7 @@ class DuckDBEngine:
         """All rows of a query."""
         return self._connection.execute(sql).fetchall()
 
-    def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
+    def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group: by DuckDB's exact quantiles while memory holds all."""
         if sum(sizes.values()) > (MOST_WITHIN if self._limited else MOST_AT_ONCE):
             return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)

@@ -12,6 +12,8 @@ from highbar.engine.sql import literal
 from highbar.model import Percentile, Term, Weights, Where
 
 ONE = (Fraction(1),)
+MOST_SLICES = 1000
+"""Slice values beyond these, the largest first, are counted and warned of, not measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ class Plan:
     trials: str
     scenarios: str
     profile: str
-    worst: str  # the ids of the worst scenarios, the worst first, and whether they are required
-    telling: bool  # whether `worst` has their categories and reasons too
+    worst: Worst
+    telling: bool  # whether `worst` has the categories and reasons of scenarios too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
@@ -55,7 +55,7 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     telling = not layout.repeated
-    worst = _Worst(request, "" if not telling else "why" if parse_once else "told")
+    worst = Worst(request, "" if not telling else "why" if parse_once else "told")
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     totals += [worst.aggregate()] * smallest
     return Plan(
@@ -64,7 +64,7 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
         trials=trials.relation(parts, request, layout, telling=worst.reason == "told"),
         scenarios=_scenarios(layout, [worst.reason] * telling),
         profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {', '.join(totals)} FROM scenarios GROUP BY ALL",
-        worst=worst.set_aside() if smallest else worst.sorted(),
+        worst=worst,
         telling=telling,
         keys=keys,
         sums=tuple(name for name, _ in sums),
@@ -74,11 +74,11 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
 
 
 @dataclass(frozen=True, slots=True)
-class _Worst:
-    """SQL for the worst scenarios.
+class Worst:
+    """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
 
-    `reason` has why a scenario failed: in words (`why`), what the words are made from (`told`, which costs nothing
-    where trials are a view), or nothing.
+    `reason` has why: in words (`why`), what the words are made from (`told`, which costs nothing where trials are a
+    view), or nothing.
     """
 
     request: Request
@@ -107,12 +107,18 @@ class _Worst:
         told = f"SELECT w.by.id AS id, NOT w.by.a AS required, w.category, unnest(w.reason) FROM {each} {limit}"
         return f"SELECT id, required, category, {scoring.why_column()} FROM ({told})"
 
-    def sorted(self) -> str:
-        """The same for a database without that aggregate."""
+    def sorted(self, violated: int) -> str:
+        """The same for a database without that aggregate; so many scenarios are `violated`.
+
+        Those are the worst but for the required ones. If they are enough, the rest need not be looked at.
+        """
         columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
         order = ", ".join(f"{name}_" for name in self._order())
         said = f", category, {self.reason}" if self.reason else ""
-        found = f"SELECT {columns}{said} FROM scenarios WHERE kp < n"
+        bad_enough = (
+            f"kv > 0 OR {any_match(self.request.required)}" if violated >= self.request.failed_limit else "true"
+        )
+        found = f"SELECT {columns}{said} FROM scenarios WHERE ({bad_enough}) AND kp < n"
         worst = (
             f"SELECT id_, NOT a_ AS required{said} FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
         )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from highbar.engine import clustered
-from highbar.engine.database import Database, Found, Ranked, Wanted
-from highbar.engine.layout import Layout
+from highbar.engine.database import Database, Found, Sizes, Wanted
+from highbar.engine.layout import MOST_SLICES, Layout
 from highbar.engine.protocol import Rank
+from highbar.engine.sql import literal
 from highbar.engine.totals import Profile
 from highbar.model import Percentile, Where
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
 
 Rows = Callable[[str], list[Any]]
+WHOLE = literal("")
 INFINITE = "CAST('Infinity' AS DOUBLE)"
 
 
@@ -35,33 +37,34 @@ def rank_column(extras: tuple[str, ...], column: str) -> str:
     )
 
 
+def group(place: int | None, value: str | None) -> str:
+    """What the rows of a slice's value are called where several groupings are ranked together; the whole is ''."""
+    return "" if place is None else f"{place}:{value}"
+
+
 def find(
     database: Database,
-    profiles: Mapping[str | None, Profile],
+    profiles: Mapping[str, Profile],
     layout: Layout,
     percentiles: Sequence[Percentile],
     alpha: float,
-    place: int | None,
-) -> dict[str | None, dict[Percentile, Rank]]:
-    """The percentiles of the whole (under None), or of each value of the slice at `place`."""
-    by, there = ("CAST(NULL AS VARCHAR)", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
-    found: dict[str | None, dict[Percentile, Rank]] = {}
+) -> dict[str, dict[Percentile, Rank]]:
+    """The percentiles of each group, of all groupings together: every question reads the results anew."""
+    found: dict[str, dict[Percentile, Rank]] = {}
     together: dict[tuple[str, Where], list[Percentile]] = {}
     for wanted in percentiles:
         together.setdefault((wanted.column, wanted.where), []).append(wanted)
     for (name, where), same in together.items():
-        column = rank_column(layout.extras, name)
-        filtered = f"{there} AND {column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
-        ranked = Ranked(by, filtered, column)
+        ranked = _ranked(layout, name, where, profiles)
         counts = _counted(database, ranked) if layout.repeated else _in_profiles(profiles, name, where)
-        sizes = {value: trials for value, trials, _, _ in counts}
+        sizes = {grp: trials for grp, trials, _, _ in counts}
         ends = _ends(database, layout, same, alpha, ranked, sizes)
         values = database.values_at(ranked, _wanted_ranks(same, sizes, ends), sizes)
-        for value, trials, errors, resting in counts:
+        for grp, trials, errors, resting in counts:
             for wanted in same:
-                at = values[value]
-                low, high = ends[value, wanted]
-                found.setdefault(value, {})[wanted] = Rank(
+                at = values[grp]
+                low, high = ends[grp, wanted]
+                found.setdefault(grp, {})[wanted] = Rank(
                     value=_finite(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
@@ -72,20 +75,30 @@ def find(
     return found
 
 
-def _counted(database: Database, ranked: Ranked) -> list[tuple[str | None, int, int, int]]:
+def _ranked(layout: Layout, name: str, where: Where, groups: Collection[str]) -> str:
+    """SQL for the numbers of every group: those of a trial stand there once for the whole, and once for each slice."""
+    column = rank_column(layout.extras, name)
+    there = f"{column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
+    columns = ", ".join(["id", *["cluster"] * layout.clustered])
+    by = [f"'{place}:' || by_{place}" for place in range(len(layout.slices))]
+    grp = f"unnest([{', '.join((WHOLE, *by))}])" if by else WHOLE
+    numbers = f"SELECT {grp} AS grp, {column} AS number, {columns} FROM trials WHERE {there}"
+    cut_off = len(groups) > MOST_SLICES  # then some values of a slice are not measured
+    measured = f"IN ({', '.join(literal(one) for one in groups)})" if cut_off else "IS NOT NULL"
+    return f"SELECT * FROM ({numbers}) WHERE grp {measured}" if by else numbers
+
+
+def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]:
     """In each group: how many trials are ranked, how many of these are errors, and of how many scenarios."""
     return database.rows(
-        f"SELECT {ranked.by} AS value, count(*), count_if(isinf({ranked.column})), count(DISTINCT id)"
-        f" FROM trials WHERE {ranked.let_through} GROUP BY value"
+        f"SELECT grp, count(*), count_if(isinf(number)), count(DISTINCT id) FROM ({ranked}) GROUP BY grp"
     )
 
 
-def _in_profiles(
-    profiles: Mapping[str | None, Profile], column: str, where: Where
-) -> list[tuple[str | None, int, int, int]]:
+def _in_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> list[tuple[str, int, int, int]]:
     """The same where a scenario is its one trial: the profile has counted them."""
-    found = ((value, *profile.ranked(column, where)) for value, profile in profiles.items())
-    return [(value, trials, errors, trials) for value, trials, errors in found if trials]
+    found = ((grp, *profile.ranked(column, where)) for grp, profile in profiles.items())
+    return [(grp, trials, errors, trials) for grp, trials, errors in found if trials]
 
 
 def _finite(value: float | None) -> Fraction | None:
@@ -93,44 +106,36 @@ def _finite(value: float | None) -> Fraction | None:
 
 
 def _wanted_ranks(
-    same: Sequence[Percentile], sizes: dict[str | None, int], ends: dict[tuple[str | None, Percentile], Ranks]
-) -> dict[str | None, list[int]]:
+    same: Sequence[Percentile], sizes: Sizes, ends: Mapping[tuple[str, Percentile], Ranks]
+) -> dict[str, list[int]]:
     return {
-        value: sorted(
+        grp: sorted(
             {nearest_rank(n, wanted.share) for wanted in same}
-            | {rank for wanted in same for rank in ends[value, wanted] if rank is not None}
+            | {rank for wanted in same for rank in ends[grp, wanted] if rank is not None}
         )
-        for value, n in sizes.items()
+        for grp, n in sizes.items()
     }
 
 
-def values_by_quantile(rows: Rows, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
-    """The values at the wanted ranks. Rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
-    shares = sorted({(rank - 0.5) / sizes[value] for value, places in wanted.items() for rank in places})
+def values_by_quantile(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
+    """The numbers at the wanted ranks. Rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
+    shares = sorted({(rank - 0.5) / sizes[grp] for grp, places in wanted.items() for rank in places})
     if not shares:
         return {}
     listed = ", ".join(f"CAST({share!r} AS DOUBLE)" for share in shares)
-    found = rows(
-        f"SELECT {ranked.by} AS value, quantile_disc({ranked.column}, [{listed}])"
-        f" FROM trials WHERE {ranked.let_through} GROUP BY value"
-    )
+    found = rows(f"SELECT grp, quantile_disc(number, [{listed}]) FROM ({ranked}) GROUP BY grp")
     places = {share: i for i, share in enumerate(shares)}
     return {
-        value: {rank: numbers[places[(rank - 0.5) / sizes[value]]] for rank in wanted[value]}
-        for value, numbers in found
-        if value in wanted
+        grp: {rank: numbers[places[(rank - 0.5) / sizes[grp]]] for rank in wanted[grp]}
+        for grp, numbers in found
+        if grp in wanted
     }
 
 
 def _ends(
-    database: Database,
-    layout: Layout,
-    same: Sequence[Percentile],
-    alpha: float,
-    ranked: Ranked,
-    sizes: dict[str | None, int],
-) -> dict[tuple[str | None, Percentile], Ranks]:
+    database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
+) -> dict[tuple[str, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
     if layout.repeated or layout.clustered:
         return clustered.ends(database, layout, same, alpha, ranked, sizes)
-    return {(value, wanted): percentile_ranks(n, wanted.share, alpha) for value, n in sizes.items() for wanted in same}
+    return {(grp, wanted): percentile_ranks(n, wanted.share, alpha) for grp, n in sizes.items() for wanted in same}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import checks, plan, ranks, ratios, scenarios, suite
 from highbar.engine.database import Database
+from highbar.engine.layout import MOST_SLICES
 from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal, matches
@@ -16,9 +17,6 @@ from highbar.model import FailedScenario, FlakyScenario, Percentile
 
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails
-
-MOST_SLICES = 1000
-"""Slice values beyond these, the largest first, are counted and warned of, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +33,15 @@ class Reducer:
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         self.database.define("profile", made.profile, kept=True)
         counts = self.database.rows(
-            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed) FROM profile"
+            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed), sum(sum_kv)"
+            " FROM profile"
         )[0]
         checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
         warnings = checks.refuse_or_warn_of_ids(self.database.rows, repeated=made.layout.repeated)
         warnings += checks.required_and_optional(self.database.rows, request)
         checks.refuse_disagreement(self.database.rows, made.layout)
         whole, slices, more = self._groups(made, request)
-        failed = self._failed(made) if counts[4] else ()
+        failed = self._failed(made, violated=counts[5]) if counts[4] else ()
         return Reduction(
             whole=whole,
             slices=slices,
@@ -81,25 +80,27 @@ class Reducer:
 
     def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
         """The whole, every slice, and what to warn of."""
-        profiles = self._profiles(made, None)
-        ranked = self._ranks(profiles, made, request, None)
-        products = self._products(made, request, None)
-        whole = _group(None, profiles[None], ranked.get(None), products.get(None), request)
-        groups: list[Group] = []
+        profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
-            profiles = self._profiles(made, place)
-            ranked = self._ranks(profiles, made, request, place)
-            products = self._products(made, request, place)
-            if not profiles:
+            if not profiles[place]:
                 warnings.append(f"no result has a value for the slice {column}")
-            if len(profiles) > MOST_SLICES:
+            if len(profiles[place]) > MOST_SLICES:
+                profiles[place].popitem()
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
-            groups += [
-                _group((column, value), profiles[value], ranked.get(value), products.get(value), request)
-                for value in sorted(value for value in list(profiles)[:MOST_SLICES] if value is not None)
-            ]
-        return whole, tuple(groups), warnings
+        ranked = self._ranks(profiles, made, request)
+        products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
+
+        def group(place: int | None, value: str | None, by: tuple[str, str] | None) -> Group:
+            at = ranked.get(ranks.group(place, value))
+            return _group(by, profiles[place][value], at, products[place].get(value), request)
+
+        slices = [
+            group(place, value, (column, value))
+            for place, column in enumerate(request.slices)
+            for value in sorted(value for value in profiles[place] if value is not None)
+        ]
+        return group(None, None, None), tuple(slices), warnings
 
     def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
         """The profile of the whole (under None), or of each value of a slice, the largest first."""
@@ -123,9 +124,13 @@ class Reducer:
             found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
         return {value: Profile(made.layout, lines) for value, lines in found.items()}
 
-    def _products(self, made: plan.Plan, request: Request, place: int | None) -> dict[str | None, dict[str, Any]]:
+    def _products(
+        self, made: plan.Plan, request: Request, place: int | None, values: Mapping[str | None, Profile]
+    ) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+        if len(values) == MOST_SLICES:
+            there = f"by_{place} IN ({', '.join(literal(value or '') for value in values)})"
         names: Sequence[str] = made.products
         if made.layout.clustered:
             names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
@@ -147,25 +152,32 @@ class Reducer:
         return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
 
     def _ranks(
-        self, profiles: dict[str | None, Profile], made: plan.Plan, request: Request, place: int | None
-    ) -> dict[str | None, dict[Percentile, Rank]]:
-        """The percentiles of the whole (under None), or of each value of a slice, with their bounds."""
+        self, profiles: Mapping[int | None, Mapping[str | None, Profile]], made: plan.Plan, request: Request
+    ) -> dict[str, dict[Percentile, Rank]]:
+        """The percentiles of every group, with their bounds."""
         if not request.percentiles:
             return {}
-        return ranks.find(self.database, profiles, made.layout, request.percentiles, request.alpha, place)
+        named = {ranks.group(place, value): one for place, of in profiles.items() for value, one in of.items()}
+        return ranks.find(self.database, named, made.layout, request.percentiles, request.alpha)
 
-    def _failed(self, made: plan.Plan) -> tuple[FailedScenario, ...]:
-        """The worst scenarios, which the profile has set aside, with the reasons that their trials give."""
-        worst = self.database.rows(made.worst)
+    def _failed(self, made: plan.Plan, violated: int) -> tuple[FailedScenario, ...]:
+        """The worst scenarios, with the reasons that their trials give."""
+        worst = self.database.rows(
+            made.worst.set_aside() if self.database.has_smallest else made.worst.sorted(violated if made.telling else 0)
+        )
         if made.telling:
             return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
-        reasons = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
+        alike = (
+            "SELECT id, why, any_value(category) AS category, count(*) AS n, count_if(p) AS passed"
+            f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
+        )
+        in_order = f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY why) AS place FROM ({alike})"
+        reasons = "array_to_string(list_sort(list(why) FILTER (place <= 3 AND why IS NOT NULL)), ' / ')"
         found = {
             row[0]: row[1:]
             for row in self.database.rows(
-                f"SELECT id, any_value(category), count(*), count_if(p), {reasons}"
-                f" FROM trials WHERE id IN ({ids}) GROUP BY id"
+                f"SELECT id, any_value(category), sum(n), sum(passed), {reasons} FROM ({in_order}) GROUP BY id"
             )
         }
         return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)

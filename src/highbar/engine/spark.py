@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import brackets, checks
-from highbar.engine.database import Found, Ranked, Wanted
+from highbar.engine.database import Found, Sizes, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, csv_cell
@@ -45,7 +45,7 @@ SETTINGS = {
 }
 """What the session has while a check runs; then it has what it had."""
 WHOLE = ("trial", "tokens_used", "violations")
-ABOUT = brackets.Approximation("approx_quantiles({column}, {shares}, 10000)", slack=2e-4)
+ABOUT = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
 """Spark's own approximation, which keeps to one in 10,000."""
 OF_THE_RESULTS = (
     "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "FAILED_MERGING_SCHEMAS",
@@ -151,7 +151,7 @@ class SparkEngine:
         if name == "profile":
             self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
 
-    def values_at(self, ranked: Ranked, wanted: Wanted, sizes: Mapping[str | None, int]) -> Found:
+    def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group, exact, without a sort of all values in one place."""
         return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
 

@@ -135,12 +135,25 @@ class _Ours(DuckDB):
 def translate(sql: str, relations: Mapping[str, str]) -> str:
     """The same query for Spark; `relations` says what each of the reduction's relations is called there."""
     tree = parse_one(sql, read=_Ours)
+    for place, step in enumerate([found for found in tree.find_all(exp.Subquery) if found.alias == "step"]):
+        _code_of_its_own(step, place)
     for table in tree.find_all(exp.Table):
         if table.name in relations:
             table.set("this", exp.to_identifier(relations[table.name], quoted=True))
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(_unaliased(table, relations))))
     return tree.transform(_rewritten).sql(dialect="spark")
+
+
+def _code_of_its_own(step: exp.Subquery, place: int) -> None:
+    """Have Spark compile what is done with a step's rows apart from the step: a list of one item is taken apart.
+
+    All steps in one method would be more than Java compiles, and then each would copy every row for the next.
+    """
+    once = parse_one(f"SELECT 1 FROM t LATERAL VIEW explode(array(0)) AS apart_{place}", read="spark")
+    select = step.parent_select
+    if select is not None:
+        select.append("laterals", once.args["laterals"][0])
 
 
 def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:

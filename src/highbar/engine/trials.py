@@ -21,12 +21,12 @@ def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling
     answers = _with(evidence, scoring.answer_columns())
     passing = _with(answers, scoring.passing_columns(request.pass_score))
     kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, telling=telling))
-    return f"SELECT {kept} FROM ({passing})"
+    return f"SELECT {kept} FROM ({passing}) AS step"
 
 
 def _with(inner: str, columns: Sequence[tuple[str, str]]) -> str:
     added = ", ".join(f"({sql}) AS {name}" for name, sql in columns)
-    return f"SELECT *, {added} FROM ({inner})"
+    return f"SELECT *, {added} FROM ({inner}) AS step"
 
 
 def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tuple[str, str]]:

@@ -9,14 +9,14 @@ import duckdb
 import pytest
 
 from highbar.engine import brackets
-from highbar.engine.database import Ranked
 from highbar.engine.duckdb import ABOUT
 from highbar.engine.ranks import values_by_quantile
 
 GUESSES = [
     ABOUT,
-    brackets.Approximation("reservoir_quantile({column}, {shares}, 50)", slack=0.0),
-    brackets.Approximation("list_transform(quantile_disc({column}, {shares}), lambda x: x + 1)", slack=0.01),
+    brackets.Approximation("reservoir_quantile(number, {shares}, 50)", slack=0.0),
+    brackets.Approximation("list_transform(quantile_disc(number, {shares}), lambda x: x + 1)", slack=0.01),
+    brackets.Approximation("quantile_disc(number, {shares})", slack=0.0, of_sample=True),
 ]
 
 
@@ -32,9 +32,13 @@ def numbers(kind: str, count: int) -> list[float]:
 
 
 @pytest.mark.parametrize("kind", ["spread", "ties", "one", "errors"])
-@pytest.mark.parametrize("about", GUESSES, ids=["sample", "poor sample", "off by one"])
+@pytest.mark.parametrize("about", GUESSES, ids=["sample", "poor sample", "off by one", "part"])
 @pytest.mark.parametrize("count", [1, 2, 101, 3000])
-def test_counting_near_a_rank_finds_what_sorting_finds(kind: str, about: brackets.Approximation, count: int) -> None:
+def test_counting_near_a_rank_finds_what_sorting_finds(
+    kind: str, about: brackets.Approximation, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(brackets, "ALL_INSIDE", 100)
+    monkeypatch.setattr(brackets, "SAMPLED", 200)
     connection = duckdb.connect(":memory:")
     connection.execute("CREATE TABLE trials (by_0 VARCHAR, x DOUBLE)")
     rows = [(f"slice {place % 3}", number) for place, number in enumerate(numbers(kind, count))]
@@ -43,9 +47,9 @@ def test_counting_near_a_rank_finds_what_sorting_finds(kind: str, about: bracket
     def asked(sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
-    for by, groups in (("NULL", [None]), ("by_0", sorted({name for name, _ in rows}))):
-        ranked = Ranked(by, "true", "x")
-        sizes = {group: sum(group in (None, name) for name, _ in rows) for group in groups}
+    for grp, groups in (("''", [""]), ("by_0", sorted({name for name, _ in rows}))):
+        ranked = f"SELECT {grp} AS grp, x AS number, rowid AS id FROM trials"  # noqa: S608 - made here
+        sizes = {group: sum(group in ("", name) for name, _ in rows) for group in groups}
         wanted = {group: sorted({1, -(-size // 2), -(-99 * size // 100), size}) for group, size in sizes.items()}
         found = brackets.values_at(asked, ranked, wanted, sizes, about)
         assert found == values_by_quantile(asked, ranked, wanted, sizes)

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from highbar.engine import clustered
-from highbar.engine.database import Ranked
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.layout import Layout, lay_out
 from highbar.engine.protocol import Request
@@ -49,26 +48,24 @@ def opened(rows: list[dict[str, Any]]) -> Iterator[DuckDBEngine]:
     engine.close()
 
 
-@pytest.mark.parametrize("by", ["CAST(NULL AS VARCHAR)", "by_0"])
+@pytest.mark.parametrize("grp", ["''", "by_0"])
 @pytest.mark.parametrize(("trials", "scenarios"), [(2, 1), (40, 10), (900, 300), (3000, 1000), (20_000, 40)])
-def test_the_sums_at_the_ranks_give_what_the_order_one_by_one_gives(trials: int, scenarios: int, by: str) -> None:
+def test_the_sums_at_the_ranks_give_what_the_order_one_by_one_gives(trials: int, scenarios: int, grp: str) -> None:
     rows = suite(trials, scenarios)
-    groups: dict[str | None, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for row in sorted(rows, key=lambda row: (row["x"], row["id"])):
-        groups.setdefault(row["by_0"] if by == "by_0" else None, []).append(row["id"])
+        groups.setdefault(row["by_0"] if grp == "by_0" else "", []).append(row["id"])
     with opened(rows) as engine:
         found = clustered.ends(
             engine,
             layout("id", "trial"),
             WANTED,
             0.05,
-            Ranked(by, "true", "x"),
-            {value: len(ids) for value, ids in groups.items()},
+            f"SELECT {grp} AS grp, x AS number, id FROM trials",  # noqa: S608 - made here
+            {name: len(ids) for name, ids in groups.items()},
         )
     assert found == {
-        (value, wanted): clustered_ranks_of(ids, wanted.share, 0.05)
-        for value, ids in groups.items()
-        for wanted in WANTED
+        (name, wanted): clustered_ranks_of(ids, wanted.share, 0.05) for name, ids in groups.items() for wanted in WANTED
     }
 
 
@@ -76,9 +73,9 @@ def test_scenarios_of_one_cluster_count_as_one() -> None:
     rows = [{"id": f"s{i}", "cluster": f"c{i // 10}" if i % 2 else None, "x": float(i)} for i in range(600)]
     units = [row["cluster"] or row["id"] for row in rows]
     with opened(rows) as engine:
-        ranked = Ranked("CAST(NULL AS VARCHAR)", "true", "x")
-        found = clustered.ends(engine, layout("id", "cluster"), WANTED, 0.05, ranked, {None: 600})
-    assert found == {(None, wanted): clustered_ranks_of(units, wanted.share, 0.05) for wanted in WANTED}
+        ranked = "SELECT '' AS grp, x AS number, id, cluster FROM trials"
+        found = clustered.ends(engine, layout("id", "cluster"), WANTED, 0.05, ranked, {"": 600})
+    assert found == {("", wanted): clustered_ranks_of(units, wanted.share, 0.05) for wanted in WANTED}
 
 
 def test_few_of_the_ranks_are_fetched() -> None:
@@ -94,6 +91,6 @@ def test_few_of_the_ranks_are_fetched() -> None:
             return found
 
         engine.rows = counted  # type: ignore[method-assign]
-        ranked = Ranked("CAST(NULL AS VARCHAR)", "true", "x")
-        clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, {None: len(rows)})
+        ranked = "SELECT '' AS grp, x AS number, id FROM trials"
+        clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, {"": len(rows)})
     assert came < 8 * 200
