@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FILE = "highbar_file"
 LONGEST_LINE = 16 * 1024 * 1024
+FEW_FILES = 3
+"""Parquet files up to which each is asked for its columns by itself."""
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -205,9 +207,14 @@ def csv_cell(name: str, cell: str) -> str:
 
 def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
     by_form: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], list[ResultsFile]] = {}
+    footers = _parquet_footers(connection, files) if len(files) > FEW_FILES else {}
+    schemas: dict[str, tuple[tuple[str, str], ...]] = {}
     for file in files:
-        described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
-        schema = tuple((row[0], str(row[1])) for row in described if row[0] != FILE)
+        footer = footers.get(file.path, file.path)
+        if footer not in schemas:
+            described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
+            schemas[footer] = tuple((row[0], str(row[1])) for row in described if row[0] != FILE)
+        schema = schemas[footer]
         folders = tuple(name for name, _ in file.partitions)
         _refuse_both(file, {name for name, _ in schema}, folders)
         by_form.setdefault((schema, folders), []).append(file)
@@ -219,6 +226,18 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
         )
         for (schema, folders), same in by_form.items()
     ]
+
+
+def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:
+    """What each file says of its columns, as text; nothing where one of them is not sound."""
+    import duckdb  # loaded already
+
+    said = "file_name, list(CAST(COLUMNS(* EXCLUDE file_name) AS VARCHAR) ORDER BY column_id)"
+    query = f"SELECT {said} FROM parquet_schema({literals([file.path for file in files])}) GROUP BY file_name"
+    try:
+        return {path: repr(lists) for path, *lists in connection.execute(query).fetchall()}
+    except duckdb.Error:
+        return {}  # reading it alone says which, and what is wrong
 
 
 def _refuse_both(file: ResultsFile, columns: set[str], folders: tuple[str, ...]) -> None:
