@@ -89,13 +89,12 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     spans = {decade: _joined(parts) for decade, parts in shares.items()}
     ends = sorted({end for parts in spans.values() for span in parts for end in span if 0 < end < 1})
     listed = ", ".join(f"CAST({end!r} AS DOUBLE)" for end in ends)
-    sampled = f" AND hash(id, number) % {every} = 0" if every > 1 else ""
+    sampled = f" WHERE hash(id, number) % {every} = 0" if every > 1 else ""
     approximate = (
         {
             group: dict(zip(ends, numbers, strict=True))
             for group, numbers in rows(
-                f"SELECT grp, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked})"
-                f" WHERE grp IS NOT NULL{sampled} GROUP BY grp"
+                f"SELECT grp, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled} GROUP BY grp"
             )
             if group in large
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from highbar.engine.database import Database, Sizes
@@ -13,7 +13,7 @@ from highbar.statistics.bounds import Sums, standard_error
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached
 
 MOST_IN_ORDER = 50_000
-"""Trials that are put in one order; beyond, what they are worth at the percentile itself stands for it."""
+"""Trials of a group that are put in one order; beyond, what they are worth at the percentile itself stands for it."""
 ALL_AT_ONCE = 1_000
 """Trials of a group whose order is fetched whole: one question less."""
 LOW, HIGH = 0, 1
@@ -30,9 +30,10 @@ def ends(
     sizes: Sizes,
 ) -> Ends:
     """The ranks that bound each percentile in each group."""
-    if sum(sizes.values()) > MOST_IN_ORDER:
-        return dict(_by_design_effect(database, layout, same, alpha, ranked, sizes))
-    database.define("ordered", _ordered(ranked, layout), kept=max(sizes.values(), default=0) > ALL_AT_ONCE)
+    largest = max(sizes.values(), default=0)
+    if largest > MOST_IN_ORDER:
+        return _by_design_effect(database, layout, same, alpha, ranked, sizes)
+    database.define("ordered", _ordered(ranked, layout), kept=largest > ALL_AT_ONCE)
     return _by_order(database, same, alpha, sizes)
 
 
@@ -112,27 +113,38 @@ def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
 
 def _by_design_effect(
     database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
-) -> Iterator[tuple[tuple[str, Percentile], Ranks]]:
+) -> Ends:
     """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
     nearest = {grp: [nearest_rank(n, wanted.share) for wanted in same] for grp, n in sizes.items()}
     values = database.values_at(ranked, nearest, sizes)
-    for grp, n in sizes.items():
-        for wanted in same:
-            limit = values[grp][nearest_rank(n, wanted.share)]
-            inside = f"count_if(number <= CAST('{limit}' AS DOUBLE))"
-            sums = "count(*), sum(d), sum(z), sum(z * z), sum(z * d), sum(d * d)"
-            units = (
-                f"SELECT count(*) AS d, {inside} AS z FROM ({ranked}) WHERE grp = {literal(grp)}"
-                f" GROUP BY hash({_unit(layout)})"
-            )
-            error = standard_error(Sums(*database.rows(f"SELECT {sums} FROM ({units})")[0]))
-            share = float(wanted.share)
-            worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
-            low, high = percentile_ranks(worth, wanted.share, alpha)
-            yield (
-                (grp, wanted),
-                Ranks(
-                    None if low is None else max(1, low * n // worth),
-                    None if high is None else min(n, -(-high * n // worth)),
-                ),
-            )
+    limits = [
+        ", ".join([literal(grp), *(f"CAST('{values[grp][rank]!r}' AS DOUBLE)" for rank in ranks)])
+        for grp, ranks in nearest.items()
+    ]
+    names = [f"l{place}" for place in range(len(same))]
+    inside = ", ".join(f"count_if(number <= {name}) AS z_{name}" for name in names)
+    units = (
+        f"SELECT r.grp, count(*) AS d, {inside} FROM ({ranked}) AS r JOIN (SELECT * FROM"
+        f" (VALUES {', '.join(f'({row})' for row in limits)}) AS listed(grp, {', '.join(names)})) AS limits"
+        f" ON r.grp = limits.grp GROUP BY r.grp, hash({_unit(layout)})"
+    )
+    sums = ", ".join(f"sum(z_{name}), sum(z_{name} * z_{name}), sum(z_{name} * d)" for name in names)
+    found: Ends = {}
+    for grp, clusters, d, dd, *of_each in database.rows(
+        f"SELECT grp, count(*), sum(d), sum(d * d), {sums} FROM ({units}) GROUP BY grp"
+    ):
+        for place, wanted in enumerate(same):
+            z, zz, zd = of_each[3 * place : 3 * place + 3]
+            found[grp, wanted] = _worth(Sums(clusters, d, z, zz, zd, dd), sizes[grp], wanted, alpha)
+    return found
+
+
+def _worth(sums: Sums, n: int, wanted: Percentile, alpha: float) -> Ranks:
+    """The ranks of as many independent trials as these n are worth, scaled up."""
+    error, share = standard_error(sums), float(wanted.share)
+    worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
+    low, high = percentile_ranks(worth, wanted.share, alpha)
+    return Ranks(
+        None if low is None else max(1, low * n // worth),
+        None if high is None else min(n, -(-high * n // worth)),
+    )

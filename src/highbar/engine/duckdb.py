@@ -32,8 +32,10 @@ CONFIGURATION = {
     "preserve_insertion_order": "false",
 }
 MOST_AT_ONCE, MOST_WITHIN = 20_000_000, 1_000_000
-"""Values whose quantiles are found with all of them in memory, and how many where the caller limits memory; beyond,
-only those near a wanted rank are counted."""
+"""Values of a grouping whose quantiles are found with all of them in memory, and how many where the caller limits
+memory; beyond, only those near a wanted rank are counted."""
+MOST_TOGETHER = 10_000_000
+"""Values of all groupings up to which one question is asked for all; beyond, one for each, which needs less memory."""
 ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
 """Quantiles of a sample: five standard errors."""
 SMALL_FILES = 500_000
@@ -164,6 +166,11 @@ class DuckDBEngine:
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group: by DuckDB's exact quantiles while memory holds all."""
-        if sum(sizes.values()) > (MOST_WITHIN if self._limited else MOST_AT_ONCE):
+        groupings: dict[str, int] = {}
+        for group, size in sizes.items():
+            groupings[ranks.grouping(group)] = groupings.get(ranks.grouping(group), 0) + size
+        if max(groupings.values(), default=0) > (MOST_WITHIN if self._limited else MOST_AT_ONCE):
             return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
+        if sum(groupings.values()) > MOST_TOGETHER:
+            return ranks.values_one_by_one(self.rows, ranked, wanted, sizes)
         return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)

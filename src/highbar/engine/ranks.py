@@ -42,6 +42,11 @@ def group(place: int | None, value: str | None) -> str:
     return "" if place is None else f"{place}:{value}"
 
 
+def grouping(group: str) -> str:
+    """What the groups of one grouping have in common: '' for the whole, else the place of the slice."""
+    return group.partition(":")[0]
+
+
 def find(
     database: Database,
     profiles: Mapping[str, Profile],
@@ -130,6 +135,17 @@ def values_by_quantile(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) ->
         for grp, numbers in found
         if grp in wanted
     }
+
+
+def values_one_by_one(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
+    """The same, with the numbers of one grouping in memory at a time."""
+    found: dict[str, Mapping[int, float]] = {}
+    for one in dict.fromkeys(map(grouping, wanted)):
+        there = f"starts_with(grp, {literal(one + ':')})" if one else f"grp = {WHOLE}"
+        of_one = f"SELECT * FROM ({ranked}) WHERE {there}"
+        asked = {group: ranks for group, ranks in wanted.items() if grouping(group) == one}
+        found.update(values_by_quantile(rows, of_one, asked, sizes))
+    return found
 
 
 def _ends(

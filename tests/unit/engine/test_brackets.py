@@ -10,7 +10,7 @@ import pytest
 
 from highbar.engine import brackets
 from highbar.engine.duckdb import ABOUT
-from highbar.engine.ranks import values_by_quantile
+from highbar.engine.ranks import values_by_quantile, values_one_by_one
 
 GUESSES = [
     ABOUT,
@@ -18,6 +18,9 @@ GUESSES = [
     brackets.Approximation("list_transform(quantile_disc(number, {shares}), lambda x: x + 1)", slack=0.01),
     brackets.Approximation("quantile_disc(number, {shares})", slack=0.0, of_sample=True),
 ]
+
+
+BOTH = "unnest(['', CASE WHEN by_0 = 'slice 0' THEN '0:' || by_0 END])"
 
 
 def numbers(kind: str, count: int) -> list[float]:
@@ -47,9 +50,15 @@ def test_counting_near_a_rank_finds_what_sorting_finds(
     def asked(sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
-    for grp, groups in (("''", [""]), ("by_0", sorted({name for name, _ in rows}))):
-        ranked = f"SELECT {grp} AS grp, x AS number, rowid AS id FROM trials"  # noqa: S608 - made here
-        sizes = {group: sum(group in ("", name) for name, _ in rows) for group in groups}
+    for grp, groups in (
+        ("''", [""]),
+        ("'0:' || by_0", sorted({f"0:{name}" for name, _ in rows})),
+        (BOTH, ["", "0:slice 0"]),
+    ):
+        each = f"SELECT {grp} AS grp, x AS number, rowid AS id FROM trials"  # noqa: S608 - made here
+        ranked = f"SELECT * FROM ({each}) WHERE grp IS NOT NULL"  # noqa: S608
+        sizes = {group: sum(group in ("", f"0:{name}") for name, _ in rows) for group in groups}
         wanted = {group: sorted({1, -(-size // 2), -(-99 * size // 100), size}) for group, size in sizes.items()}
         found = brackets.values_at(asked, ranked, wanted, sizes, about)
         assert found == values_by_quantile(asked, ranked, wanted, sizes)
+        assert found == values_one_by_one(asked, ranked, wanted, sizes)

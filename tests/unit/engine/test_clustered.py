@@ -94,3 +94,17 @@ def test_few_of_the_ranks_are_fetched() -> None:
         ranked = "SELECT '' AS grp, x AS number, id FROM trials"
         clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, {"": len(rows)})
     assert came < 8 * 200
+
+
+def test_of_many_trials_the_order_and_what_they_are_worth_give_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = suite(20_000, 2000)
+    groups = {name: sum(row["by_0"] == name for row in rows) for name in "ab"}
+    ranked = "SELECT by_0 AS grp, x AS number, id FROM trials"
+    with opened(rows) as engine:
+        exact = clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
+        monkeypatch.setattr(clustered, "MOST_IN_ORDER", 5000)
+        about = clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
+    assert about.keys() == exact.keys()
+    for one, ranks in exact.items():
+        assert about[one].low == pytest.approx(ranks.low, rel=0.01)
+        assert about[one].high == pytest.approx(ranks.high, rel=0.01)
