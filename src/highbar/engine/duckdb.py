@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LARGE = 4_000_000
-"""Bytes from which on JSON rows are first supposed to be alike, which saves a pass."""
+"""Bytes from which on a first look pays, and JSON rows are first supposed to be alike, which saves a pass."""
 CONFIGURATION = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -97,7 +97,7 @@ class DuckDBEngine:
             [file.path for file in files], small=table is None and size < SMALL_FILES, memory_limit=memory_limit
         )
         self._limited = memory_limit is not None
-        self._alike = size > LARGE
+        self._many = self._alike = size > LARGE
         self._parts: tuple[Part, ...]
         if table is None:
             self._parts = parts(self._connection, files, alike=self._alike)
@@ -144,13 +144,13 @@ class DuckDBEngine:
         import duckdb  # loaded already
 
         try:
-            return Reducer(self, self._parts).reduce(request)
+            return Reducer(self, self._parts, many=self._many).reduce(request)
         except (checks.BadRows, duckdb.Error) as error:
             if not self._alike or isinstance(error, duckdb.InterruptException):
                 raise
         self._alike = False
         self._parts = parts(self._connection, self._files)
-        return Reducer(self, self._parts).reduce(request)
+        return Reducer(self, self._parts, many=self._many).reduce(request)
 
     def records(self, request: Request) -> Records:
         """Every scenario by itself, once `reduce` found that all can be judged."""

@@ -35,6 +35,7 @@ class Plan:
     trials: str
     scenarios: str
     profile: str
+    profile_of_grave: str  # the same, with only the gravest failures among the worst
     worst: Worst
     telling: bool  # whether `worst` has the categories and reasons of scenarios too
     keys: tuple[str, ...]
@@ -57,13 +58,15 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     telling = not layout.repeated
     worst = Worst(request, "" if not telling else "why" if parse_once else "told")
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
-    totals += [worst.aggregate()] * smallest
+    head = f"SELECT {', '.join(keys)}, count(*) AS scenarios, {', '.join(totals)}"
+    aside, grave = ("", "") if not smallest else (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}")
     return Plan(
         layout=layout,
         sides=sides,
         trials=trials.relation(parts, request, layout, telling=worst.reason == "told"),
         scenarios=_scenarios(layout, [worst.reason] * telling),
-        profile=f"SELECT {', '.join(keys)}, count(*) AS scenarios, {', '.join(totals)} FROM scenarios GROUP BY ALL",
+        profile=f"{head}{aside} FROM scenarios GROUP BY ALL",
+        profile_of_grave=f"{head}{grave} FROM scenarios GROUP BY ALL",
         worst=worst,
         telling=telling,
         keys=keys,
@@ -90,11 +93,16 @@ class Worst:
             "a": f"NOT ({required})", "b": "kv = 0", "c": "ke = 0", "d": "kp / n", "e": "k_score / s_den", "id": "id",
         }  # fmt: skip
 
-    def aggregate(self) -> str:
+    def grave(self) -> str:
+        """Whether a scenario is among those that come first: required, violated, or an error."""
+        return f"kv > 0 OR ke > 0 OR {any_match(self.request.required)}"
+
+    def aggregate(self, of: str = "true") -> str:
         """Set the worst of a profile row aside."""
         order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
         said = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
-        return f"arg_min({{'by': {order}{said}}}, {order}, {self.request.failed_limit}) FILTER (kp < n) AS worst"
+        worst = f"arg_min({{'by': {order}{said}}}, {order}, {self.request.failed_limit})"
+        return f"{worst} FILTER (kp < n AND ({of})) AS worst"
 
     def set_aside(self) -> str:
         """Those of all profile rows together."""

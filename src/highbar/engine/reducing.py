@@ -18,6 +18,9 @@ from highbar.model import FailedScenario, FlakyScenario, Percentile
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails
 
+SOME = 20_000
+"""Rows of a first look."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reducer:
@@ -25,13 +28,15 @@ class Reducer:
 
     database: Database
     parts: Sequence[Part]
+    many: bool = False  # whether there are so many rows that a first look at some of them pays
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest)
         self.database.define("trials", made.trials, kept=made.parse_once)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
-        self.database.define("profile", made.profile, kept=True)
+        grave = self._mostly_grave(made, request)
+        self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
         counts = self.database.rows(
             "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed), sum(sum_kv)"
             " FROM profile"
@@ -41,7 +46,9 @@ class Reducer:
         warnings += checks.required_and_optional(self.database.rows, request)
         checks.refuse_disagreement(self.database.rows, made.layout)
         whole, slices, more = self._groups(made, request)
-        failed = self._failed(made, violated=counts[5]) if counts[4] else ()
+        failed = (
+            self._failed(made, at_least=min(counts[4], request.failed_limit), violated=counts[5]) if counts[4] else ()
+        )
         return Reduction(
             whole=whole,
             slices=slices,
@@ -160,11 +167,24 @@ class Reducer:
         named = {ranks.group(place, value): one for place, of in profiles.items() for value, one in of.items()}
         return ranks.find(self.database, named, made.layout, request.percentiles, request.alpha)
 
-    def _failed(self, made: plan.Plan, violated: int) -> tuple[FailedScenario, ...]:
+    def _mostly_grave(self, made: plan.Plan, request: Request) -> bool:
+        """Whether, by some of the rows, the gravest failures alone are more than are listed.
+
+        To set all others aside costs a fifth of a check. Where the look deceived, the list turns out too short.
+        """
+        if not (self.many and self.database.has_smallest and made.worst.reason == "told"):
+            return False
+        grave, seen = self.database.rows(
+            f"SELECT count_if({made.worst.grave()}), count(*) FROM (SELECT id, kv, ke FROM scenarios LIMIT {SOME})"
+        )[0]
+        all_ = self.database.rows("SELECT count(*) FROM scenarios")[0][0]
+        return bool(grave * all_ >= 2 * request.failed_limit * seen)
+
+    def _failed(self, made: plan.Plan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
         """The worst scenarios, with the reasons that their trials give."""
-        worst = self.database.rows(
-            made.worst.set_aside() if self.database.has_smallest else made.worst.sorted(violated if made.telling else 0)
-        )
+        worst = self.database.rows(made.worst.set_aside()) if self.database.has_smallest else []
+        if len(worst) < at_least:
+            worst = self.database.rows(made.worst.sorted(violated if made.telling else 0))
         if made.telling:
             return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
