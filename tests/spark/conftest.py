@@ -15,6 +15,12 @@ FEW_ROWS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For Java: plans are many here and rows few, so what is compiled thoroughly never pays."""
 
 
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for every Java that a command starts."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", FEW_ROWS)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """A local session with two workers; a test that needs it fails without Java."""
