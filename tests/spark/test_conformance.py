@@ -156,6 +156,25 @@ def test_percentiles_are_exact_among_many_values_and_in_many_groups(
         assert [part.metrics[name] for part in here.slices] == [part.metrics[name] for part in there.slices]
 
 
+@pytest.mark.parametrize("id_", ["'s' || range AS id", "'s' || (range // 3) AS id, range % 3 AS trial"])
+def test_sums_beyond_64_bits_are_the_same_to_the_last_digit(spark: Any, tmp_path: Path, id_: str) -> None:
+    file = tmp_path / "large.parquet"
+    duckdb.sql(
+        f"SELECT {id_}, range % 9 > 0 AS passed,"  # noqa: S608 - made here
+        " CASE range % 3 WHEN 0 THEN 987654321.123456 WHEN 1 THEN 0.1 ELSE 3.3e-7 END AS cost_usd,"
+        " CASE range % 2 WHEN 0 THEN 1e15 - range ELSE 0.3 END AS latency_ms,"
+        " CASE range % 2 WHEN 0 THEN -1e17 ELSE 0.7 END AS n FROM range(300)"
+    ).write_parquet(str(file))
+    policy = {
+        "thresholds": {"blocking": {"cost_per_pass": "≤ 1000000000"}},
+        "metrics": [{"name": f"mean_{name}", "formula": f"mean({name})"} for name in ("latency_ms", "n", "cost_usd")],
+    }
+    here, there = highbar.check(str(file), policy), highbar.check(spark.read.parquet(str(file)), policy)
+    for name in ("cost_per_pass", "mean_latency_ms", "mean_n", "mean_cost_usd"):
+        assert here.metrics[name].value is not None
+        assert here.metrics[name].value == there.metrics[name].value
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

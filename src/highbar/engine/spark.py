@@ -90,6 +90,7 @@ class SparkEngine:
         self._session.addTag(self._tag)
         self._kept: list[DataFrame] = []
         self._profile: DuckDBPyConnection | None = None
+        self._doubles: frozenset[str] = frozenset()
         self._settings = {name: self._session.conf.get(name, None) for name in SETTINGS}
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
@@ -148,6 +149,8 @@ class SparkEngine:
             frame = frame.persist()
             self._kept.append(frame)
         frame.createOrReplaceTempView(self._names[name])
+        if name == "scenarios":
+            self._doubles = frozenset(column for column, type_ in frame.dtypes if type_ == "double")
         if name == "profile":
             self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
 
@@ -200,7 +203,7 @@ class SparkEngine:
                 self._session.conf.set(name, value)
 
     def _frame(self, sql: str) -> DataFrame:
-        return self._session.sql(translate(sql, self._names))
+        return self._session.sql(translate(sql, self._names, self._doubles))
 
 
 def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:

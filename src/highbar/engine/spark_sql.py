@@ -6,7 +6,8 @@ FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
@@ -70,6 +71,15 @@ EXACT = (
 
 NULL of what is larger still: no column lets such a number through, so its row is refused.
 """
+AS_DOUBLE = f"(CASE WHEN abs({{0}}) < 4.5e15D THEN CAST({NEAREST} AS DOUBLE) WHEN abs({{0}}) < 3.9e28D THEN {{0}} END)"
+"""The nearest whole number as it stands in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
+DOUBLES = re.compile(r"cost|latency|x[0-9]+")
+"""Columns of trials that are whole numbers in a double, since all that is done with them is to add them up."""
+FROM_DOUBLES = (
+    f"(CAST(sum(CAST(floor({{0}} / 4294967296D) AS BIGINT)) AS {WHOLE}) * 4294967296"
+    " + sum(CAST({0} - floor({0} / 4294967296D) * 4294967296D AS BIGINT)))"
+)
+"""The exact sum of such numbers, in two halves."""
 IN_HALVES = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
 """A sum of whole numbers of 64 bits that may need more; one of decimals takes several times as long."""
 FUNCTIONS: Mapping[str, Builder] = {
@@ -132,8 +142,11 @@ class _Ours(DuckDB):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
 
 
-def translate(sql: str, relations: Mapping[str, str]) -> str:
-    """The same query for Spark; `relations` says what each of the reduction's relations is called there."""
+def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] = ()) -> str:
+    """The same query for Spark; `relations` says what each of the reduction's relations is called there.
+
+    `doubles` are columns of scenarios that are whole numbers in a double.
+    """
     tree = parse_one(sql, read=_Ours)
     for place, step in enumerate([found for found in tree.find_all(exp.Subquery) if found.alias == "step"]):
         _code_of_its_own(step, place)
@@ -142,7 +155,16 @@ def translate(sql: str, relations: Mapping[str, str]) -> str:
             table.set("this", exp.to_identifier(relations[table.name], quoted=True))
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(_unaliased(table, relations))))
+    for total in list(tree.find_all(exp.Sum)):
+        if _of_doubles(total.this, doubles):
+            total.replace(_spark(FROM_DOUBLES)([total.this]))
     return tree.transform(_rewritten).sql(dialect="spark")
+
+
+def _of_doubles(summed: exp.Expression, doubles: Collection[str]) -> bool:
+    if isinstance(summed, exp.Coalesce):
+        return isinstance(summed.this, exp.Column) and bool(DOUBLES.fullmatch(summed.this.name))
+    return isinstance(summed, exp.Column) and summed.name in doubles
 
 
 def _code_of_its_own(step: exp.Subquery, place: int) -> None:
@@ -191,7 +213,10 @@ def _cast(node: exp.Cast) -> exp.Expression:
     """A cast that Spark has otherwise; what takes its place is not looked into again, so its parts are done first."""
     target = node.to
     if isinstance(node.this, exp.Round):
-        return _spark(EXACT if target.is_type("INT128") else NEAREST)([node.this.this.transform(_rewritten)])
+        form = NEAREST
+        if target.is_type("INT128"):
+            form = AS_DOUBLE if isinstance(node.parent, exp.Alias) and DOUBLES.fullmatch(node.parent.alias) else EXACT
+        return _spark(form)([node.this.this.transform(_rewritten)])
     if target.is_type("INT128"):
         return exp.cast(node.this.transform(_rewritten), WHOLE, dialect="spark")
     if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
