@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("development", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "development")
 
 
