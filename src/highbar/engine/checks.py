@@ -44,12 +44,13 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
         raise InputError(NO_ROW)
 
 
-def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool) -> tuple[str, ...]:
+def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1) -> tuple[str, ...]:
     """Two results for one (id, trial) are refused; ids that look alike are warned of.
 
-    Where every id differs from every other even without case and spaces, neither can be: one count shows both.
+    Where every id differs from every other even without case and spaces, neither can be: one count shows both. In
+    several `turns`, each has a part of the ids in memory.
     """
-    if not repeated and _all_differ(rows, PLAIN, "trials"):
+    if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
     key = "id, trial" if repeated else "id"
     if not _all_differ(rows, key, "trials"):
@@ -57,8 +58,10 @@ def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool) -> tuple[str, ...]:
     return look_alike_ids(rows)
 
 
-def _all_differ(rows: Rows, key: str, relation: str) -> bool:
-    return bool(rows(f"SELECT count(*) = count(DISTINCT hash({key})) FROM {relation}")[0][0])
+def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
+    hashes = f"SELECT hash({key}) AS h FROM {relation}"
+    these = f" WHERE h % {turns} = {turn}" if turns > 1 else ""
+    return bool(rows(f"SELECT count(*) = count(DISTINCT h) FROM ({hashes}){these}")[0][0])
 
 
 def refuse_duplicates(rows: Rows, key: str) -> None:

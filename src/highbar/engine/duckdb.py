@@ -34,7 +34,7 @@ CONFIGURATION = {
 MOST_AT_ONCE, MOST_WITHIN = 20_000_000, 1_000_000
 """Values of a grouping whose quantiles are found with all of them in memory, and how many where the caller limits
 memory; beyond, only those near a wanted rank are counted."""
-MOST_TOGETHER = 10_000_000
+MOST_TOGETHER = 20_000_000
 """Values of all groupings up to which one question is asked for all; beyond, one for each, which needs less memory."""
 ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
 """Quantiles of a sample: five standard errors."""

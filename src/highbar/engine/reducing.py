@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SOME = 20_000
 """Rows of a first look."""
+MOST_IDS = 5_000_000
+"""Ids that are told apart at once in one process; beyond, in two turns, which needs half of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Reducer:
             " FROM profile"
         )[0]
         checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
-        warnings = checks.refuse_or_warn_of_ids(self.database.rows, repeated=made.layout.repeated)
+        turns = 2 if self.many and counts[0] > MOST_IDS else 1
+        warnings = checks.refuse_or_warn_of_ids(self.database.rows, repeated=made.layout.repeated, turns=turns)
         warnings += checks.required_and_optional(self.database.rows, request)
         checks.refuse_disagreement(self.database.rows, made.layout)
         whole, slices, more = self._groups(made, request)
