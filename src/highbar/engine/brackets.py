@@ -13,6 +13,7 @@ from highbar.engine.sql import literal
 Rows = Callable[[str], list[Any]]
 SAMPLED = 100_000
 """Numbers of a group, about, that are looked at to bracket its ranks, where an approximation is of a sample."""
+NONE = "CAST(NULL AS DOUBLE)"
 ALL_INSIDE = 10_000
 """Numbers of a group that are all told apart: a bracket would save nothing."""
 
@@ -36,16 +37,6 @@ class _Bracket:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """The numbers from `low` to `high`, both included: told apart (`inside` of a bracket), or only counted."""
-
-    group: str
-    low: float
-    high: float
-    inside: bool
-
-
 def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Approximation) -> Found:
     """The numbers at the wanted ranks of each group.
 
@@ -55,23 +46,16 @@ def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     """
     brackets = _brackets(rows, ranked, wanted, sizes, about)
     found: dict[str, dict[int, float]] = {group: {} for group in wanted}
-    missed = _look(rows, ranked, brackets, _stretches(brackets), found)
-    everywhere = [_Stretch(group, -inf, inf, inside=True) for group in {bracket.group for bracket in missed}]
-    _look(rows, ranked, missed, everywhere, found)
+    missed = _look(rows, ranked, brackets, found)
+    _look(rows, ranked, [_Bracket(one.group, one.rank, -inf, inf) for one in missed], found)
     return found
 
 
-def _look(
-    rows: Rows,
-    ranked: str,
-    brackets: list[_Bracket],
-    stretches: list[_Stretch],
-    found: dict[str, dict[int, float]],
-) -> list[_Bracket]:
+def _look(rows: Rows, ranked: str, brackets: list[_Bracket], found: dict[str, dict[int, float]]) -> list[_Bracket]:
     """Put what is inside of the brackets into `found`; the brackets that do not hold their rank."""
     if not brackets:
         return []
-    inside = dict(rows(_inside(ranked, brackets, stretches)))
+    inside = dict(rows(_inside(ranked, brackets)))
     for place, bracket in enumerate(brackets):
         if inside.get(place) is not None:
             found[bracket.group][bracket.rank] = inside[place]
@@ -84,8 +68,10 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     every = max(1, sum(large.values()) // (SAMPLED * len(large))) if about.of_sample and large else 1
     shares: dict[int, list[tuple[float, float]]] = {}
     for group, size in large.items():
-        slack = about.slack + (3 / (size / every) ** 0.5 if every > 1 else 0)  # six standard errors, at most
-        shares.setdefault(_decade(size), []).extend((r / size - slack, r / size + slack) for r in wanted[group])
+        slacks = [about.slack + (_off(rank / size, size / every) if every > 1 else 0) for rank in wanted[group]]
+        shares.setdefault(_decade(size), []).extend(
+            (rank / size - slack, rank / size + slack) for rank, slack in zip(wanted[group], slacks, strict=True)
+        )
     spans = {decade: _joined(parts) for decade, parts in shares.items()}
     ends = sorted({end for parts in spans.values() for span in parts for end in span if 0 < end < 1})
     listed = ", ".join(f"CAST({end!r} AS DOUBLE)" for end in ends)
@@ -110,6 +96,11 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     ]
 
 
+def _off(share: float, sampled: float) -> float:
+    """By how much a share of a sample is off, but once in 30 million samples (Bernstein's bound)."""
+    return float(6 * (share * (1 - share) / sampled) ** 0.5 + 6 / sampled)
+
+
 def _decade(size: int) -> int:
     return len(str(size))
 
@@ -131,44 +122,51 @@ def _around(share: float, spans: Iterable[tuple[float, float]], at: Mapping[floa
     return at.get(low, -inf), at.get(high, inf)
 
 
-def _stretches(brackets: list[_Bracket]) -> list[_Stretch]:
-    """All numbers, in stretches that do not overlap: the brackets, joined where they touch, and what is between."""
+def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
+    """Where the stretches of each group's numbers begin, by turns inside of brackets and between them.
+
+    Before the first start is one that is between.
+    """
     spans: dict[str, list[tuple[float, float]]] = {}
     for bracket in brackets:
         spans.setdefault(bracket.group, []).append((bracket.low, bracket.high))
-    found: list[_Stretch] = []
-    for group, parts in spans.items():
-        start = -inf
-        joined = _joined(parts)
-        for low, high in joined:
-            if start < low:
-                found.append(_Stretch(group, start, nextafter(low, -inf), inside=False))
-            found.append(_Stretch(group, low, high, inside=True))
-            start = nextafter(high, inf)
-        if joined[-1][1] < inf:
-            found.append(_Stretch(group, start, inf, inside=False))
-    return found
+    return {
+        group: [start for low, high in _joined(parts) for start in (low, nextafter(high, inf))][
+            : -1 if max(high for _, high in parts) == inf else None
+        ]
+        for group, parts in spans.items()
+    }
 
 
-def _inside(ranked: str, brackets: list[_Bracket], stretches: list[_Stretch]) -> str:
-    """SQL for the number at each bracket's rank, NULL where it lies outside; every number is in one stretch."""
-    wanted = ", ".join(f"({place}, {literal(one.group)}, {one.rank})" for place, one in enumerate(brackets))
+def _inside(ranked: str, brackets: list[_Bracket]) -> str:
+    """SQL for the number at each bracket's rank, NULL where it lies outside.
+
+    What is inside of brackets is told apart, what is between them only counted.
+    """
+    starts = _starts(brackets)
+    names = [f"s{place}" for place in range(1, 1 + max(map(len, starts.values())))]
+    numbered = {group: place for place, group in enumerate(starts)}  # numbers are told apart sooner than names
     listed = ", ".join(
-        f"({literal(one.group)}, {_double(one.low)}, {_double(one.high)}, {str(one.inside).lower()})"
-        for one in stretches
+        f"({', '.join([literal(group), str(numbered[group]), *map(_double, of), *[NONE] * (len(names) - len(of))])})"
+        for group, of in starts.items()
+    )
+    reached = " ".join(f"WHEN number >= {name} THEN {name[1:]}" for name in reversed(names))
+    placed = (
+        f"SELECT g, number, CASE {reached} ELSE 0 END AS stretch FROM ({ranked}) AS r JOIN (SELECT * FROM"
+        f" (VALUES {listed}) AS listed(grp, g, {', '.join(names)})) AS s ON r.grp = s.grp"
     )
     counted = (
-        "SELECT s.grp, s.low, CASE WHEN s.inside THEN number END AS number, count(*) AS how_many"
-        f" FROM ({ranked}) AS r JOIN (SELECT * FROM (VALUES {listed}) AS listed(grp, low, high, inside)) AS s"
-        " ON r.grp = s.grp AND r.number >= s.low AND r.number <= s.high GROUP BY s.grp, s.low, 3"
+        "SELECT g, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
+        f" FROM ({placed}) GROUP BY g, stretch, 3"
     )
     running = (
-        "SELECT grp, number, how_many, sum(how_many) OVER (PARTITION BY grp ORDER BY low, number) AS upto"
+        "SELECT g, number, how_many, sum(how_many) OVER (PARTITION BY g ORDER BY stretch, number) AS upto"
         f" FROM ({counted})"
     )
+    wanted = ", ".join(f"({place}, {numbered[one.group]}, {one.rank})" for place, one in enumerate(brackets))
     return (
         f"SELECT w.place, min(number) FROM ({running}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
-        " AS listed(place, grp, rank)) AS w ON r.grp = w.grp AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
+        " AS listed(place, g, rank)) AS w ON r.g = w.g AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
         " GROUP BY w.place"
     )
 

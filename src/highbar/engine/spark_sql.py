@@ -150,6 +150,8 @@ def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] =
     tree = parse_one(sql, read=_Ours)
     for place, step in enumerate([found for found in tree.find_all(exp.Subquery) if found.alias == "step"]):
         _code_of_its_own(step, place)
+    for spread in [found for found in tree.find_all(exp.Subquery) if found.alias == "spread"]:
+        _by_its_values(spread.this)
     for table in tree.find_all(exp.Table):
         if table.name in relations:
             table.set("this", exp.to_identifier(relations[table.name], quoted=True))
@@ -176,6 +178,15 @@ def _code_of_its_own(step: exp.Subquery, place: int) -> None:
     select = step.parent_select
     if select is not None:
         select.append("laterals", once.args["laterals"][0])
+
+
+def _by_its_values(select: exp.Select) -> None:
+    """Have Spark bring equal rows together before it tells them apart.
+
+    By itself it would first tell those of each task apart, which costs as much and saves nothing where all differ.
+    """
+    names = [exp.column(name) for name in select.named_selects]
+    select.set("distribute", exp.Distribute(expressions=names))
 
 
 def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:
