@@ -93,11 +93,25 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     return [Part({name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}, files)]
 
 
-def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> Part | None:
+def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[str]:
+    """The keys of the first row; DuckDB reads 64 MB before it gives one, so a plain line is read without it."""
+    if file.format == "jsonl" and not file.compression:
+        import json  # only for large files
+
+        with Path(file.path).open("rb") as stream:
+            line = stream.readline(LONGEST_LINE)
+        try:
+            return [str(name) for name, _ in json.loads(line, object_pairs_hook=list)]
+        except (ValueError, TypeError, RecursionError):
+            return []  # a fault, or not an object: the slower way says which
     row = connection.execute(
-        f"SELECT json_keys(json) FROM {_json_source('read_json_objects', files[:1])} LIMIT 1"
+        f"SELECT json_keys(json) FROM {_json_source('read_json_objects', [file])} LIMIT 1"
     ).fetchone()
-    names = [str(name) for name in row[0]] if row and row[0] else []
+    return [str(name) for name in row[0]] if row and row[0] else []
+
+
+def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> Part | None:
+    names = _keys_of_first(connection, files[0])
     if not names or len(set(names)) < len(names):
         return None
     columns: dict[str, Raw] = {}
