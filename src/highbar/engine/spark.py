@@ -9,6 +9,7 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -87,7 +88,9 @@ class SparkEngine:
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._tag = f"highbar-{own}"
-        self._session.addTag(self._tag)
+        # Tags of a session are those of a thread, and could not be named from another; a Connect server has no context.
+        self._context = self._session.sparkContext if hasattr(self._session, "_jsparkSession") else None
+        (self._context.addJobTag if self._context else self._session.addTag)(self._tag)
         self._kept: list[DataFrame] = []
         self._profile: DuckDBPyConnection | None = None
         self._doubles: frozenset[str] = frozenset()
@@ -140,7 +143,25 @@ class SparkEngine:
             frame = self._frame(sql)
             if LIMITED.search(sql):  # were it the last step, the first rows of every task would come to the driver
                 frame = frame.coalesce(1)
-            return [tuple(_plain(value) for value in row) for row in frame.collect()]
+            return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
+
+    def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
+        """The result of work in a thread of its own: a signal is felt here at once, and `interrupt` can be asked.
+
+        In this thread pyspark would not let go of the query before its end, since it has more to ask of Java then.
+        """
+        from pyspark import inheritable_thread_target
+
+        done: Future[list[Any]] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                done.set_exception(error)
+
+        threading.Thread(target=inheritable_thread_target(self._session)(run), daemon=True).start()
+        return done.result()
 
     def define(self, name: str, sql: str, *, kept: bool) -> None:
         """Name a query; where its rows are `kept`, in memory, and on disk where that is full."""
@@ -164,10 +185,10 @@ class SparkEngine:
 
         A Connect server does not say.
         """
-        if progress is None or not hasattr(self._session, "_jsparkSession"):
+        if progress is None or self._context is None:
             yield
             return
-        tracker, done = self._session.sparkContext.statusTracker(), threading.Event()
+        tracker, done = self._context.statusTracker(), threading.Event()
 
         def watch() -> None:
             while not done.wait(0.2):
@@ -185,7 +206,10 @@ class SparkEngine:
 
     def interrupt(self) -> None:
         """Stop the jobs of this check, and no others of the session."""
-        self._session.interruptTag(self._tag)
+        if self._context:
+            self._context.cancelJobsWithTag(self._tag)
+        else:
+            self._session.interruptTag(self._tag)
 
     def close(self) -> None:
         """Let go of what was kept; the session stays as it was."""
@@ -195,7 +219,7 @@ class SparkEngine:
             frame.unpersist()
         for name in self._names.values():
             self._session.catalog.dropTempView(name)
-        self._session.removeTag(self._tag)
+        (self._context.removeJobTag if self._context else self._session.removeTag)(self._tag)
         for name, value in self._settings.items():
             if value is None:
                 self._session.conf.unset(name)

@@ -1,0 +1,52 @@
+"""Ctrl-C while Spark works: it is felt at once, and the jobs of the check end."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from highbar.engine.spark import SparkEngine
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+class Asked(BaseException):
+    """What a signal raises."""
+
+
+@contextmanager
+def signal_after(seconds: float) -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise Asked
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_is_felt_while_a_query_runs_and_its_jobs_end(spark: Any) -> None:
+    engine = SparkEngine(spark.createDataFrame([("s1", True)], "id string, passed boolean"))
+    spark.range(10**11).createOrReplaceTempView("endless")  # minutes, if nobody stops it
+    start = time.monotonic()
+    try:
+        with pytest.raises(Asked), signal_after(3):
+            engine.rows("SELECT max(hash(id)) FROM endless")
+        assert time.monotonic() - start < 20
+        engine.interrupt()
+        tracker = spark.sparkContext.statusTracker()
+        while tracker.getActiveJobsIds():
+            assert time.monotonic() - start < 60, "a job still runs"
+            time.sleep(0.1)
+    finally:
+        spark.sparkContext.cancelAllJobs()
+        engine.close()
+        spark.catalog.dropTempView("endless")
