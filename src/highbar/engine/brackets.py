@@ -130,12 +130,11 @@ def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
     spans: dict[str, list[tuple[float, float]]] = {}
     for bracket in brackets:
         spans.setdefault(bracket.group, []).append((bracket.low, bracket.high))
-    return {
-        group: [start for low, high in _joined(parts) for start in (low, nextafter(high, inf))][
-            : -1 if max(high for _, high in parts) == inf else None
-        ]
-        for group, parts in spans.items()
-    }
+    found: dict[str, list[float]] = {}
+    for group, parts in spans.items():
+        starts = [start for low, high in _joined(parts) for start in (low, nextafter(high, inf))]
+        found[group] = starts[:-1] if starts[-1] == inf else starts  # nothing comes after the largest, errors
+    return found
 
 
 def _inside(ranked: str, brackets: list[_Bracket]) -> str:
