@@ -117,3 +117,17 @@ def test_other_forms_of_behaviors_in_the_last_row_are_read(tmp_path, lines):
 def test_a_line_that_is_cut_off_is_refused(tmp_path, lines):
     problem = refused(tmp_path, [*lines[:-1], lines[-1][:100]])
     assert problem.line == COUNT
+
+
+def test_a_first_line_that_is_blank_says_nothing_of_the_rows(tmp_path, lines):
+    assert checked(tmp_path, ["", *lines]).counts.scenarios == COUNT
+
+
+@pytest.mark.parametrize("first", ['["id", "passed"]', '[["id", 1], ["passed", 2]]', "12", '"ab"', "{", '{"id": "a"}x'])
+def test_a_first_line_that_is_no_object_is_refused(tmp_path, lines, first):
+    assert refused(tmp_path, [first, *lines]).line == 1
+
+
+def test_a_first_row_with_a_key_twice_is_refused(tmp_path, lines):
+    problem = refused(tmp_path, [lines[0].removesuffix("}") + ', "passed": true}', *lines[1:]])
+    assert problem.line == 1
