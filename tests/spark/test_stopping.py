@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -33,20 +34,32 @@ def signal_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_signal_is_felt_while_a_query_runs_and_its_jobs_end(spark: Any) -> None:
-    engine = SparkEngine(spark.createDataFrame([("s1", True)], "id string, passed boolean"))
+def a_job_of_the_caller(spark: Any) -> None:
+    with suppress(Exception):  # it is canceled when the test ends
+        spark.sql("SELECT max(hash(id)) FROM endless").collect()
+
+
+def test_a_signal_is_felt_while_a_query_runs_and_its_jobs_alone_end(spark: Any) -> None:
+    tracker = spark.sparkContext.statusTracker()
     spark.range(10**11).createOrReplaceTempView("endless")  # minutes, if nobody stops it
+    other = Thread(target=a_job_of_the_caller, args=(spark,), daemon=True)
+    other.start()
+    while not tracker.getActiveJobsIds():
+        time.sleep(0.1)
+    (theirs,) = tracker.getActiveJobsIds()
+    engine = SparkEngine(spark.createDataFrame([("s1", True)], "id string, passed boolean"))
     start = time.monotonic()
     try:
         with pytest.raises(Asked), signal_after(3):
             engine.rows("SELECT max(hash(id)) FROM endless")
         assert time.monotonic() - start < 20
         engine.interrupt()
-        tracker = spark.sparkContext.statusTracker()
-        while tracker.getActiveJobsIds():
-            assert time.monotonic() - start < 60, "a job still runs"
+        while [*tracker.getActiveJobsIds()] != [theirs]:
+            assert time.monotonic() - start < 60, "a job of the check still runs, or the other one does not"
             time.sleep(0.1)
+        assert other.is_alive()
     finally:
         spark.sparkContext.cancelAllJobs()
+        other.join()
         engine.close()
         spark.catalog.dropTempView("endless")

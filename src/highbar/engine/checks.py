@@ -44,27 +44,26 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
         raise InputError(NO_ROW)
 
 
-def refuse_or_warn_of_ids(
-    rows: Rows, *, trials: int, scenarios: int, repeated: bool, turns: int = 1
-) -> tuple[str, ...]:
+def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1) -> tuple[str, ...]:
     """Two results for one (id, trial) are refused; ids that look alike are warned of.
 
     Where every id differs from every other even without case and spaces, neither can be: one count shows both. In
     several `turns`, each has a part of the ids in memory.
     """
-    if not repeated and _differing(rows, PLAIN, "trials", turns) == trials:
+    if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
     key = "id, trial" if repeated else "id"
-    if _differing(rows, key, "trials") < trials:
+    if not _all_differ(rows, key, "trials"):
         refuse_duplicates(rows, key)
-    return look_alike_ids(rows, scenarios)
+    return look_alike_ids(rows)
 
 
-def _differing(rows: Rows, key: str, relation: str, turns: int = 1) -> int:
-    """How many rows differ from each other by their hashes: at least so many do."""
+def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
+    """Whether no two rows have the same hash; where two have, they may differ all the same."""
     hashes = f"(SELECT hash({key}) AS h FROM {relation}) AS spread"  # the name has Spark spread them by their values
-    parts = [f" WHERE h % {turns} = {turn}" for turn in range(turns)] if turns > 1 else [""]
-    return sum(rows(f"SELECT count(DISTINCT h) FROM {hashes}{part}")[0][0] for part in parts)
+    these = f" WHERE h % {turns} = {turn}" if turns > 1 else ""
+    most = rows(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {hashes}{these} GROUP BY h)")[0][0]
+    return most in (None, 1)  # None: this turn has no row
 
 
 def refuse_duplicates(rows: Rows, key: str) -> None:
@@ -132,9 +131,9 @@ def one_agent_version(rows: Rows) -> str | None:
     return found[0][0] if found else None
 
 
-def look_alike_ids(rows: Rows, scenarios: int) -> tuple[str, ...]:
+def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     """Ids that differ only in case, spaces or invisible characters: told apart, but warned of."""
-    if _differing(rows, PLAIN, "scenarios") == scenarios:
+    if _all_differ(rows, PLAIN, "scenarios"):
         return ()
     found = rows(f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT 5")
     return tuple(

@@ -40,14 +40,12 @@ class Reducer:
         grave = self._mostly_grave(made, request)
         self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
         counts = self.database.rows(
-            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed), sum(sum_kv),"
-            " sum(scenarios) FROM profile"
+            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed), sum(sum_kv)"
+            " FROM profile"
         )[0]
         checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
         turns = 2 if self.many and counts[0] > MOST_IDS else 1
-        warnings = checks.refuse_or_warn_of_ids(
-            self.database.rows, trials=counts[0], scenarios=counts[6], repeated=made.layout.repeated, turns=turns
-        )
+        warnings = checks.refuse_or_warn_of_ids(self.database.rows, repeated=made.layout.repeated, turns=turns)
         warnings += checks.required_and_optional(self.database.rows, request)
         checks.refuse_disagreement(self.database.rows, made.layout)
         whole, slices, more = self._groups(made, request)

@@ -94,7 +94,7 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 
 
 def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[str]:
-    """The keys of the first row; DuckDB reads 64 MB before it gives one, so a plain line is read without it."""
+    """The keys of the first row; DuckDB fills its buffers before it gives one, so a plain line is read without it."""
     if file.format == "jsonl" and not file.compression:
         import json  # only for large files
 

@@ -16,15 +16,9 @@ def test_an_id_that_stands_twice_is_found_in_any_turn(twice: int | None, turns: 
     engine = DuckDBEngine(table=pa.table({"id": ids}))
     engine.define("trials", "SELECT * FROM results", kept=False)
     engine.define("scenarios", "SELECT * FROM results", kept=False)
-
-    def asked() -> tuple[str, ...]:
-        return checks.refuse_or_warn_of_ids(
-            engine.rows, trials=len(ids), scenarios=len(ids), repeated=False, turns=turns
-        )
-
     if twice is None:
-        assert asked() == ()
+        assert checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns) == ()
     else:
         with pytest.raises(checks.Twice, match=f"scenario 's{twice}' has 2 results"):
-            asked()
+            checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns)
     engine.close()
