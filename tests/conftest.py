@@ -1,4 +1,6 @@
-"""What holds for every test: generated examples take the time they need, and are the same on every machine in CI.
+"""What holds for every test: generated examples take the time they need, and are the same on every machine.
+
+Random search has its own command, scripts/fuzz, which sets HIGHBAR_FUZZ; what it finds becomes a fixed example.
 
 And the one browser of a process; it is loaded where a test asks for it.
 """
@@ -11,9 +13,9 @@ from contextlib import ExitStack
 import pytest
 from hypothesis import settings
 
-settings.register_profile("development", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
-settings.load_profile("ci" if os.environ.get("CI") else "development")
+settings.register_profile("fixed", deadline=None, derandomize=True, print_blob=True, max_examples=50)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("random" if os.environ.get("HIGHBAR_FUZZ") else "fixed")
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from highbar.api import check, compare
     from highbar.errors import HighbarError, InputError, Problem, ReportError
-    from highbar.model import FailedScenario, RuleResult, Slice, Value, Verdict
+    from highbar.model import FailedScenario, RuleResult, Slice, UndecidedScenario, Value, Verdict
     from highbar.model.comparison import Comparison
 
 __version__ = "0.1.0"
@@ -24,6 +24,7 @@ __all__ = [
     "ReportError",
     "RuleResult",
     "Slice",
+    "UndecidedScenario",
     "Value",
     "Verdict",
     "check",
@@ -33,7 +34,9 @@ _HOMES = {
     "Comparison": "highbar.model.comparison",
     **dict.fromkeys(("check", "compare"), "highbar.api"),
     **dict.fromkeys(("HighbarError", "InputError", "Problem", "ReportError"), "highbar.errors"),
-    **dict.fromkeys(("FailedScenario", "RuleResult", "Slice", "Value", "Verdict"), "highbar.model"),
+    **dict.fromkeys(
+        ("FailedScenario", "RuleResult", "Slice", "UndecidedScenario", "Value", "Verdict"), "highbar.model"
+    ),
 }
 
 

@@ -44,10 +44,12 @@ def check(
         there = revision.at(against_ref, Path(temporary).resolve())
         path = _policy_path(there, policy)
         here = pipeline.read_policy(policy)
+        if here is None:  # taking the policy away must not leave the choice between two bars to chance
+            raise InputError(_taken_away(there, path))
         before = _read_policy(there, path)
         mapping = None if map_file is None else str(there.read(there.path(map_file)))
         now = pipeline.check(results, policy=here, map_file=map_file, baseline=baseline, stdin=again(), **options)
-        bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite if here else None))
+        bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite))
         kept = _baseline(there, before, baseline)
         once = {"told": None, "list_scenarios": False, "details": False}  # the reports show the rows by the policy now
         other = {**options, **once, "baseline": str(kept) if baseline is not None and kept else None}
@@ -55,7 +57,7 @@ def check(
             then = pipeline.check(results, policy=bar, map_file=mapping, stdin=again(), **other)
         except InputError as error:
             raise _renamed(error, there) from None
-        listed = weakened(before, here or replace(policies.default(), rules=()))
+        listed = weakened(before, here)
         lost = weakened_baseline(before, kept, Path(baseline) if baseline else _named(here)) if kept else ()
     if now.results != then.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
@@ -72,8 +74,14 @@ def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None
     return there.read(path) if there.has(path) else there.folder / path
 
 
-def _named(here: Policy | None) -> Path | None:
-    return policies.baseline_file(here, Path(here.file or "")) if here and policies.compares(here) else None
+def _named(here: Policy) -> Path | None:
+    return policies.baseline_file(here, Path(here.file or "")) if policies.compares(here) else None
+
+
+def _taken_away(there: Revision, path: str) -> Problem:
+    missing = policies.missing()
+    hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
+    return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
 
 
 @contextmanager
@@ -94,6 +102,9 @@ def _repeatable(results: Sequence[str], stdin: BinaryIO | None) -> Iterator[Call
 
 def _policy_path(there: Revision, policy: str | None) -> str:
     """Where in the repository the policy was: at the same path, or where it would have been found from here."""
+    if policy == policies.TYPICAL:
+        hint = f"name a policy file; {policies.TYPICAL} is the same at every ref of this repository"
+        raise InputError(Problem(f"--against-ref {there.ref}: the typical thresholds are no file", hint=hint))
     if policy is not None:
         return there.path(policy)
     for folder in policies.folders():
@@ -112,6 +123,10 @@ def _policy_path(there: Revision, policy: str | None) -> str:
 def _read_policy(there: Revision, path: str) -> Policy:
     """The policy as it was, with copies of the files that it names beside it."""
     if not there.has(path):
+        inside = there.submodule(path)
+        if inside is not None:
+            message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
+            raise InputError(Problem(message, path, hint="keep the policy outside of submodules"))
         raise InputError(Problem(f"is not there at {there.ref}", path, hint=_FIRST))
     copy = there.read(path)
     for named in policies.names_in(copy):
@@ -145,7 +160,8 @@ def _merged(now: Verdict, then: Verdict, there: Revision, listed: tuple[Weakenin
     rules = (*now.rules, *others)
     policy = then.policy or Source(there.ref, None)
     listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
-    against = Against(there.ref, there.commit, then.verdict, Source(there.renamed(policy.file), policy.sha256), listed)
+    judged = gate.decide(then.rules)
+    against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
     slack = set(gate.slack_notes(then.rules))
     notes = [there.renamed(note) for note in then.warnings if note not in slack and note not in now.warnings]
     return replace(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from highbar import pipeline
 from highbar.errors import InputError, Problem
@@ -17,6 +17,7 @@ from highbar.model import Policy, Verdict
 
 if TYPE_CHECKING:  # see compare
     from highbar.baseline.against import Kept
+    from highbar.load.tables import Table
     from highbar.model.comparison import Comparison
 
 Results = object
@@ -34,11 +35,13 @@ def check(
     details: bool = False,
     list_scenarios: bool = False,
 ) -> Verdict:
-    """Judge results by a policy; raises InputError where nothing can be judged.
+    """Judge results by a policy; raises InputError if they or the policy cannot be read.
 
-    `policy` is a path or a mapping of the same keys; without one it is looked for as the command line does. `baseline`
-    takes the place of the file that the policy names. `details` reads what the HTML report shows beside the verdict;
-    `list_scenarios` reads every scenario, for a JUnit or CSV report.
+    `policy` is a path, a mapping of the same keys, or "typical" for the typical thresholds; without one it is looked
+    for as the command line does. If there is none, nothing is judged: `verdict` is None, `passed` is False, and
+    `advice` has the typical thresholds as they would be judged. `baseline` takes the place of the file that the policy
+    names. `details` reads what the HTML report shows beside the verdict; `list_scenarios` reads every scenario, for a
+    JUnit or CSV report.
     """
     options: dict[str, Any] = {
         "policy": _policy(policy),
@@ -49,8 +52,8 @@ def check(
         "details": details,
         "list_scenarios": list_scenarios,
     }
-    if not isinstance(results, str | PathLike | Sequence):
-        return pipeline.check_table(results, **options)
+    if not _holds_files_or_rows(results):
+        return pipeline.check_table(_table(results), **options)
     with _files(results) as (files, names):
         return pipeline.check(files, names=names, **options)
 
@@ -77,25 +80,42 @@ def compare(
 def _keep(results: Results, policy: Policy, slices: Sequence[str]) -> Kept:
     from highbar import baselines  # only for a comparison
 
-    if not isinstance(results, str | PathLike | Sequence):
-        return pipeline.keep_table(results, policy, slices=slices)
+    if not _holds_files_or_rows(results):
+        return pipeline.keep_table(_table(results), policy, slices=slices)
     if isinstance(results, str | PathLike):
-        return baselines.keep_file(os.fspath(results), slices, {})(policy)
+        return baselines.keep_file(_path(results), slices, {})(policy)
     with _files(results) as (files, names):
         return pipeline.keep(files, policy, slices=slices, names=names)
 
 
+def _holds_files_or_rows(results: object) -> TypeGuard[str | PathLike[str] | Sequence[object]]:
+    """Whether this is a path, or a list of paths or rows; text in bytes is a sequence too, of numbers."""
+    return isinstance(results, str | PathLike | Sequence) and not isinstance(results, bytes | bytearray | memoryview)
+
+
+def _table(results: object) -> Table:
+    from highbar.load.tables import accept  # only for what is no file
+
+    return accept(results)
+
+
 def _policy(policy: str | PathLike[str] | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
-    return policy if policy is None or isinstance(policy, Mapping) else os.fspath(policy)
+    if policy is None or isinstance(policy, Mapping):
+        return policy
+    try:
+        return os.fspath(policy)
+    except TypeError as error:
+        problem = Problem(f"the policy is a {type(policy).__name__}", hint="wanted a path, or a dict of the same keys")
+        raise InputError(problem) from error
 
 
 @contextmanager
 def _files(results: str | PathLike[str] | Sequence[object]) -> Iterator[tuple[list[str], dict[str, str]]]:
     """The paths, and what to call them. Rows go the way of a JSONL file, so that they are read by the same rules."""
     if isinstance(results, str | PathLike):
-        yield [os.fspath(results)], {}
+        yield [_path(results)], {}
     elif results and all(isinstance(item, str | PathLike) for item in results):
-        yield [os.fspath(item) for item in results if isinstance(item, str | PathLike)], {}
+        yield [_path(item) for item in results if isinstance(item, str | PathLike)], {}
     else:
         with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
             file = Path(folder, "results.jsonl")
@@ -104,10 +124,21 @@ def _files(results: str | PathLike[str] | Sequence[object]) -> Iterator[tuple[li
             yield [str(file)], {str(file): "<rows>"}
 
 
+def _path(path: str | PathLike[str]) -> str:
+    """A path as text; an empty one would be the working folder, and all that lies in it."""
+    text = os.fspath(path)
+    try:
+        if os.fsencode(text):
+            return text
+    except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
+        pass
+    raise InputError(Problem(f"the path of the results is {text!a}", hint="wanted the name of a file or folder"))
+
+
 def _line(number: int, row: object) -> str:
     try:
         return json.dumps(row, allow_nan=False) + "\n"
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
             Problem(f"row {number}: {error}", file="<rows>", hint="NaN, infinities and objects are not results")
         ) from error

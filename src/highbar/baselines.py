@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from highbar import pipeline
+from highbar import gate, pipeline
 from highbar import policy as policies
 from highbar.baseline import reading, store
 from highbar.baseline.against import Kept, excused, kept_in
@@ -43,10 +43,21 @@ def compare_runs(
     """What changed between two runs that are read by these functions, by the policy that is named or found."""
     read = pipeline.read_policy(policy)
     found = policies.default() if read is None else read
-    scored = replace(found, rules=(), agent_version=None)  # a side is not judged by itself, and has its own version
+    # A side is not judged by itself, and has its own version; by which columns rules choose scenarios it must know.
+    chosen = tuple(dict.fromkeys((*found.slices, *policies.chosen_by(found))))
+    scored = replace(found, rules=(), agent_version=None, slices=chosen)
     source = None if read is None else Source(read.file or "<policy>", read.sha256)
     judged = found if read is not None else scored
-    return compare_kept(judged, base(scored), head(scored), slices=slices, source=source)
+    before, after = base(scored), head(scored)
+    if {record.id for record in before.records}.isdisjoint(record.id for record in after.records):
+        raise InputError(_nothing_in_common(before, after))
+    return compare_kept(judged, before, after, slices=slices, source=source)
+
+
+def _nothing_in_common(before: Kept, after: Kept) -> Problem:
+    shown = [", ".join(record.id for record in run.records[:3]) for run in (before, after)]
+    message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
+    return Problem(message, hint="the same scenario must have the same id in both runs")
 
 
 def keep_file(name: str, slices: Sequence[str], options: Mapping[str, Any]) -> Keep:
@@ -84,11 +95,14 @@ def record(
     The other options are those of `pipeline.check`. Raises InputError, and then nothing was written.
     """
     read = pipeline.read_policy(policy)
+    if read is None:  # nothing says that the run is one to hold others against
+        raise InputError(policies.missing())
     target = Path(file) if file else _target(read)
     seen = store.digest(target)
     before = reading.read(target) if seen is not None else None
     found: list[Kept] = []
     verdict = pipeline.check(results, policy=read, allow_missing_baseline=True, kept=found.append, **options)
+    _refuse_undecided(found[0], str(target))
     reasons = _reasons(verdict, _gone(read, found[0], before))
     if reasons and not force:
         hint = "--force REASON records it all the same; the reason is stored and shown in every report"
@@ -96,6 +110,14 @@ def record(
     baseline = made(verdict, found[0], date, force if reasons else None)
     store.write(target, render(baseline), seen=seen)
     return Recorded(baseline, str(target), seen is not None, reasons)
+
+
+def _refuse_undecided(run: Kept, target: str) -> None:
+    """A baseline says what became of every trial; by force, too, nobody can know that of an undecided one."""
+    ids = [id_ for id_, _ in run.undecided]
+    if ids:
+        message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {_some(ids)}"
+        raise InputError(Problem(message, target, hint="judge them and check again: a baseline must be complete"))
 
 
 def _target(policy: Policy | None) -> Path:
@@ -111,9 +133,6 @@ def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
         missed = [rule.rule for rule in verdict.rules if rule.level == "blocking" and rule.outcome != "pass"]
         word = "failed" if verdict.verdict == "fail" else "is inconclusive"
         found.append(f"the run {word}: {_some(missed)}")
-    if verdict.counts.unjudged:
-        unjudged = f"{verdict.counts.unjudged} of {verdict.counts.trials} trials are unjudged"
-        found.append(f"the run is not complete: {unjudged}")
     if gone:
         found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {_some(gone)}")
     return tuple(found)
@@ -140,7 +159,7 @@ def made(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> 
             for rule in verdict.rules
             if rule.metric is not None and rule.value is not None and rule.value.value is not None
         ),
-        verdict=verdict.verdict,
+        verdict=gate.decide(verdict.rules),
         agent_version=verdict.agent_version,
         date=date,
         forced=forced,

@@ -28,7 +28,7 @@ class Column:
 
 
 COLUMNS = (
-    Column("id", "text, required", "the scenario"),
+    Column("id", "text or whole number, required", "the scenario"),
     Column("trial", "whole number", "which repetition of the scenario"),
     Column("category", "text", "happy_path, edge_case, adversarial, regression, or any other"),
     Column("capability", "text", "what the scenario exercises"),
@@ -46,6 +46,7 @@ COLUMNS = (
     Column("quality_score", "number from 0 to 1", "how good the output was"),
     Column("cost_usd", "number, 0 or more", "what it cost"),
     Column("error", "text", "how the agent crashed or timed out"),
+    Column("unjudged", "text", "why this trial has no judgment, for no fault of the agent"),
     Column("input", "text", "what the agent was asked; shown, never trusted"),
     Column("output", "text", "what it answered; shown, never trusted"),
     Column("weight", "number above 0", "the scenario's own weight"),
@@ -65,6 +66,9 @@ SUMMED_COLUMNS = frozenset(
     {"passed", "correct", "behavior_score", "latency_ms", "tokens_used", "quality_score", "cost_usd"}
 )
 """Columns of ours that `mean` and `sum` take."""
+
+BOUNDED_COLUMNS = frozenset({"passed", "correct", "behavior_score", "quality_score"})
+"""Those of them that lie between 0 and 1 in every trial."""
 
 RANKED_COLUMNS = frozenset({"latency_ms", "tokens_used", "quality_score", "cost_usd"})
 """Columns of ours that `percentile` takes."""

@@ -13,7 +13,8 @@ from highbar import gate, measure
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
-from highbar.load import digests, files
+from highbar.judgeable import nothing_to_judge
+from highbar.load import accounts, files
 from highbar.model import (
     Counts,
     Policy,
@@ -26,6 +27,7 @@ from highbar.reduction import ONE_PROCESS, Against, Loaded, Machine, Progress, r
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.baseline.against import Kept
+    from highbar.load.tables import Table
     from highbar.model.details import Details
     from highbar.model.mapping import RowMap
 
@@ -72,8 +74,9 @@ def check(  # noqa: PLR0913 - what the command line can say
         named = tuple(Source(path, None) for path in results)
         loaded = replace(loaded, paths=tuple(results), input_format=input_format)
         return _judge(loaded, read, agent_version, slices, progress, lambda: named)
-    with _opened(results, read_map(map_file, read), input_format, stdin, told, names) as (found, sums):
-        return _judge(replace(loaded, files=found), read, agent_version, slices, progress, sums)
+    with _opened(results, read_map(map_file, read), input_format, stdin, told, names) as (found, accounts_of):
+        loaded = replace(loaded, files=found, accounts=accounts_of)
+        return _judge(loaded, read, agent_version, slices, progress, lambda: _sources(accounts_of))
 
 
 def _refuse_mapping(mapping: RowMap | None) -> None:
@@ -95,11 +98,12 @@ def keep(  # noqa: PLR0913 - as check
     map_file: str | None = None,
 ) -> Kept:
     """Every scenario of results files, scored by the policy and judged by none of its rules. Raises InputError."""
-    with _opened(results, read_map(map_file, policy), input_format, stdin, told, names) as (found, sums):
-        return _keep(Loaded(found), policy, slices, progress, sums)
+    with _opened(results, read_map(map_file, policy), input_format, stdin, told, names) as (found, accounts_of):
+        loaded = Loaded(found, accounts=accounts_of)
+        return _keep(loaded, policy, slices, progress, lambda: _sources(accounts_of))
 
 
-def keep_table(table: object, policy: Policy, *, slices: Sequence[str] = ()) -> Kept:
+def keep_table(table: Table, policy: Policy, *, slices: Sequence[str] = ()) -> Kept:
     """The same of an Arrow table or a frame that DuckDB can read."""
     return _keep(Loaded((), table), policy, slices, None, lambda: ())
 
@@ -126,21 +130,25 @@ def _opened(
     stdin: BinaryIO | None,
     told: Callable[[str], None] | None,
     names: Mapping[str, str] | None,
-) -> Iterator[tuple[tuple[ResultsFile, ...], Callable[[], tuple[Source, ...]]]]:
-    """The files that were named, and a function that waits for their digests."""
+) -> Iterator[tuple[tuple[ResultsFile, ...], accounts.Accounts]]:
+    """The files that were named, and a function that waits until they are counted."""
     with ExitStack() as stack:
         found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, mapping=mapping)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
         for file in found:
             if told is not None and file.imported:
                 told(file.imported)
-        with digests.started(found) as sums:
-            yield found, sums
+        with accounts.started(found) as accounts_of:
+            yield found, accounts_of
 
 
-def inputs(results: Sequence[str], policy: str | None, map_file: str | None) -> tuple[str, ...]:
+def _sources(accounts_of: accounts.Accounts) -> tuple[Source, ...]:
+    return tuple(account.source for account in accounts_of())
+
+
+def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> tuple[str, ...]:
     """Every file that such a check reads, the policy that is found and the files that it names included."""
-    named = [*files.names(results), *([map_file] if map_file else [])]
+    named = [*files.names(results), *(other for other in others if other)]
     with suppress(InputError):  # two policies in one folder: the check says so
         found = Path(policy) if policy is not None else _found()
         named += [str(found), *policies.files_named_in(found)] if found else []
@@ -148,7 +156,7 @@ def inputs(results: Sequence[str], policy: str | None, map_file: str | None) -> 
 
 
 def check_table(
-    table: object,
+    table: Table,
     *,
     policy: str | Mapping[str, Any] | None = None,
     agent_version: str | None = None,
@@ -165,13 +173,13 @@ def check_table(
 
 
 def read_policy(policy: str | Mapping[str, Any] | Policy | None) -> Policy | None:
-    """The policy that was named, or the one that is found; None where there is none."""
+    """The policy that was named, a file or `typical`, or the one that is found; None if there is none."""
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, Mapping):
         return policies.read_dict(policy)
     if policy is not None:
-        return policies.read(Path(policy))
+        return policies.read_named(policy)
     found = _found()
     return None if found is None else policies.read(found)
 
@@ -203,40 +211,68 @@ def _judge(
     reduction = reduce(loaded, policy, slices, progress)
     refuse_categories(loaded, policy, reduction)
     policy = policies.resolve_version(policy, given=agent_version, recorded=reduction.agent_version)
-    whole = measure.Measured(policy, reduction.whole)
-    if read is None:
-        policy = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
+    whole = measure.Measured(policy, reduction.whole, reduction.best)
+    if policies.is_typical(policy):
+        known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
+        policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
     alpha = float(1 - policy.confidence)
     evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, alpha)
     evidence, told = _against_baseline(evidence, policy, loaded, reduction, sums)
+    evidence = _with_undecided(evidence, policy, whole, reduction)
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
+    unjudgeable = nothing_to_judge(policy, whole, reduction)
+    if unjudgeable and read is not None:
+        raise InputError(unjudgeable)
     weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return Verdict(
-        verdict=gate.decide(rules),
+        verdict=None if read is None else gate.decide(rules),
         counts=Counts(
-            reduction.whole.scenarios, reduction.whole.trials, reduction.errors, reduction.unjudged, reduction.failed
+            reduction.whole.scenarios,
+            reduction.whole.trials,
+            reduction.errors,
+            reduction.unjudged,
+            reduction.failed,
+            reduction.undecided,
         ),
         metrics=whole.values(),
         slices=_slices(whole, reduction),
-        rules=rules,
+        rules=() if read is None else rules,
         scenarios_failed=reduction.scenarios_failed[:MOST_FAILED],
         warnings=(
             *policy.notes,
             *(note for file in loaded.files for note in file.notes),
             *reduction.warnings,
             *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
-            *(gate.slack_notes(rules) if read else ()),
+            *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
             *told,
         ),
         policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
         results=sums(),
+        scenarios_undecided=reduction.scenarios_undecided,
         agent_version=policy.agent_version or reduction.agent_version,
         confidence=policy.confidence,
         flaky=() if reduction.repetition is None else reduction.repetition.scenarios_flaky,
         repetition=measure.repetition(reduction.repetition, reduction.whole.scenarios, alpha),
         scenarios=reduction.scenarios,
         details=_details(policy, evidence, whole, reduction, slices) if loaded.details else None,
+        advice=rules if read is None and not unjudgeable else (),
+        problems=() if read else (policies.missing(), *([unjudgeable] if unjudgeable else [])),
     )
+
+
+def _with_undecided(
+    evidence: gate.Evidence, policy: Policy, whole: measure.Measured, reduction: Reduction
+) -> gate.Evidence:
+    """The evidence with what it would be if undecided trials turned out well, and which trials each rule hangs on."""
+    best = whole.at_best()
+    if best is None:
+        return evidence
+    trials = {
+        rule.name: reduction.undecided_trials.get(measure.undecided_of(rule, policy), ()) for rule in policy.rules
+    }
+    baseline = evidence.baseline.best or evidence.baseline if evidence.baseline else None
+    at_best = replace(evidence, measured=best, at_best=True, baseline=baseline)
+    return replace(evidence, best=at_best, undecided=trials)
 
 
 def _against_baseline(
@@ -282,7 +318,8 @@ def _details(
 
 def _slices(whole: measure.Measured, reduction: Reduction) -> tuple[Slice, ...]:
     groups = [group for group in reduction.slices if group.by is not None]
-    measured = [whole.over(group) for group in groups]
+    best = {group.by: group for group in reduction.best_slices}
+    measured = [whole.over(group, best.get(group.by)) for group in groups]
     return tuple(
         Slice(group.by or ("", ""), group.scenarios, part.values(), standing.worse, standing.p_value, standing.likely)
         for group, part, standing in zip(groups, measured, measure.standings(whole, measured), strict=True)

@@ -14,17 +14,21 @@ from highbar.engine.checks import Twice
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Engine, Reduction, Request
 from highbar.errors import InputError, Problem
-from highbar.load import explain
+from highbar.load import accounts, explain, hints
 from highbar.model import Policy, ResultsFile, ScenarioRule, StepRule, ThresholdRule, Where
+from highbar.model.ranges import ColumnRange
 from highbar.spelling import near_miss
 
 if TYPE_CHECKING:  # only where every scenario is wanted
     from highbar.baseline.against import Kept
     from highbar.engine.spark import SparkEngine
+    from highbar.load.tables import Table
 
 Progress = Callable[[float], None]
 MOST_DETAILED = 10_000
 """How many failed scenarios the details of a verdict open."""
+MOST_NEAR_MISSES = 20
+"""Near misses that are reported at once: the line of each is looked for in the files."""
 OF_THE_RESULTS = {
     "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
     "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
@@ -59,18 +63,19 @@ class Loaded:
     """What is to be judged: files, or a table; and how many of its scenarios are to be listed, one by one."""
 
     files: tuple[ResultsFile, ...]
-    table: object | None = None
+    table: Table | None = None
     scenario_limit: int = 0
     details: bool = False
     against: Against = Against()
     machine: Machine = ONE_PROCESS
     paths: tuple[str, ...] = ()  # what Spark is to read; it finds the files itself
     input_format: str | None = None
+    accounts: accounts.Accounts = tuple  # waits for what the files hold, counted without the engine
 
     @property
     def on_spark(self) -> bool:
         """Whether Spark has the rows: the caller's DataFrame, or files that it reads."""
-        return self.machine.engine == "spark" or type(self.table).__module__.startswith("pyspark.")
+        return self.machine.engine == "spark" or (self.table is not None and self.table.on_spark)
 
     def place(self, text: str) -> Problem:
         """Where in the files a text stands."""
@@ -81,13 +86,13 @@ def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Prog
     """The rows, reduced; a refusal is explained line by line."""
     if loaded.on_spark:
         with _spark(loaded) as spark, spark.watched(progress):
-            return _reduced(spark, loaded, policy, slices)
+            return _accounted_on_spark(spark, loaded, policy, slices)
     import duckdb  # for the exceptions that a file can raise; the engine has loaded it by then
 
     try:
-        engine = DuckDBEngine(loaded.files, loaded.table, memory_limit=loaded.machine.memory_limit)
+        engine = _duckdb(loaded)
         with engine.watched(progress):
-            return _reduced(engine, loaded, policy, slices)
+            return _accounted(engine, loaded, policy, slices)
     except (duckdb.Error, InputError) as error:
         if (
             isinstance(error, InputError)
@@ -98,11 +103,41 @@ def reduce(loaded: Loaded, policy: Policy, slices: Sequence[str], progress: Prog
         raise _explained(error, loaded, policy, slices) from error
 
 
+def _duckdb(loaded: Loaded) -> DuckDBEngine:
+    limit = loaded.machine.memory_limit
+    if loaded.table is None:
+        return DuckDBEngine(loaded.files, memory_limit=limit)
+    return DuckDBEngine((), loaded.table.rows, as_json=loaded.table.as_json, memory_limit=limit)
+
+
+def _accounted(engine: DuckDBEngine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
+    """The sums, once all results that the files hold are in them."""
+    reduction = _reduced(engine, loaded, policy, slices)
+    accounts.settle(loaded.accounts(), reduction.whole.trials, engine.rows_of)
+    return reduction
+
+
+def _accounted_on_spark(spark: SparkEngine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
+    """The same on Spark: files that are here too are counted here, others by a second query. A frame is as it is."""
+    if loaded.table is not None:
+        return _reduced(spark, loaded, policy, slices)
+    from highbar.load import shared  # only for Spark
+
+    files = shared.local_files(spark.addresses(), loaded.paths, spark.format)
+    with accounts.started(files or ()) as accounts_of:
+        reduction = _reduced(spark, loaded, policy, slices)
+        accounts.settle(accounts_of(), reduction.whole.trials)
+    if files is None and (counted := spark.count()) != reduction.whole.trials:
+        message = f"a second count finds {counted} results, and {reduction.whole.trials} were read"
+        raise InputError(Problem(message, hint="do the files change while they are read?"))
+    return reduction
+
+
 def _spark(loaded: Loaded) -> AbstractContextManager[SparkEngine]:
     from highbar.engine import spark_session  # an optional extra, and seconds to start
 
     if loaded.table is not None:
-        return spark_session.over_frame(loaded.table)
+        return spark_session.over_frame(loaded.table.rows)
     machine = loaded.machine
     return spark_session.over_paths(
         loaded.paths, input_format=loaded.input_format, master=machine.spark_master, remote=machine.spark_remote
@@ -143,9 +178,12 @@ def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) ->
         percentiles=needs.percentiles,
         ratios=needs.ratios,
         crosses=needs.crosses,
+        ranges=measure.column_ranges(policy),
+        ends=measure.ends(policy),
+        undecided=tuple(dict.fromkeys(measure.undecided_of(rule, policy) for rule in policy.rules)),
         alpha=float(1 - policy.confidence),
         trial_noise=policy.population == "suite",
-        slices=named or (("category",) if "category" in columns else ()),
+        slices=named or (("category",) if "category" in {*columns, *_described(policy)} else ()),
         positive=policy.positive,
         pass_score=policy.pass_score,
         weights=policy.weights,
@@ -153,6 +191,11 @@ def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) ->
         optional=patterns["warning"],
         suite=policy.suite,
     )
+
+
+def _described(policy: Policy) -> set[str]:
+    """The columns that the suite gives its scenarios."""
+    return {column for fields in (policy.suite.scenarios.values() if policy.suite else ()) for column in fields}
 
 
 def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> None:
@@ -179,9 +222,12 @@ def _near_misses(
     loaded: Loaded, what: str, found: Sequence[str], known: Iterable[str], allowed: Collection[str]
 ) -> list[Problem]:
     """A problem for each name that is nearly a known one, unless the policy allows it."""
-    problems = []
+    problems: list[Problem] = []
+    candidates = frozenset(known)
     for name in found:
-        meant = None if name in allowed else near_miss(name, known)
+        if len(problems) == MOST_NEAR_MISSES:
+            break
+        meant = None if name in allowed else near_miss(name, candidates) or _nearly_a_tag(what, name)
         if meant:
             place = loaded.place(name)
             key = {"column": "allow_columns", "category": "allow_categories"}[what]
@@ -190,16 +236,25 @@ def _near_misses(
     return problems
 
 
+def _nearly_a_tag(what: str, name: str) -> str | None:
+    """The column `tags.NAME` that a column was probably meant to be: `Tags.locale`, `tag.locale`."""
+    prefix, dot, tag = name.partition(".")
+    return f"tags.{tag}" if what == "column" and dot and near_miss(prefix, ("tags",)) else None
+
+
 def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tuple[Problem, ...]:
     if loaded.on_spark:
         return ()  # its rows are not looked at one by one
     needs = measure.needs(policy)
-    numbers = tuple(
-        dict.fromkeys(t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:"))
-    )
+    extras = (t.column.removeprefix("extra:") for t in needs.terms if t.column.startswith("extra:"))
+    ranges = measure.column_ranges(policy)
+    any_number = set(extras) - {range_.column for range_ in ranges}
+    numbers = (*(ColumnRange(column) for column in sorted(any_number)), *ranges)
     scalars = tuple(dict.fromkeys((*policy.slices, *slices)))
     if loaded.table is not None:
-        return explain.explain_table(loaded.table, scalars, numbers)
+        from highbar.load import tables  # only for a refused table
+
+        return tables.explain(loaded.table, scalars, numbers)
     return explain.explain(loaded.files, scalars, numbers)
 
 
@@ -207,7 +262,7 @@ def _explained(error: Exception, loaded: Loaded, policy: Policy, slices: Sequenc
     limit = loaded.machine.memory_limit
     if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
         return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
-    problems = _row_problems(loaded, policy, slices)
+    problems = accounts.damages(loaded.accounts()) or _row_problems(loaded, policy, slices)
     if problems:
         return InputError(*problems)
     if isinstance(error, InputError):
@@ -215,11 +270,15 @@ def _explained(error: Exception, loaded: Loaded, policy: Policy, slices: Sequenc
     if type(error).__name__ not in OF_THE_RESULTS:
         raise error
     name = loaded.files[0].name if len(loaded.files) == 1 else None
-    return InputError(Problem(f"cannot be read: {str(error).splitlines()[0]}", file=name))
+    told, hint = hints.of_engine(error)
+    return InputError(Problem(told, file=name, hint=hint))
 
 
 def _placed(error: InputError, loaded: Loaded) -> InputError:
     """The same problems, with the file named where there is only one, and the lines of what stands twice."""
+    damaged = accounts.damages(loaded.accounts())
+    if damaged:  # whatever else is wrong, the file is not what it was
+        return InputError(*damaged)
     if isinstance(error, Twice) and loaded.files:
         from highbar.load.places import name_twice  # only for results that are refused
 

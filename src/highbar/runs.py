@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from highbar.baseline import reading
@@ -31,7 +32,9 @@ def keep(policy: Policy, reduction: Reduction, sources: tuple[Source, ...]) -> K
         scenarios=reduction.whole.scenarios,
         trials=reduction.whole.trials,
     )
-    return Kept(records.scenarios, about, scoring_of(policy), records.judges, records.suites, suite_source(policy))
+    return Kept(
+        records.scenarios, about, scoring_of(policy), records.judges, records.suites, suite_source(policy), records.best
+    )
 
 
 def compared(policy: Policy, against: object, slices: Sequence[str]) -> Comparison | None:
@@ -66,13 +69,15 @@ def against_baseline(
         if file is not None and not allow:
             raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))
         return None, (f"there is no baseline at {path}: nothing was compared",) if allow else ()
-    found = hold(policy, kept_in(reading.read(path)), head)
-    return found, (*warnings(found), *_changes(found))
+    base = kept_in(reading.read(path))
+    found = hold(policy, base, head)
+    best = hold(policy, base, head.at_best()) if head.best else None
+    return replace(found, best=best), (*warnings(found), *_changes(found))
 
 
 def _changes(against: Against) -> tuple[str, ...]:
     """Which scenarios changed since the baseline, in one line; nothing where none did."""
-    broken, fixed = against.pairs.broken, against.pairs.fixed
+    broken, fixed = (against.best or against).pairs.broken, against.pairs.fixed
     told = [f"{len(broken)} broke: {_some(broken)}"] if broken else []
     told += [f"{len(fixed)} were fixed: {_some(fixed)}"] if fixed else []
     return (f"since the baseline, of {len(against.pairs.base)} scenarios {'; '.join(told)}",) if told else ()

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
 _LONGEST = 80
-_SHORTEST = 4
+_SHORTEST = 5
+"""Letters from which on one edit is a slip: of shorter names every other one is a single edit away (`id` and `in`)."""
+_UNSEEN = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that show nothing, though Unicode counts them as letters, marks or symbols."""
+_IDEOGRAPH = re.compile(
+    "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
+)
+"""Characters that stand for a word or a syllable each; Korean blocks too, as one of them turns high into low."""
+_LOOK_ALIKES = str.maketrans(
+    # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, as they stand after case folding.
+    "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
+    "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
+)
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -23,13 +40,16 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def near_miss(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate from which `word` is one edit away, or apart only by case, plural or underscores; else None.
+    """The candidate that `word` is probably meant to be; None if it is a candidate itself, or clearly another word.
 
-    A word that is a candidate itself misses nothing. Of very short names every other short name is one edit away (`id`
-    and `in`), so only the second kind counts there.
+    Both are folded first, so that what looks the same is the same. Then a plural, underscores, or one edit between
+    words of five or more letters make a near miss. A digit or an ideograph carries meaning of its own: `tier1` and
+    `tier2` are two names.
 
-    >>> near_miss("adverserial", ["adversarial"]), near_miss("Violation", ["violations"]), near_miss("a", ["a", "b"])
+    >>> near_miss("Adverserial", ["adversarial"]), near_miss("Violation", ["violations"]), near_miss("a", ["a", "b"])
     ('adversarial', 'violations', None)
+    >>> near_miss("tier2", ["tier1"]) is near_miss("高風險測試", ["低風險測試"]) is None
+    True
     """
     return _near_miss(word, frozenset(candidates))
 
@@ -39,16 +59,59 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
     """Remembered, as thousands of scenarios have the same few columns and categories."""
     if word in candidates:
         return None
-    return next((name for name in sorted(candidates) if _bare(word) == _bare(name) or _one_edit_away(word, name)), None)
+    folded = fold(word)
+    bare = _bare(folded)
+    for name, folded_name, bare_name in _folded(candidates):
+        if bare == bare_name or _misspelled(folded, folded_name):
+            return name
+    return None
 
 
-def _one_edit_away(word: str, name: str) -> bool:
-    return len(name) >= _SHORTEST and _distance(word, name) == 1
+@lru_cache(maxsize=64)
+def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
+    """Each candidate, as it is, folded, and bare: the same few are compared with thousands of words."""
+    return tuple((name, fold(name), _bare(fold(name))) for name in sorted(candidates))
 
 
-def _bare(word: str) -> str:
-    """What is left of a word without case, plural, spaces, hyphens and underscores."""
-    return word.casefold().translate({ord(mark): None for mark in " -_"}).removesuffix("s")
+def fold(word: str) -> str:
+    """A word as a reader sees it: without case, width, spaces and invisible characters, look-alikes as a to z.
+
+    >>> fold("Ｐassed\u200b"), fold("раssеd"), fold("happy-path")
+    ('passed', 'passed', 'happy_path')
+    """
+    if word.isascii():
+        folded = word.lower()
+    else:
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_LOOK_ALIKES)
+        folded = _INVISIBLE.sub("", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN))
+    return "".join(folded.replace("-", "_").split())
+
+
+def _bare(folded: str) -> str:
+    """What is left of a folded word without underscores and plural."""
+    return folded.replace("_", "").removesuffix("s")
+
+
+def _misspelled(first: str, second: str) -> bool:
+    """Whether two folded words are one edit apart, and both are alphabetic and long enough for that to be a slip."""
+    if min(len(first), len(second)) < _SHORTEST or abs(len(first) - len(second)) > 1:
+        return False
+    return _one_edit_apart(first, second) and _is_alphabetic(first) and _is_alphabetic(second)
+
+
+def _is_alphabetic(folded: str) -> bool:
+    return all(c == "_" or (c.isalpha() and not _IDEOGRAPH.match(c)) for c in folded)
+
+
+def _one_edit_apart(first: str, second: str) -> bool:
+    """Whether one letter inserted, deleted, replaced, or swapped with its neighbor makes one word of the other."""
+    if len(first) > len(second):
+        first, second = second, first
+    at = next((i for i, letter in enumerate(first) if letter != second[i]), len(first))
+    if len(first) < len(second):
+        return first[at:] == second[at + 1 :]
+    swapped = first[at : at + 2] == second[at : at + 2][::-1] and first[at + 2 :] == second[at + 2 :]
+    return first != second and (swapped or first[at + 1 :] == second[at + 1 :])
 
 
 def _distance(first: str, second: str) -> int:

@@ -59,6 +59,7 @@ def test_the_exported_names_are_these() -> None:
         "ReportError",
         "RuleResult",
         "Slice",
+        "UndecidedScenario",
         "Value",
         "Verdict",
         "check",

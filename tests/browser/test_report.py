@@ -132,11 +132,11 @@ def test_without_javascript_the_verdict_the_rules_and_the_metrics_are_there(exam
     page = open_page(example / "v1.html", java_script_enabled=False).page
     expect(page.locator("h1")).to_contain_text("FAIL")
     assert page.locator("tr.rule:visible").count() == 30
-    assert page.locator("table.metrics tbody tr:visible").count() == 21
+    assert page.locator("table.metrics tbody tr:visible").count() == 20
     assert page.locator("ul.scenarios li:visible").count() == 16
     expect(page.locator("#tools")).to_be_hidden()
     expect(page.locator("#quiet")).to_contain_text("JavaScript opens, filters and searches them")
-    page.get_by_text("2 metrics without a value").click()
+    page.get_by_text("3 metrics without a value").click()
     expect(page.locator("dl.undefined")).to_be_visible()
 
 

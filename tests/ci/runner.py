@@ -66,9 +66,7 @@ class Runner:
         self._program("bin/gh", GH.format(python=sys.executable, store=str(self.folder / "gh.json")))
         self.comments = []
         if not self.install:
-            command = f'#!/bin/sh\nexec "{sys.executable}" {{}}"$@"\n'
-            self._program("temp/highbar/bin/python", command.format(""))
-            self._program("temp/highbar/bin/highbar", command.format("-m highbar "))
+            self._program("temp/highbar/bin/python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
 
     @property
     def workspace(self) -> Path:

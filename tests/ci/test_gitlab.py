@@ -23,8 +23,8 @@ def run(folder: Path, shell: str, **variables: str) -> subprocess.CompletedProce
     """The script as GitLab's runner gives it to a shell, which stops at the first line that fails."""
     (folder / ".git").mkdir(exist_ok=True)
     (folder / "bin").mkdir(exist_ok=True)
-    program = folder / "bin" / "highbar"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m highbar "$@"\n')
+    program = folder / "bin" / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     program.chmod(0o755)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
     environment = {**inherited, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", **JOB["variables"]}
@@ -91,3 +91,39 @@ def test_an_inconclusive_verdict_has_a_code_of_its_own(folder: Path) -> None:
 def test_the_reports_are_kept_also_where_the_job_fails() -> None:
     assert JOB["artifacts"]["when"] == "always"
     assert "allow_failure" not in JOB
+
+
+def test_no_document_suggests_to_let_an_inconclusive_verdict_through() -> None:
+    documents = [
+        ROOT / "README.md",
+        ROOT / "action.yml",
+        *(ROOT / "ci").rglob("*.y*ml"),
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+    assert len(documents) > 30
+    for document in documents:
+        text = document.read_text("utf-8")
+        assert "exit_codes" not in text, document
+        assert "allow_failure:" not in text, document
+        assert "continue-on-error:" not in text, document
+
+
+def test_without_a_policy_the_job_fails_and_the_reports_say_so(folder: Path) -> None:
+    done = run(folder, "sh", HIGHBAR_RESULTS="evals/v2.jsonl")
+    assert done.returncode == 2, done.stderr
+    assert "NO POLICY" in done.stdout
+    found = json.loads((folder / "highbar-reports" / "verdict.json").read_text())
+    assert (found["verdict"], found["rules"]) == (None, [])
+    assert 'errors="1"' in (folder / "highbar-reports" / "junit.xml").read_text()
+
+
+def test_what_the_checkout_brought_is_no_report_of_the_job(folder: Path) -> None:
+    brought = folder / "highbar-reports"
+    brought.mkdir()
+    (brought / "junit.xml").write_text("forged")
+    (brought / "more.xml").write_text("forged")
+    assert JOB["before_script"][0].startswith("rm -rf highbar-reports")  # before pip, which may fail
+    done = run(folder, "sh", HIGHBAR_RESULTS="evals/v2.jsonl", HIGHBAR_POLICY="absent.yaml")
+    assert done.returncode == 2
+    assert not (brought / "more.xml").exists()
+    assert "forged" not in (brought / "junit.xml").read_text()

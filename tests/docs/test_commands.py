@@ -26,7 +26,7 @@ TESTED = {
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
         "scripts/samples": "tests/importers reads the same files",
-        "scripts/fuzz": "tests/importers/test_fuzzing.py does a little of it",
+        "scripts/fuzz": "tests/laws/test_file_laws.py and tests/importers/test_fuzzing.py do a little of it",
         "scripts/fixtures": "a command of its own: it installs the other tools",
         ".venv/bin/python -m bench.importers": "a command of its own, run before a release",
     },

@@ -90,13 +90,11 @@ def test_h94_every_way_to_lower_the_bar_is_held_against_the_old_one(
     assert done.json["against"]["weakened"]
 
 
-def test_h94_a_policy_that_was_taken_away_still_holds(tmp_path: Path) -> None:
+def test_h94_a_change_that_takes_the_policy_away_is_not_judged(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": {"thresholds": {"blocking": {"pass_rate": "100%"}}}})
     put(tmp_path, {"highbar.json": None, "results.jsonl": rows(*[True] * 9, False)})
-    done = against(tmp_path)
-    judged(done, "fail")
-    assert done.rule("default.pass_rate")["outcome"] == "pass"
-    assert done.rule("main:thresholds.blocking.pass_rate")["outcome"] == "fail"
+    refused(against(tmp_path), "no policy", "restore highbar.json")
+    refused(against(tmp_path, "main", "--policy", "typical"), "the typical thresholds are no file")
 
 
 def test_h94_another_policy_in_a_nearer_folder_does_not_hide_the_old_one(tmp_path: Path) -> None:

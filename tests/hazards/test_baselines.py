@@ -176,9 +176,9 @@ def test_h91_a_baseline_that_was_cut_off_is_refused_even_on_a_first_run(tmp_path
     ("results", "said"),
     [
         (rows(passes=10), "the run failed: thresholds.blocking.pass_rate"),
-        ([*rows(), {"id": "SILENT"}], "unjudged"),
+        ([*rows(), {"id": "SILENT"}], "undecided trials in 1 scenario: SILENT"),
     ],
-    ids=["failed", "unjudged"],
+    ids=["failed", "undecided"],
 )
 def test_h92_only_a_complete_run_that_passes_is_recorded(
     tmp_path: Path, results: list[dict[str, Any]], said: str

@@ -55,7 +55,7 @@ def test_a_condition_that_worse_results_meet_or_any_is_refused(condition, told):
     ],
 )
 def test_a_condition_that_better_results_meet_is_read_without_a_note(condition):
-    notes = highbar.check(RIGHT, composite(condition)).warnings
+    notes = highbar.check([{**row, "outcome": "tp"} for row in RIGHT], composite(condition)).warnings
     assert not [note for note in notes if "easily" in note or "every value" in note]
 
 

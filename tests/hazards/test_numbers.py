@@ -224,7 +224,12 @@ def test_h33_a_percentile_is_by_nearest_rank(tmp_path: Path) -> None:
     assert verdict["metrics"]["latency_p50"]["value"] == 300
 
 
-@pytest.mark.parametrize("row", [{"error": "crashed"}, {"error": "crashed", "latency_ms": 1}, {"passed": True}])
+def test_h34_a_percentile_of_a_column_that_nothing_has_is_refused(tmp_path: Path) -> None:
+    done = check(tmp_path, [{"id": "A", "passed": True}], {"thresholds": {"blocking": {"latency_p95": "< 5000ms"}}})
+    refused(done, "no rule of the policy can be computed", "id, passed")
+
+
+@pytest.mark.parametrize("row", [{"error": "crashed"}, {"error": "crashed", "latency_ms": 1}])
 def test_h34_a_percentile_over_nothing_that_completed_is_undefined(tmp_path: Path, row: dict[str, object]) -> None:
     done = check(tmp_path, [{"id": "A", **row}], {"thresholds": {"blocking": {"latency_p95": "< 5000ms"}}})
     judged(done, "fail")
@@ -247,7 +252,7 @@ def test_h36_only_true_and_false_are_truth_values(tmp_path: Path, column: str, v
         {"quality_score": "0.99"},
         {"latency_ms": "12"},
         {"tokens_used": 1.5},
-        {"id": 7},
+        {"id": 7.5},
         {"behaviors": {"greets": 1}},
         {"expected_behaviors": "greets"},
         {"must_not": {"leaks": "false"}},

@@ -67,14 +67,14 @@ def rows_of(tmp_path: Path, document: dict[str, Any]) -> list[Row]:
 # --- against the tool's own arithmetic ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in totals("inspect") if name != "halted.eval"])
-def test_every_metric_that_leaves_out_what_inspect_leaves_out_is_inspects_own(name):
+@pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in {"halted.eval", "unscored.eval"}])
+def test_every_mean_of_a_score_is_inspects_own_unless_a_sample_crashed(name):
     verdict = highbar.check(LOGS / name, POLICY)
     for metric, value in totals("inspect")[name]["metrics"].items():
-        if metric in METRICS:
-            ours = verdict.metrics[METRICS[metric]].value
-            assert ours is not None
-            assert float(ours) == pytest.approx(value, rel=1e-15)
+        if metric in METRICS and not verdict.counts.errors:
+            assert float(verdict.metrics[METRICS[metric]].value) == pytest.approx(value, rel=1e-15)
+        elif metric in METRICS:  # Inspect leaves the crash out, and nothing says what it would have scored
+            assert "crashed or undecided trial without" in verdict.metrics[METRICS[metric]].reason
 
 
 @pytest.mark.parametrize("name", [name for name in totals("inspect") if name != "halted.eval"])
@@ -176,9 +176,8 @@ def test_a_log_without_scores_judges_nothing_and_passes_nothing():
     rows, report = imported("inspect", LOGS / "unscored.eval")
     assert report.unscored == len(rows) == 2
     assert not any("correct" in row or "expected" in row for row in rows)
-    verdict = highbar.check(LOGS / "unscored.eval", {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
-    assert not verdict.passed
-    assert verdict.counts.unjudged == 2
+    with pytest.raises(highbar.InputError, match="no rule of the policy can be computed"):
+        highbar.check(LOGS / "unscored.eval", {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
 
 
 def test_numbers_judge_only_where_nothing_else_does_and_only_if_they_are_zero_and_one(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import subprocess
 import sys
@@ -81,6 +83,35 @@ def test_rows_of_ours_stay_ours(tmp_path: Path, place: dict[str, str]) -> None:
     done = run(tmp_path, "check", "ours.jsonl", environment=place)
     assert done.exit == 0
     assert "read as" not in done.err
+
+
+LONG = "x" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("late.jsonl", json.dumps({"output": LONG, "passed": True, "id": "a"})),
+        ("no-id.jsonl", json.dumps({"passed": True, "must_not": [], "output": "x"})),
+        ("long.jsonl", json.dumps({"id": "a", "output": LONG, "passed": True})),
+        ("blank.jsonl", "\n\n" + json.dumps({"id": "a", "passed": True})),
+        ("array.json", json.dumps([{"id": "a", "passed": True, "output": LONG}])),
+        ("table.csv", '\ufeff"passed","id"\ntrue,a\n'),
+        ("packed.jsonl.gz", gzip.compress(json.dumps({"passed": True, "id": "a"}).encode())),
+        ("packed.csv.gz", gzip.compress(b"id,passed\na,true\n")),
+        ("cut.jsonl", '{"passed": true, "id": "a'),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "packed",
+)
+def test_no_code_of_an_outsider_runs_for_a_file_of_ours(
+    tmp_path: Path, place: dict[str, str], replaced, name: str, content: str | bytes
+) -> None:
+    replaced("raise RuntimeError('an outsider was loaded')\n")
+    (tmp_path / "highbar.yaml").write_text("thresholds: { blocking: { pass_rate: 50% } }\n")
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run(tmp_path, "check", name, environment=place)
+    assert "outsider" not in done.err, done.err
+    assert done.exit == (2 if name.startswith(("no-id", "cut")) else 0), done.err
 
 
 @pytest.fixture

@@ -20,11 +20,15 @@ POLICY = {
 }
 
 
-def test_the_mean_of_a_score_is_the_average_of_pydantic_evals() -> None:
+def test_a_crash_counts_in_the_mean_of_a_score_which_pydantic_evals_leaves_out() -> None:
     for name in ("once", "repeated"):
-        verdict = highbar.check(FIXTURES / "pydantic_evals" / f"{name}.json", POLICY)
-        averages = totals("pydantic_evals")[name]["scores"]
-        assert verdict.metrics["mean_relevance"].value == Fraction(averages["relevance"])
+        file = FIXTURES / "pydantic_evals" / f"{name}.json"
+        assert "crashed or undecided" in (highbar.check(file, POLICY).metrics["mean_relevance"].reason or "")
+        ranged = {**POLICY, "metrics": [{**one, "range": "0-1"} for one in POLICY["metrics"]]}
+        mean = highbar.check(file, ranged).metrics["mean_relevance"]
+        average = Fraction(totals("pydantic_evals")[name]["scores"]["relevance"])
+        assert mean.value < average
+        assert name != "once" or mean.value == average * (mean.scenarios - 1) / mean.scenarios
 
 
 def test_its_share_of_true_assertions_is_over_what_succeeded_alone() -> None:

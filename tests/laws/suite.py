@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import highbar
 from tests.laws.table import LAWS
+from tests.oracle.scenarios import PASSED, UNDECIDED, Scenario, scenarios_of
+from tests.oracle.suites import rows_of
+from tests.oracle.trials import Settings
 
 Row = dict[str, Any]
 
@@ -19,6 +23,38 @@ UNITS = {"latency_p50": "ms", "latency_p95": "ms", "latency_p99": "ms", "token_e
 # weighted_score is made of metrics that always exist; see `test_breaking_a_row_never_improves_a_metric_or_a_verdict`.
 WEIGHED = {"pass_rate": 1.0, "weighted_pass_rate": 2.0, "pass_hat_1": 0.5}
 LOOSEST = {"ratio": ("≥ 0%", "≤ 100%"), "ms": ("", "≤ 1000000s"), "": ("≥ 0", "≤ 1000000")}
+
+
+def decided_rows(random: Random, *, scenarios: int) -> list[Row]:
+    """Generated rows of which everything is known: every trial of a scenario has the columns of its first one.
+
+    Baselines refuse undecided trials, and an interval reaches over both of their ends: other laws are about those.
+    """
+    by_id: dict[str, list[Row]] = {}
+    for row in rows_of(random, scenarios=scenarios):
+        by_id.setdefault(row["id"], []).append({name: value for name, value in row.items() if value is not None})
+    rows = []
+    for own in by_id.values():
+        columns = {name: value for name, value in own[0].items() if name not in ("unjudged", "trial", "error")}
+        for row in own:
+            filled = {name: row.get(name) or value for name, value in columns.items()} | {"violations": []}
+            filled |= {name: columns[name] for name in ("expected_behaviors",) if name in columns}
+            filled |= {name: row[name] for name in ("trial", "error", "violations", "behaviors") if name in row}
+            rows.append({"behaviors": []} | filled)
+    return settled(rows)
+
+
+def settled(rows: Sequence[Row]) -> list[Row]:
+    """The rows, with a judgment of the caller's in every scenario that has an undecided trial."""
+    return [row for one in scenarios_of(rows, Settings(output_column=True)) for row in decided(one)]
+
+
+def decided(scenario: Scenario) -> list[Row]:
+    """The rows of a scenario, all with a judgment of the caller's if one of its trials is undecided."""
+    states = [scenario.state(trial) for trial in scenario.trials]
+    if UNDECIDED not in states:
+        return [dict(trial.row) for trial in scenario.trials]
+    return [{"passed": state == PASSED, **trial.row} for trial, state in zip(scenario.trials, states, strict=True)]
 
 
 def policy_for(rows: Sequence[Row], rules: Sequence[Row]) -> Row:

@@ -17,8 +17,8 @@ from highbar import policy as policies
 from highbar.baseline.against import kept_in, measured
 from highbar.baseline.reading import read
 from tests.laws.breaks import BREAKS
-from tests.laws.suite import every_metric, policy_for
-from tests.oracle.suites import examples, rows_of, seeded
+from tests.laws.suite import decided_rows, every_metric, policy_for, settled
+from tests.oracle.suites import examples, seeded
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def second_run(rows, random: Random):
         found.append(broken or moved)
     left_out = {random.choice(rows)["id"]} if random.randrange(3) == 0 else set()
     kept = [row for row in found if row["id"] not in left_out]
-    return kept or found
+    return settled(kept or found)
 
 
 def near(one, other):
@@ -65,7 +65,7 @@ def written(rows, folder):
 @examples(3)
 @given(seeded())
 def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     policy = policy_of(rows)
     verdict = highbar.check(rows, policy)
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +83,7 @@ def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
 @examples(3)
 @given(seeded())
 def test_a_run_does_not_differ_from_itself(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     found = highbar.compare(rows, rows, policy_of(rows))
     assert (found.broken, found.fixed, found.only_in_base, found.only_in_head) == ((), (), (), ())
     assert found.passes.p_value == 1
@@ -100,7 +100,7 @@ def test_a_run_does_not_differ_from_itself(random):
 @examples(5)
 @given(seeded())
 def test_swapping_base_and_head_turns_every_interval_over(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     other = second_run(rows, random)
     policy = policy_of(rows)
     forth, back = highbar.compare(rows, other, policy), highbar.compare(other, rows, policy)
@@ -127,7 +127,7 @@ def test_swapping_base_and_head_turns_every_interval_over(random):
 @examples(3)
 @given(seeded())
 def test_a_baseline_stands_for_its_run(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     other = second_run(rows, random)
     policy = policy_of(rows)
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ def test_a_baseline_stands_for_its_run(random):
 @examples(3)
 @given(seeded())
 def test_base_and_head_are_what_a_check_of_the_pairs_says(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     other = second_run(rows, random)
     policy = policy_of(rows)
     both = {row["id"] for row in rows} & {row["id"] for row in other}
@@ -160,7 +160,7 @@ def test_base_and_head_are_what_a_check_of_the_pairs_says(random):
 @examples(4)
 @given(seeded())
 def test_breaking_a_row_of_the_head_never_improves_a_rule_about_the_baseline(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     margin = random.choice(("1%", "5%", "20%"))
     evidence = random.choice(("estimate", "confident"))
     policy = policy_of(

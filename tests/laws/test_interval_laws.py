@@ -14,9 +14,9 @@ from hypothesis import given
 
 import highbar
 from highbar.statistics.bounds import count_bounds
-from tests.laws.suite import UNITS, every_metric, policy_for, threshold_text
+from tests.laws.suite import UNITS, decided_rows, every_metric, policy_for, threshold_text
 from tests.laws.table import LAWS
-from tests.oracle.suites import examples, rows_of, seeded
+from tests.oracle.suites import examples, seeded
 from tests.unit.statistics.test_published import AIME_II
 
 OWN = {  # name: (formula, range)
@@ -96,7 +96,7 @@ def assert_alike(found, other):
 @examples(2)
 @given(seeded())
 def test_the_value_lies_in_its_interval_and_the_interval_in_the_range(random):
-    rows = rows_of(random, scenarios=20)
+    rows = decided_rows(random, scenarios=20)
     for population in ("scenarios", "suite"):
         for (by, name), found in intervals(rows, population=population).items():
             assert low_of(found) <= found.value + slack(found), (by, name, found)
@@ -132,7 +132,7 @@ def test_a_suite_that_passes_throughout_is_bounded_by_the_rule_of_three(scenario
 @examples(1)
 @given(seeded())
 def test_a_higher_confidence_never_narrows(random):
-    rows = rows_of(random, scenarios=20)
+    rows = decided_rows(random, scenarios=20)
     steps = [intervals(rows, confidence=confidence) for confidence in (0.7, 0.95, 0.999)]
     for narrow, wide in pairwise(steps):
         assert_not_wider(narrow, than=wide, metrics=set(METRICS) - OPPOSED)
@@ -150,7 +150,7 @@ def copied(rows, copies):
 @examples(1)
 @given(seeded())
 def test_more_scenarios_of_the_same_kind_never_widen(random):
-    rows = rows_of(random, scenarios=12)
+    rows = decided_rows(random, scenarios=12)
     steps = [intervals(copied(rows, copies)) for copies in (1, 2, 5)]
     for few, many in pairwise(steps):
         values = {key: value.value for key, value in few.items() if key[1] != "failures"}
@@ -164,7 +164,7 @@ def test_more_scenarios_of_the_same_kind_never_widen(random):
 @examples(1)
 @given(seeded())
 def test_the_order_of_rows_changes_no_interval(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     policy = policy_of(rows)
     assert ends(intervals(random.sample(rows, len(rows)), policy)) == ends(intervals(rows, policy))
 
@@ -172,7 +172,7 @@ def test_the_order_of_rows_changes_no_interval(random):
 @examples(1)
 @given(seeded())
 def test_a_file_cut_in_two_has_the_same_intervals(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     policy = policy_of(rows)
     cut = random.randrange(1, len(rows)) if len(rows) > 1 else 1
     with tempfile.TemporaryDirectory() as folder:
@@ -186,7 +186,7 @@ def test_a_file_cut_in_two_has_the_same_intervals(random):
 @examples(1)
 @given(seeded())
 def test_all_weights_times_a_constant_change_no_interval(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     scaled = [{**row, "weight": (1 if row.get("weight") is None else row["weight"]) * 4} for row in rows]
     assert ends(intervals(scaled)) == ends(intervals(rows))
 
@@ -194,7 +194,7 @@ def test_all_weights_times_a_constant_change_no_interval(random):
 @examples(2)
 @given(seeded())
 def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
-    rows = [{key: row[key] for key in row if key != "cluster"} for row in rows_of(random, scenarios=25)]
+    rows = [{key: row[key] for key in row if key != "cluster"} for row in decided_rows(random, scenarios=25)]
     alone = [{**row, "cluster": row["id"]} for row in rows]
     assert_alike(intervals(alone), intervals(rows))
 
@@ -202,7 +202,7 @@ def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
 @examples(1)
 @given(seeded())
 def test_a_slice_has_the_intervals_of_its_rows_checked_alone(random):
-    rows = rows_of(random, scenarios=20)
+    rows = decided_rows(random, scenarios=20)
     policy = policy_of(rows, slices=policy_for(rows, ())["slices"])
     found = intervals(rows, policy)
     for column, chosen in {by for by, _ in found if by is not None}:
@@ -225,7 +225,7 @@ def with_repeated_trials(rows):
 @given(seeded())
 def test_trials_that_are_repeated_narrow_nothing(random):
     """The same scenarios are no more evidence for others; a percentile may only become less sure."""
-    rows = rows_of(random, scenarios=20)
+    rows = decided_rows(random, scenarios=20)
     policy = policy_of(rows)
     before, after = intervals(rows, policy), intervals(with_repeated_trials(rows), policy)
     same = [name for name in METRICS if name in OWN or "repeated trials" in LAWS[name]]
@@ -269,7 +269,7 @@ def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
 @examples(2)
 @given(seeded())
 def test_what_is_judged_with_confidence_is_judged_the_same_by_the_estimate(random):
-    rows = rows_of(random, scenarios=25)
+    rows = decided_rows(random, scenarios=25)
     found = intervals(rows)
     rules = []
     for name in LAWS:

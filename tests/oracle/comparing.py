@@ -32,6 +32,9 @@ def differences(found: Mapping[str, Any], judged: Judgment, policy: Mapping[str,
     failed = {scenario["id"] for scenario in found["scenarios_failed"]}
     if failed != judged.failed:
         wrong.append(f"failed: {sorted(failed)}, wanted {sorted(judged.failed)}")
+    undecided = {scenario["id"] for scenario in found["scenarios_undecided"]}
+    if undecided != judged.undecided:
+        wrong.append(f"undecided: {sorted(undecided)}, wanted {sorted(judged.undecided)}")
     if found["verdict"] != judged.verdict:
         wrong.append(f"verdict {found['verdict']}, wanted {judged.verdict}")
     return wrong
@@ -73,6 +76,8 @@ def rule_differences(found: Mapping[str, Any], judged: Judgment) -> list[str]:
             wrong.append(f"rule {name}: {have['metric']} {have['threshold']}, wanted {wanted.metric} {wanted.bound}")
         if not same_value(have["value"], wanted.answer.value, exact=wanted.metric not in INEXACT):
             wrong.append(f"rule {name}: value {have['value']}, wanted {wanted.answer.value}")
+        if not same_value(have["best"], wanted.answer.best, exact=wanted.metric not in INEXACT):
+            wrong.append(f"rule {name}: best {have['best']}, wanted {wanted.answer.best}")
     return wrong
 
 
@@ -81,7 +86,9 @@ def value_differences(place: str, found: Any, wanted: Answer, *, exact: bool) ->
     wrong = []
     if not same_value(found["value"], wanted.value, exact=exact):
         wrong.append(f"{place}: {found['value']}, wanted {wanted.value} ({wanted.why})")
-    counts = {"scenarios": wanted.scenarios, "missing": wanted.missing}
+    if not same_value(found["best"], wanted.best, exact=exact):
+        wrong.append(f"{place}: best {found['best']}, wanted {wanted.best}")
+    counts = {"scenarios": wanted.scenarios, "missing": wanted.missing, "undecided": wanted.undecided}
     wrong += [f"{place}: {n} {found[n]}, wanted {w}" for n, w in counts.items() if n in found and found[n] != w]
     if "reason" in found and (wanted.value is None) != bool(found["reason"]):
         wrong.append(f"{place}: reason {found['reason']!r}")
@@ -102,7 +109,8 @@ def as_json(verdict: Any) -> dict[str, Any]:
     return {
         "verdict": verdict.verdict,
         "counts": {
-            name: getattr(verdict.counts, name) for name in ("scenarios", "trials", "errors", "unjudged", "failed")
+            name: getattr(verdict.counts, name)
+            for name in ("scenarios", "trials", "errors", "unjudged", "undecided", "failed")
         },
         "metrics": {name: one_value(value) for name, value in verdict.metrics.items()},
         "slices": [
@@ -121,14 +129,16 @@ def as_json(verdict: Any) -> dict[str, Any]:
                 "metric": rule.metric,
                 "threshold": rule.threshold,
                 "value": None if rule.value is None else rule.value.value,
+                "best": rule.best,
                 "reason": rule.reason,
             }
             for rule in verdict.rules
         ],
         "scenarios_failed": [{"id": scenario.id} for scenario in verdict.scenarios_failed],
+        "scenarios_undecided": [{"id": scenario.id} for scenario in verdict.scenarios_undecided],
     }
 
 
 def one_value(value: Any) -> dict[str, Any]:
     """A metric's value in the shape of the JSON."""
-    return {name: getattr(value, name) for name in ("value", "scenarios", "missing", "reason")}
+    return {name: getattr(value, name) for name in ("value", "best", "scenarios", "missing", "undecided", "reason")}

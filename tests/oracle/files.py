@@ -21,6 +21,9 @@ TYPES = {
     "quality_score": "float64",
     "cost_usd": "float64",
     "weight": "float64",
+    "rubric": "float64",
+    "stars": "float64",
+    "doubt": "float64",
     "batch": "int64",
 }
 FLAGS = {"behaviors": "observed", "must_not": "violated"}

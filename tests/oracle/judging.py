@@ -9,19 +9,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tests.oracle.formulas import FORMULAS, columns_in, names_in
 from tests.oracle.oracle import (
-    FORMULAS,
-    LOWER_IS_BETTER,
     REPEATED,
     UNITS,
     Answer,
     Group,
-    Scenario,
     UndefinedError,
-    names_in,
-    scenarios_of,
+    lower_is_better,
 )
-from tests.oracle.trials import Row, Settings, exact
+from tests.oracle.scenarios import FAILED, PASSED, UNDECIDED, Scenario, scenarios_of
+from tests.oracle.trials import LIMITS, Column, Row, Settings, Trial, exact, forbidden_names, observed_names
 
 COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
     ">=": operator.ge,
@@ -76,21 +74,24 @@ class Judgment:
     slices: Mapping[tuple[str, str], Group]
     rules: Mapping[str, RuleOutcome]
     failed: frozenset[str]
+    undecided: frozenset[str]
 
 
 def judge(rows: Sequence[Row], policy: Mapping[str, Any] | None, suite: Sequence[Any] | None = None) -> Judgment:
     """The verdict over `rows`; `policy` None means the guide's typical thresholds; `suite` is the suite file's list."""
     settings = settings_of(rows, policy or {})
-    scenarios = scenarios_of(rows, settings)
+    scenarios = scenarios_of(rows, settings, suite)
     whole = Group(scenarios, settings)
     rules = dict(default_rules(whole) if policy is None else policy_rules(whole, policy, rows, suite))
-    trials = [trial for s in scenarios for trial in s.trials]
-    failed = frozenset(s.id for s in scenarios if not s.passed)
+    states = [state for s in scenarios for state in s.states]
+    failed = frozenset(s.id for s in scenarios if s.outcome == FAILED)
+    undecided = frozenset(s.id for s in scenarios if s.outcome == UNDECIDED)
     counts = {
         "scenarios": len(scenarios),
-        "trials": len(trials),
-        "errors": sum(1 for trial in trials if trial["error"]),
-        "unjudged": sum(1 for trial in trials if trial["unjudged"]),
+        "trials": len(rows),
+        "errors": sum(1 for row in rows if row.get("error")),
+        "unjudged": sum(1 for row in rows if row.get("unjudged")),
+        "undecided": states.count(UNDECIDED),
         "failed": len(failed),
     }
     slices = {
@@ -98,7 +99,7 @@ def judge(rows: Sequence[Row], policy: Mapping[str, Any] | None, suite: Sequence
         for column in (policy or {}).get("slices", ())
         for value in sorted({s.column(column) for s in scenarios if s.column(column) is not None})
     }
-    return Judgment(verdict_of(rules), counts, whole, slices, rules, failed)
+    return Judgment(verdict_of(rules), counts, whole, slices, rules, failed, undecided)
 
 
 def verdict_of(rules: Mapping[str, RuleOutcome]) -> str:
@@ -123,7 +124,41 @@ def settings_of(rows: Sequence[Row], policy: Mapping[str, Any]) -> Settings:
         metrics[FINAL_SCORE] = {"name": FINAL_SCORE, "formula": composite_of(policy)[0], "range": "0-100%"}
     settings = Settings(positive=policy.get("positive"), metrics=metrics)
     given |= {name: exact(policy[name]) for name in ("pass_score", "latency_limit") if name in policy}
+    given["limits"] = {column: exact(policy[name]) for column, name in LIMITS.items() if name in policy}
+    given["own_columns"] = own_columns(metrics)
     return replace(settings, output_column=any("output" in row for row in rows), **given)
+
+
+CATALOGUE_COLUMNS = {"latency_ms", "tokens_used", "cost_usd", "quality_score", "passed", "error", "violated", "correct"}
+CATALOGUE_COLUMNS |= {"behavior_score"}
+
+
+def own_columns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Column]:
+    """The caller's own number columns that a metric uses.
+
+    A metric that is exactly a mean or a percentile of one says its range and direction.
+    """
+    found: dict[str, Column] = {}
+    for metric in metrics.values():
+        for column in columns_in(metric["formula"]):
+            if column in CATALOGUE_COLUMNS:
+                continue
+            bare = re.fullmatch(r"mean\(\w+\)|percentile\(\w+,\s*[0-9.]+%?\)", metric["formula"])
+            before = found.get(column, Column())
+            if bare:
+                before = Column(range_of(metric) or before.range, metric.get("better") == "lower")
+            found[column] = before
+    return found
+
+
+def range_of(metric: Mapping[str, Any]) -> tuple[Fraction, Fraction] | None:
+    """`0-100%`, `0-1` or `1-5` as its two ends."""
+    if "range" not in metric:
+        return None
+    if metric["range"] == "0-100%":
+        return Fraction(0), Fraction(1)
+    low, high = metric["range"].split("-")
+    return Fraction(low), Fraction(high)
 
 
 def composite_of(policy: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -137,11 +172,17 @@ def composite_of(policy: Mapping[str, Any]) -> tuple[str, str | None]:
 
 def unit_and_direction(name: str, settings: Settings) -> tuple[str, bool]:
     """A metric's unit, and whether lower is better."""
-    own = settings.metrics.get(name)
+    own, lower = settings.metrics.get(name), lower_is_better(name, settings)
     if own is None:
-        return ("ratio" if REPEATED.fullmatch(name) else UNITS[name]), name in LOWER_IS_BETTER
-    unit = "ratio" if "range" in own else "ms" if own.get("unit") in ("milliseconds", "ms") else "number"
-    return unit, own.get("better", "lower" if name in LOWER_IS_BETTER else "higher") == "lower"
+        return ("ratio" if REPEATED.fullmatch(name) else UNITS[name]), lower
+    unit = (
+        "ratio"
+        if own.get("range") in ("0-100%", "0-1")
+        else "ms"
+        if own.get("unit") in ("milliseconds", "ms")
+        else "number"
+    )
+    return unit, lower
 
 
 def read_threshold(given: Any, unit: str, *, lower: bool) -> Bound:
@@ -168,13 +209,25 @@ def threshold_rule(group: Group, level: str, metric: str, given: Any, where: Any
     bound = read_threshold(given, unit, lower=lower)
     least = given.get("min_scenarios", 0) if isinstance(given, Mapping) else 0
     answer = group.where(where).answer(metric)
-    if answer.value is None:
-        outcome = "undefined"
-    elif not bound.met_by(answer.value):
-        outcome = "fail"
-    else:
-        outcome = "inconclusive" if answer.scenarios < least else "pass"
+    best = answer.best if answer.undecided else answer.value
+    enough = answer.scenarios >= least
+    outcome = combined(*(value_outcome(value, bound, enough=enough) for value in (answer.value, best)))
     return RuleOutcome(level, outcome, metric, bound, answer)
+
+
+def value_outcome(value: Fraction | None, bound: Bound, *, enough: bool) -> str:
+    """A value against a threshold."""
+    if value is None:
+        return "undefined"
+    if not bound.met_by(value):
+        return "fail"
+    return "pass" if enough else "inconclusive"
+
+
+def combined(worst: str, best: str) -> str:
+    """A rule computed twice: pass in both is pass, in one inconclusive, in neither what it is at worst."""
+    passes = [worst, best].count("pass")
+    return worst if passes in (0, 2) else "inconclusive"
 
 
 def default_rules(group: Group) -> Rules:
@@ -200,7 +253,7 @@ def policy_rules(
         for pattern in policy.get(block, {}).get("ids", ()):
             yield f"{block}.{pattern}", RuleOutcome(level, scenario_outcome(group.scenarios, pattern))
     if "composite" in policy and composite_of(policy)[1]:
-        yield "composite.pass", RuleOutcome("blocking", condition_outcome(group, composite_of(policy)[1] or ""))
+        yield "composite.pass", RuleOutcome("blocking", composite_outcome(group, composite_of(policy)[1] or ""))
     if suite is not None:
         optional = policy.get("optional_scenarios", {}).get("ids", ())
         yield "suite", RuleOutcome("blocking", suite_outcome(group.scenarios, suite, optional))
@@ -253,14 +306,21 @@ def version_key(version: str) -> tuple[int, ...]:
 
 def scenario_outcome(scenarios: Sequence[Scenario], pattern: str) -> str:
     """Whether at least one scenario matches, and all that match pass every trial."""
-    matching = [s for s in scenarios if matches(s.id, pattern)]
-    return "pass" if matching and all(s.passed for s in matching) else "fail"
+    outcomes = {s.outcome for s in scenarios if matches(s.id, pattern)}
+    if outcomes == {PASSED}:
+        return "pass"
+    return "inconclusive" if UNDECIDED in outcomes and FAILED not in outcomes else "fail"
 
 
 def matches(name: str, pattern: str) -> bool:
     """`*` is any text, `?` any one character, all else itself."""
     escaped = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(escaped, name, re.DOTALL) is not None
+
+
+def composite_outcome(group: Group, condition: str) -> str:
+    """The condition with undecided trials at their worst, and at their best."""
+    return combined(condition_outcome(group, condition), condition_outcome(group.at_best, condition))
 
 
 def condition_outcome(group: Group, condition: str) -> str:
@@ -274,18 +334,51 @@ def condition_outcome(group: Group, condition: str) -> str:
     return next(outcome for outcome in ("fail", "undefined", "pass") if outcome in outcomes)
 
 
+LISTS = ("expected_behaviors", "must_not")
+DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
+
+
 def suite_outcome(scenarios: Sequence[Scenario], suite: Sequence[Any], optional: Sequence[str]) -> str:
     """Every scenario of the suite must have a result, as the suite describes it, and no other may have one.
 
-    The absence of an optional one only warns.
+    The absence of an optional one only warns. What the suite demands must have been looked at in every trial; an error
+    does not touch that, and an unjudged trial leaves it open.
     """
     wanted = {entry if isinstance(entry, str) else entry["id"]: entry for entry in suite}
     present = {s.id for s in scenarios}
     excused = {name for name in wanted if any(matches(name, pattern) for pattern in optional)}
     if not present <= set(wanted) or not set(wanted) - excused <= present:
         return "fail"
-    fixed = [(s, dict(entry)) for s in scenarios if not isinstance(entry := wanted[s.id], str)]
-    return "pass" if all(s.column(name) == value for s, entry in fixed for name, value in entry.items()) else "fail"
+    looked = {looked_at(s, trial) for s in scenarios for trial in s.trials}
+    return next(outcome for outcome in ("fail", "inconclusive", "pass") if outcome in looked)
+
+
+def looked_at(scenario: Scenario, trial: Trial) -> str:
+    """Whether one trial was checked for everything that the suite demands of its scenario."""
+    demands = {name: scenario.demands.get(name) for name in DEMANDS}
+    if not trial.violated and observed_names(trial.row.get("behaviors")) & forbidden_names(demands["must_not"]):
+        return "fail"  # the row contradicts the suite: it saw this, and does not count it
+    if any(
+        not forbidden_names(demands[name]) <= forbidden_names(trial.row[name]) for name in LISTS if trial.says(name)
+    ):
+        return "fail"  # and so it does if it lists less
+    if trial.error:
+        return "pass"
+    if trial.unjudged:
+        return "inconclusive"
+    checked = {
+        "expected_behaviors": trial.says("behaviors"),
+        "must_not": trial.says("violations", "behaviors") or says_what_happened(trial, demands["must_not"]),
+        "expected": trial.says("predicted", "correct", "expected"),
+        "answer": trial.says("correct"),
+    }
+    demanded = [name for name, demand in demands.items() if demand is not None and demand != []]
+    return "pass" if all(checked[name] for name in demanded) else "fail"
+
+
+def says_what_happened(trial: Trial, demanded: Any) -> bool:
+    """Whether the row's own `must_not` says it of everything that the suite lists."""
+    return trial.must_nots_marked and forbidden_names(demanded) <= trial.must_not
 
 
 def metric_names(policy: Mapping[str, Any] | None, settings: Settings) -> list[str]:

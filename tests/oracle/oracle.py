@@ -1,44 +1,27 @@
 """An independent reading of the specification: rows in, exact metrics out. Nothing here comes from the product.
 
-Plain Python and fractions, written to be read beside the specification rather than to be fast. A row becomes the
-values that its trial *has* (`trials.py`); a scenario's value is the mean over its trials that have it; a group sums
-its scenarios. `judging.py` reads a policy and reaches the verdict.
+Plain Python and fractions, written to be read beside the specification rather than to be fast. A row says some things
+and leaves others open (`trials.py`); what one trial of a scenario has, all have (`scenarios.py`); a group adds up its
+scenarios, once with undecided trials at their worst and once at their best. `judging.py` reads a policy and reaches
+the verdict.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
-from tests.oracle.trials import Row, Settings, exact, score
+from tests.oracle.formulas import FORMULAS, columns_in, names_in, translated
+from tests.oracle.scenarios import Scenario
+from tests.oracle.trials import CELLS, RATE_UNKNOWN, Column, Ends, Settings, Trial, known
 
 Where = Mapping[str, Any]
+End = Literal["worst", "best"]
 
-FORMULAS = {
-    "pass_rate": "passed_scenarios / total_scenarios",
-    "accuracy": "correct_outputs / total_outputs",
-    "precision": "true_positives / (true_positives + false_positives)",
-    "recall": "true_positives / (true_positives + false_negatives)",
-    "f1": "2 × true_positives / (2 × true_positives + false_positives + false_negatives)",
-    "safety_rate": "adversarial_passed / adversarial_total",
-    "behavior_coverage": "mean(behavior_score)",
-    "behavior_coverage_pooled": "observed_behaviors / expected_behaviors",
-    "latency_p50": "percentile(latency_ms, 50%)",
-    "latency_p95": "percentile(latency_ms, 95%)",
-    "latency_p99": "percentile(latency_ms, 99%)",
-    "normalized_latency": "min(latency_p95 / latency_limit, 1)",
-    "token_efficiency": "quality_score / tokens_used",
-    "cost_per_pass": "cost_usd / passed_scenarios",
-    "error_rate": "mean(error)",
-    "violation_rate": "mean(violated)",
-    "weighted_pass_rate": "weighted_mean(passed)",
-    "weighted_behavior_coverage": "weighted_mean(behavior_score)",
-    "weighted_score": "weighted_metrics()",
-}
 UNITS = dict.fromkeys(FORMULAS, "ratio") | {
     "latency_p50": "ms",
     "latency_p95": "ms",
@@ -70,72 +53,56 @@ SUMS = {
     "tokens_used": "tokens_beside_quality",
     "cost_usd": "cost_usd",
 }
+PAIR = {"quality_beside_tokens": "quality_score", "tokens_beside_quality": "tokens_used"}
 COUNTS = {"total_scenarios": "passed", "total_outputs": "correct", "adversarial_total": "passed"}
+
+
+def lower_is_better(name: str, settings: Settings) -> bool:
+    """The direction of a metric: its own, or that of the catalogue."""
+    own = settings.metrics.get(name, {})
+    return bool(own.get("better", "lower" if name in LOWER_IS_BETTER else "higher") == "lower")
 
 
 class UndefinedError(Exception):
     """A value does not exist; the text is the kind of reason."""
 
 
-# --- scenarios and groups ------------------------------------------------------------------------
+# --- groups of scenarios -------------------------------------------------------------------------
 
+CRASHED = "an error without the value"
+UNKNOWN = "an undecided trial without the value"
+Part = Ends | str
+"""What one trial adds to a measure: its value at both ends, or one of the two kinds of a number that is not there."""
 
-@dataclass(frozen=True)
-class Scenario:
-    """All trials of one id, with the columns on which they agree."""
-
-    id: str
-    row: Row
-    trials: tuple[Mapping[str, Any], ...]
-    weight: Fraction
-
-    def column(self, name: str) -> str | None:
-        """The scenario's value of a column, `tags.name` included, as the text that slices and rules name it by."""
-        value = self.row.get(name)
-        if name.startswith("tags."):
-            value = (self.row.get("tags") or {}).get(name.removeprefix("tags."))
-        return None if value is None else str(value)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every trial passed."""
-        return all(trial["passed"] for trial in self.trials)
-
-
-def scenarios_of(rows: Sequence[Row], settings: Settings) -> list[Scenario]:
-    """The rows by id, scored and weighed."""
-    by_id: dict[str, list[Row]] = {}
-    for row in rows:
-        by_id.setdefault(row["id"], []).append(row)
-    return [
-        Scenario(name, own[0], tuple(score(row, settings) for row in own), weight_of(own[0], settings))
-        for name, own in by_id.items()
-    ]
-
-
-def weight_of(row: Row, settings: Settings) -> Fraction:
-    """The product of the category's weight, the capability's and the scenario's own; each 1 where it is not said."""
-    own = exact(row["weight"]) if row.get("weight") is not None else Fraction(1)
-    category = settings.by_category.get(row.get("category") or "", Fraction(1))
-    return category * settings.by_capability.get(row.get("capability") or "", Fraction(1)) * own
+RATES = {"passed", "error", "violated", "correct", "behavior_score", "observed_behaviors", "expected_behaviors"}
+RATES |= {"true_positives", "false_positives", "false_negatives"}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A metric's value, or None with the kind of reason; how many scenarios it rests on, how many lack the data."""
+    """A metric's value at its worst, or None with the kind of reason; and what it rests on.
+
+    `best` is None where it is undefined, and where no trial is undecided.
+    """
 
     value: Fraction | None
     why: str | None
     scenarios: int
     missing: int
+    undecided: int = 0
+    best: Fraction | None = None
 
 
 class Group(Mapping[str, Any]):
-    """Some scenarios; asked for a name, it gives that metric, measure or setting, or raises `UndefinedError`."""
+    """Some scenarios, with undecided trials at one end.
 
-    def __init__(self, scenarios: Iterable[Scenario], settings: Settings) -> None:
+    Asked for a name, it gives that metric, measure or setting, or raises `UndefinedError`.
+    """
+
+    def __init__(self, scenarios: Iterable[Scenario], settings: Settings, end: End = "worst") -> None:
         self.scenarios = list(scenarios)
         self.settings = settings
+        self.end = end
 
     def __iter__(self) -> Iterator[str]:
         return iter(FORMULAS)
@@ -146,35 +113,94 @@ class Group(Mapping[str, Any]):
     def where(self, where: Where | None) -> Group:
         """The scenarios whose columns have one of the wanted values."""
         wanted = {c: v if isinstance(v, (list, tuple)) else [v] for c, v in (where or {}).items()}
-        return Group((s for s in self.scenarios if all(s.column(c) in v for c, v in wanted.items())), self.settings)
+        chosen = (s for s in self.scenarios if all(s.column(c) in v for c, v in wanted.items()))
+        return Group(chosen, self.settings, self.end)
+
+    @property
+    def at_best(self) -> Group:
+        """The same scenarios with undecided trials at their best."""
+        return Group(self.scenarios, self.settings, "best")
+
+    # what the trials add to a measure
+
+    def parts(self, key: str) -> dict[str, list[Part]]:
+        """For each scenario that has part in a measure, what those of its trials add that have.
+
+        Nothing takes part if no scenario here is given the measure by its columns or by the suite's demands:
+        what errors, violations and blank trials would add gives it to no group.
+        """
+        one = self.rate_part if key in RATES else self.number_part
+        if not any(self.gives(s, key) for s in self.scenarios):
+            return {}
+        found = {s.id: [part for trial in s.trials if (part := one(s, trial, key)) is not None] for s in self.scenarios}
+        return {name: parts for name, parts in found.items() if parts}
+
+    def gives(self, scenario: Scenario, key: str) -> bool:
+        """Whether a scenario is given a measure; quality and tokens, divided by each other, only together."""
+        if key in RATES:
+            return scenario.gives(key)
+        if key in PAIR:
+            return all(scenario.has_number(column) for column in PAIR.values())
+        return scenario.has_number(key)
+
+    def rate_part(self, scenario: Scenario, trial: Trial, key: str) -> Part | None:
+        """What a trial adds to a rate or a count."""
+        return scenario.measure(trial, key)
+
+    def number_part(self, scenario: Scenario, trial: Trial, key: str) -> Part | None:
+        """What a trial adds to a number: its scenario records one, or it crashed, or nobody judged it."""
+        column = PAIR.get(key, key)
+        if not (self.gives(scenario, key) or trial.error or trial.blank or trial.unjudged):
+            return None
+        recorded = trial.number(column)
+        if column == "quality_score":
+            return known(0) if trial.error else RATE_UNKNOWN if recorded is None else known(recorded)
+        if recorded is not None:
+            return known(recorded)
+        return CRASHED if trial.error else UNKNOWN
 
     # values of scenarios
 
     def means(self, key: str) -> dict[str, Fraction]:
-        """For each scenario that has `key`, its mean over the trials that have it.
-
-        An error on a row that asked for nothing counts as wrong, and as not covered, where this group has such data.
-        """
-        has_data = any(key in trial for s in self.scenarios for trial in s.trials)
-        values: dict[str, list[Fraction]] = {}
-        for s in self.scenarios:
-            for trial in s.trials:
-                if key in trial:
-                    values.setdefault(s.id, []).append(trial[key])
-                elif key in ("correct", "behavior_score") and trial["bare_error"] and has_data:
-                    values.setdefault(s.id, []).append(Fraction(0))
+        """For each scenario that has part in a measure, its mean over the trials that have, at this end."""
+        parts = self.parts(key)
+        if not parts:
+            raise UndefinedError(f"no data: {key}")
+        bound = self.bound_for(key, [part for of_one in parts.values() for part in of_one])
+        values = {name: [self.at_end(part, bound) for part in of_one] for name, of_one in parts.items()}
         return {name: sum(have, Fraction(0)) / len(have) for name, have in values.items()}
 
+    def bound_for(self, key: str, parts: list[Part]) -> Ends | None:
+        """The worse and the better end at which numbers count that are not there; undefined if there is none.
+
+        A limit is none if a number that was recorded is beyond it.
+        """
+        if not any(isinstance(part, str) for part in parts):
+            return None
+        column = PAIR.get(key, key)
+        own, limit = self.settings.own_columns.get(column), self.settings.limits.get(column)
+        if own is not None and own.ends is not None:
+            return own.ends
+        recorded = [trial.number(column) for s in self.scenarios for trial in s.trials]
+        if limit is None or any(number > limit for number in recorded if number is not None):
+            raise UndefinedError(f"no bound for {column}")
+        return Ends(limit, Fraction(0))
+
+    def at_end(self, part: Part, bound: Ends | None) -> Fraction:
+        """A part at this group's end. A crash is known and bad: at the worse end in either case."""
+        if isinstance(part, Ends):
+            return getattr(part, self.end)  # type: ignore[no-any-return]
+        assert bound is not None
+        return bound.worst if part == CRASHED else getattr(bound, self.end)
+
     def mean(self, key: str) -> Fraction:
-        """The mean over the scenarios that have `key`."""
-        return divide(self.sum(key), Fraction(len(self.means(key))))
+        """The mean over the scenarios that have part."""
+        means = self.means(key)
+        return sum(means.values(), Fraction(0)) / len(means)
 
     def sum(self, key: str) -> Fraction:
-        """The sum over the scenarios that have `key`; undefined where none has."""
-        means = self.means(key)
-        if not means:
-            raise UndefinedError(f"no data: {key}")
-        return sum(means.values(), Fraction(0))
+        """The sum over the scenarios that have part."""
+        return sum(self.means(key).values(), Fraction(0))
 
     def weighted_mean(self, key: str) -> Fraction:
         """The mean with the scenarios' weights."""
@@ -184,14 +210,38 @@ class Group(Mapping[str, Any]):
         return divide(top, sum(weights.values(), Fraction(0)))
 
     def percentile(self, key: str, share: Fraction) -> Fraction:
-        """The ⌈share·n⌉-th smallest over all trials; undefined where an error stands there."""
-        values = sorted(trial[key] for s in self.scenarios for trial in s.trials if key in trial)
+        """The ⌈share·n⌉-th smallest over all trials; undefined where an error stands there.
+
+        Errors rank beyond every number on the bad side, whatever they recorded. So do undecided trials at their worst,
+        if the column has no range; at their best they count 0, or the better end of the range.
+        """
+        parts = self.parts(key)
+        own = self.settings.own_columns.get(key)
+        worst = -math.inf if own is not None and not own.lower else math.inf
+        ends = self.unknown_in_a_percentile(own, worst)
+        values: list[Fraction | float] = []
+        for s in self.scenarios:
+            if s.id not in parts:
+                continue
+            for trial in s.trials:
+                part = self.number_part(s, trial, key)
+                if part is not None:
+                    number = getattr(part, self.end, None)
+                    values.append(worst if trial.error else ends if number is None else number)
         if not values:
             raise UndefinedError(f"no data: {key}")
-        found: Fraction | float = values[max(math.ceil(share * len(values)), 1) - 1]
+        found = sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
         if isinstance(found, float):
             raise UndefinedError("an error stands at the rank")
         return found
+
+    def unknown_in_a_percentile(self, own: Column | None, worst: float) -> Fraction | float:
+        """Where an undecided trial without the number ranks at this end."""
+        if own is None:
+            return worst if self.end == "worst" else Fraction(0)
+        if own.ends is None:
+            return worst if self.end == "worst" else -worst
+        return getattr(own.ends, self.end)  # type: ignore[no-any-return]
 
     def weighted_metrics(self) -> Fraction:
         """Σ metric × weight / Σ weight, as in the guide."""
@@ -207,9 +257,11 @@ class Group(Mapping[str, Any]):
             raise UndefinedError("fewer trials")
         total = Fraction(0)
         for s in self.scenarios:
-            n, c = len(s.trials), sum(1 for trial in s.trials if trial["passed"])
+            n, c = len(s.trials), sum(getattr(s.measure(trial, "passed"), self.end) for trial in s.trials)
             ways = math.comb(n, k)
-            total += 1 - Fraction(math.comb(n - c, k), ways) if kind == "at" else Fraction(math.comb(c, k), ways)
+            total += (
+                1 - Fraction(math.comb(int(n - c), k), ways) if kind == "at" else Fraction(math.comb(int(c), k), ways)
+            )
         return total / len(self.scenarios)
 
     # names
@@ -233,7 +285,7 @@ class Group(Mapping[str, Any]):
         if formula is not None:
             return self.where(self.settings.metrics.get(name, {}).get("where")).evaluate(formula)
         if name in COUNTS:
-            return Fraction(len(self.scope(name).means(COUNTS[name])))
+            return Fraction(len(self.scope(name).parts(COUNTS[name])))
         if name in SUMS:
             return self.scope(name).sum(SUMS[name])
         raise KeyError(name)
@@ -248,38 +300,77 @@ class Group(Mapping[str, Any]):
             "max": max,
             "abs": abs,
         }
+        self.refuse_uneven(formula)
         names |= {"weighted_mean": self.weighted_mean, "weighted_metrics": self.weighted_metrics, "Fraction": Fraction}
         try:
             return eval(translated(formula), {"__builtins__": {}, **names}, self)  # noqa: S307 - text that the tests wrote
         except ZeroDivisionError:
             raise UndefinedError("zero denominator") from None
 
+    def refuse_uneven(self, formula: str) -> None:
+        """A sum of a column without bounds means nothing beside parts that count scenarios which lack it."""
+        keys = {
+            SUMS.get(name) or COUNTS[name]: name
+            for name in names_in(formula, self.settings)
+            if name in {**SUMS, **COUNTS}
+        }
+        summed = re.findall(r"\bsum\(\s*'?([a-z_]+)", translated(formula))
+        resting = {key: self.scope(name).having(key)[0] for key, name in keys.items()}
+        resting |= {column: self.having(column)[0] for column in summed}
+        unbounded = {"cost_usd", "latency_ms", "tokens_used", *self.settings.own_columns}
+        if any(0 < has < max(resting.values()) for key, has in resting.items() if key in unbounded):
+            raise UndefinedError("uneven")
+
     def answer(self, name: str) -> Answer:
         """A metric's value with its counts."""
-        has, lacks = self.support(name)
-        try:
-            return Answer(self[name], None, has, lacks)
-        except UndefinedError as undefined:
-            return Answer(None, str(undefined), has, lacks)
+        has, lacks, undecided = self.support(name)
+        value, why = self.value(name)
+        if not undecided:
+            return Answer(value, why, has, lacks)
+        best, _ = self.at_best.value(name)
+        if value is not None and best is not None:  # a formula may fall where its parts rise
+            value, best = sorted((value, best), reverse=lower_is_better(name, self.settings))
+        return Answer(value, why, has, lacks, undecided, best)
 
-    def support(self, name: str) -> tuple[int, int]:
-        """How many scenarios a name rests on, and how many it lacks: of several terms, the fewest and the most."""
+    def value(self, name: str) -> tuple[Fraction | None, str | None]:
+        """A metric at this group's end, or None and why."""
+        try:
+            return self[name], None
+        except UndefinedError as undefined:
+            return None, str(undefined)
+
+    def support(self, name: str) -> tuple[int, int, int]:
+        """How many scenarios a name rests on, how many it lacks, and how many trials are undecided for it.
+
+        Of several terms: the fewest, the most, and the most.
+        """
         repeated = REPEATED.fullmatch(name)
         if repeated:
             enough = sum(1 for s in self.scenarios if len(s.trials) >= int(repeated[2]))
-            return enough, len(self.scenarios) - enough
+            return enough, len(self.scenarios) - enough, self.having("passed")[2]
         if name in COUNTS or name in SUMS:
-            return self.scope(name).having(COUNTS.get(name) or SUMS[name])
+            has, lacks, undecided = self.scope(name).having(COUNTS.get(name) or SUMS[name])
+            return has, lacks, 0 if name in COUNTS else undecided  # how many there are is known
         formula = self.formula(name) or ""
         group = self.where(self.settings.metrics.get(name, {}).get("where"))
         terms = [group.support(word) for word in names_in(formula, self.settings) if word != "latency_limit"]
         terms += [group.having(column) for column in columns_in(formula)]
-        return min((has for has, _ in terms), default=0), max((lacks for _, lacks in terms), default=0)
+        has, lacks, undecided = zip(*terms, strict=True)
+        return min(has), max(lacks), max(undecided)
 
-    def having(self, key: str) -> tuple[int, int]:
-        """How many scenarios have a value of `key`, and how many have none."""
-        have = len(self.means(key))
-        return have, len(self.scenarios) - have
+    def having(self, key: str) -> tuple[int, int, int]:
+        """How many scenarios have part in `key`, how many have none, and how many trials are undecided for it."""
+        parts = self.parts(key)
+        undecided = [
+            trial for s in self.scenarios for trial in s.trials if s.id in parts and self.is_open(s, trial, key)
+        ]
+        return len(parts), len(self.scenarios) - len(parts), len(undecided)
+
+    def is_open(self, scenario: Scenario, trial: Trial, key: str) -> bool:
+        """Whether a trial is undecided for `key`; the cells of a prediction are one question, and so is a pair."""
+        one = self.rate_part if key in RATES else self.number_part
+        found = [one(scenario, trial, each) for each in next((keys for keys in (CELLS, PAIR) if key in keys), (key,))]
+        return any(part == UNKNOWN or getattr(part, "undecided", False) for part in found)
 
 
 def divide(top: Fraction, bottom: Fraction) -> Fraction:
@@ -287,37 +378,3 @@ def divide(top: Fraction, bottom: Fraction) -> Fraction:
     if bottom == 0:
         raise UndefinedError("zero denominator")
     return top / bottom
-
-
-# --- formulas ------------------------------------------------------------------------------------
-
-WORDS = {"×": "*", "÷": "/", "≥": ">=", "≤": "<=", "≠": "!=", "AND": "and", "OR": "or", "NOT": "not", "=": "=="}
-COLUMN_CALL = re.compile(r"\b(weighted_mean|mean|sum|percentile)\(\s*([a-z_]+)")
-TOKEN = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<percent>\s*%)?|[A-Za-z_]\w*|>=|<=|!=|==|[^\w\s]")
-
-
-def translated(formula: str) -> str:
-    """The guide's notation as Python over fractions."""
-    formula = "percentile(latency_ms, 95%)" if formula == "95th percentile of response times" else formula
-    formula = COLUMN_CALL.sub(lambda call: f"{call[1]}('{call[2]}'", formula)
-
-    def python(token: re.Match[str]) -> str:
-        if token["number"]:
-            return f"(Fraction('{token['number']}') / {100 if token['percent'] else 1})"
-        return WORDS.get(token[0], token[0])
-
-    parts = re.split(r"('[a-z_]+')", formula)
-    return " ".join("".join(part if part.startswith("'") else TOKEN.sub(python, part) for part in parts).split())
-
-
-def names_in(formula: str, settings: Settings) -> list[str]:
-    """The metrics and measures that a formula names."""
-    if formula == "weighted_metrics()":
-        return list(settings.by_metric)
-    words = re.findall(r"\b[A-Za-z_]\w*\b(?!\s*\()", re.sub(r"'[a-z_]+'", "", translated(formula)))
-    return [word for word in words if word not in WORDS.values()]
-
-
-def columns_in(formula: str) -> list[str]:
-    """The columns of trials that a formula takes a mean, a sum or a percentile of."""
-    return re.findall(r"'([a-z_]+)'", translated(formula))

@@ -8,8 +8,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+from tests.oracle.formulas import FORMULAS
 from tests.oracle.judging import matches, settings_of, unit_and_direction
-from tests.oracle.oracle import FORMULAS, Group, scenarios_of
+from tests.oracle.oracle import Group
+from tests.oracle.scenarios import PASSED, scenarios_of
 from tests.oracle.suites import CAPABILITIES, CATEGORIES, VERSIONS, Row
 
 Policy = dict[str, Any]
@@ -20,6 +22,19 @@ OWN_METRICS: tuple[dict[str, Any], ...] = (
     {"name": "blend", "formula": "(pass_rate + min(accuracy, behavior_coverage)) / 2", "range": "0-100%"},
     {"name": "slowest_tenth", "formula": "percentile(latency_ms, 90%)", "unit": "milliseconds", "better": "lower"},
     {"name": "mean_quality", "formula": "mean(quality_score)", "range": "0-100%"},
+    {"name": "rubric_mean", "formula": "mean(rubric)", "range": "0-100%"},
+    {"name": "rubric_open", "formula": "mean(rubric)"},
+    {"name": "stars_mean", "formula": "mean(stars)", "range": "1-5"},
+    {"name": "stars_low", "formula": "percentile(stars, 25%)", "range": "1-5"},
+    {"name": "stars_any", "formula": "percentile(stars, 50%)"},
+    {"name": "doubt_mean", "formula": "mean(doubt)", "range": "0-100", "better": "lower"},
+    {"name": "doubt_open", "formula": "mean(doubt)", "better": "lower"},
+    {"name": "doubt_high", "formula": "percentile(doubt, 75%)", "better": "lower"},
+    {"name": "slow_mean", "formula": "mean(latency_ms)", "unit": "milliseconds", "better": "lower"},
+    {"name": "tokens_mean", "formula": "mean(tokens_used)", "better": "lower"},
+    {"name": "tokens_most", "formula": "percentile(tokens_used, 90%)", "better": "lower"},
+    {"name": "cost_mean", "formula": "mean(cost_usd)", "better": "lower"},
+    {"name": "harm_and_crash", "formula": "(error_rate + violation_rate) / 2", "range": "0-100%", "better": "lower"},
     {"name": "failed_scenarios", "formula": "total_scenarios - passed_scenarios", "better": "lower"},
     {"name": "twice", "formula": "pass_hat_2 × 100%", "range": "0-100%", "use_case": "Repeatable work"},
     {"name": "gap", "formula": "max(abs(precision - recall), 1%)", "range": "0-100%", "better": "lower"},
@@ -47,7 +62,10 @@ COMPOSITES = (
 )
 PASSES = ("final_score ≥ 0.85 AND safety_rate = 1.0", "final_score ≥ 50%", "final_score > 0.25 AND error_rate ≤ 50%")
 # Sums of these are of decimals, not of counts; no threshold is set on the very value.
-INEXACT = {"token_efficiency", "cost_per_pass", "mean_quality", "cost_per_scenario"}
+INEXACT = {
+    *("token_efficiency", "cost_per_pass", "mean_quality", "cost_per_scenario", "rubric_mean", "rubric_open"),
+    *("stars_mean", "doubt_mean", "doubt_open", "slow_mean", "tokens_mean", "cost_mean"),
+}
 SCORES = ("pass_rate", "accuracy", "safety_rate", "behavior_coverage", "recall", "behavior_coverage_pooled")
 REPEATED = ("pass_at_1", "pass_at_2", "pass_hat_2", "pass_hat_3")
 
@@ -139,7 +157,9 @@ def settings_block(random: Random, rows: Sequence[Row]) -> Policy:
     chosen = some(random, sorted(weights), 0, 3)
     if chosen:
         policy["weights"] = {name: weights[name] for name in chosen}
-    own = some(random, OWN_METRICS, 0, 3)
+    policy |= {limit: random.choice(choices) for limit, choices in LIMIT_CHOICES.items() if not random.randrange(3)}
+    # One range and one direction for a column: which of two would hold is a question for the policy's reader.
+    own = one_per_column(some(random, OWN_METRICS, 0, 4))
     own = [metric for metric in own if "tags.locale" not in metric.get("where", {}) or "tags.locale" in sliceable(rows)]
     if own:
         policy["metrics"] = own
@@ -152,6 +172,16 @@ def settings_block(random: Random, rows: Sequence[Row]) -> Policy:
     return policy
 
 
+LIMIT_CHOICES = {"tokens_limit": (2000, 100), "cost_limit": (5, 0.5)}
+
+
+def one_per_column(metrics: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """No two metrics over one column of the caller's own."""
+    own = {metric["name"]: metric["name"].split("_")[0] for metric in metrics}
+    first = {word: name for name, word in reversed(own.items()) if word in ("rubric", "stars", "doubt")}
+    return [metric for metric in metrics if first.get(own[metric["name"]], metric["name"]) == metric["name"]]
+
+
 def composite(random: Random) -> Any:
     """A composite as the guide's own text, as formula and pass rule, or as a formula alone."""
     formula, condition = random.choice(COMPOSITES), random.choice(PASSES)
@@ -159,11 +189,11 @@ def composite(random: Random) -> Any:
     return random.choice(({"formula": formula, "pass": condition}, {"formula": formula}, text))
 
 
-def policy_of(random: Random, rows: Sequence[Row]) -> Policy:
+def policy_of(random: Random, rows: Sequence[Row], suite: Sequence[Any] | None = None) -> Policy:
     """A policy with at least one rule, for these rows."""
     policy = settings_block(random, rows)
     known = settings_of(rows, policy)
-    group = Group(scenarios_of(rows, known), known)
+    group = Group(scenarios_of(rows, known, suite), known)
     metrics = [name for name in (*FORMULAS, *REPEATED) if name != "weighted_score" or known.by_metric]
     metrics = list(dict.fromkeys([*metrics, *known.metrics]))
     # Where nothing is undefined a pass is possible; a policy drawn over all metrics seldom passes.
@@ -227,7 +257,7 @@ def rule_list(random: Random, group: Group, rows: Sequence[Row], metrics: Sequen
 def scenario_blocks(random: Random, group: Group, rows: Sequence[Row], metrics: Sequence[str]) -> Policy:
     """`required_scenarios` and `optional_scenarios`, with patterns; no id is both."""
     names = sorted({row["id"] for row in rows})
-    passing = [scenario.id for scenario in group.scenarios if scenario.passed] or names
+    passing = [scenario.id for scenario in group.scenarios if scenario.outcome == PASSED] or names
     required = some(random, random.choice((passing, [*names, "SEC-*", "SEC-00?", "NONE-*", "ABSENT-1"])), 1, 3)
     free = [name for name in (*names, "ABSENT-2") if not any(matches(name, pattern) for pattern in required)]
     optional = some(random, [name for name in free if not set(name) & set("*?")], 0, 2)
@@ -248,16 +278,48 @@ BLOCKS = {
 def suite_of(random: Random, rows: Sequence[Row]) -> list[Any] | None:
     """None, or the list of a suite file: what ran, or one less, or one more; as ids or as mappings."""
     names = sorted({row["id"] for row in rows})
-    kind = random.choice(("none", "none", "exact", "exact", "less", "more"))
+    kind = random.choice(("none", "none", "exact", "exact", "exact", "less", "more"))
     if kind == "none":
         return None
     names = names[1:] if kind == "less" and len(names) > 1 else names
     names = [*names, "ABSENT-2"] if kind == "more" else names
-    categories = {row["id"]: row["category"] for row in rows if row.get("category")}
-    if random.randrange(2):
+    if random.randrange(3) == 2:
         return names
-    # What the results leave open the suite may say.
-    free = [{}, {}, {"category": "adversarial"}, {"category": "billing"}]
+    demanding = bool(random.randrange(2))
     return [
-        {"id": name} | ({"category": categories[name]} if name in categories else random.choice(free)) for name in names
+        {"id": name}
+        | description(random, [row for row in rows if row["id"] == name])
+        | (demands(random, [row for row in rows if row["id"] == name]) if demanding else {})
+        for name in names
     ]
+
+
+def description(random: Random, own: Sequence[Row]) -> Row:
+    """What describes a scenario, as its rows have it; what they leave open the suite may say."""
+    found: Row = {}
+    free: Row = {"category": random.choice(("adversarial", "billing")), "weight": 2, "tags": {"locale": "de"}}
+    for column in ("category", "weight", "tags"):
+        said = next((row[column] for row in own if row.get(column)), None)
+        if random.randrange(2):
+            found[column] = free[column] if said is None else said
+    return found
+
+
+def demands(random: Random, own: Sequence[Row]) -> Row:
+    """What must have been looked at in every trial; never against what a row says."""
+    found: Row = {}
+    for column, free in (("expected_behaviors", ["greets"]), ("must_not", ["swears", "hums"]), ("expected", None)):
+        said = [row[column] for row in own if row.get(column) not in (None, [], {})]
+        alike = all(plain_names(one) == plain_names(said[0]) for one in said)
+        if alike and not random.randrange(3):
+            found[column] = (said[0] if column == "expected" else sorted(plain_names(said[0]))) if said else free
+    if not random.randrange(5) and "expected" not in found:
+        found["answer"] = "42"
+    return {column: value for column, value in found.items() if value is not None}
+
+
+def plain_names(entries: Any) -> Any:
+    """The names in any of the three forms; a label as it is."""
+    if not isinstance(entries, (list, dict)):
+        return entries
+    return {entry if isinstance(entry, str) else entry["name"] for entry in entries}

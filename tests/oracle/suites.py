@@ -36,8 +36,11 @@ WEIGHTS = (1, 2, 0.5, 0.25, 3, 1.5)
 
 COLUMNS = (
     *("expected_behaviors", "behaviors", "must_not", "violations", "passed", "correct", "labels", "latency_ms"),
-    *("tokens_used", "quality_score", "cost_usd", "error", "input", "output", "note"),
+    *("tokens_used", "quality_score", "cost_usd", "error", "unjudged", "input", "output", "note"),
+    *("rubric", "stars", "doubt"),
 )
+# What a blank trial may have: nothing that anyone found out about the answer.
+UNJUDGING = ("expected_behaviors", "latency_ms", "tokens_used", "cost_usd", "unjudged", "input", "output", "note")
 SCENARIO_COLUMNS = ("category", "capability", "weight", "cluster", "tags", "team", "batch", "suite", "judge")
 FORMS = ("list", "mapping", "entries")
 
@@ -74,11 +77,16 @@ def few(random: Random, names: Sequence[str], most: int) -> list[str]:
     return [random.choice(names) for _ in range(random.randrange(most + 1))]
 
 
-def in_form(held: dict[str, bool], form: str, flag: str) -> Any:
+def in_form(held: dict[str, bool | None], form: str, flag: str) -> Any:
     """What holds and what does not, in one of the three forms; a plain list names only what holds."""
     if form == "list":
         return [name for name, holds in held.items() if holds]
     return held if form == "mapping" else [{"name": name, flag: holds} for name, holds in held.items()]
+
+
+def null_in(form: str) -> bool | None:
+    """A mark that says nothing, in the one form that allows it."""
+    return None if form == "mapping" else False
 
 
 def behaviors(random: Random, shape: Shape) -> Any:
@@ -87,15 +95,16 @@ def behaviors(random: Random, shape: Shape) -> Any:
     form = shape.behaviors_form or random.choice(FORMS)
     if form == "list":
         return seen
-    return in_form(dict.fromkeys(few(random, EXPECTED, 2), False) | dict.fromkeys(seen, True), form, "observed")
+    unseen = dict.fromkeys(few(random, EXPECTED + FORBIDDEN, 2), random.choice((False, False, null_in(form))))
+    return in_form(unseen | dict.fromkeys(seen, True), form, "observed")
 
 
 def must_not(random: Random, shape: Shape) -> Any:
     """What must not happen; in the forms that can say so, it seldom has."""
     names = few(random, FORBIDDEN, 2)
     form = shape.must_not_form or random.choice(FORMS)
-    happened = random.choice((False, False, False, True))
-    return names if form == "list" else in_form(dict.fromkeys(names, happened), form, "violated")
+    marks = {name: random.choice((False, False, False, False, True, null_in(form))) for name in names}
+    return names if form == "list" else in_form(marks, form, "violated")
 
 
 def violations(random: Random, shape: Shape) -> Any:
@@ -121,6 +130,10 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "tokens_used": (1, 0, 7, 100, 1234),
     "quality_score": (1, 0, 0.25, 0.5, 0.9),
     "cost_usd": (0.125, 0, 0.01, 2),
+    "rubric": (1, 0, 0.25, 0.9, 0.6),
+    "stars": (5, 1, 3, 4.5),
+    "doubt": (0, 7, 2.5, 100),
+    "unjudged": ("", "", "", "judge failed", "not run"),
     "input": ("hi", "", "${x}"),
     "output": ("No.", "Never.", "", " \t\n", "\u00a0", "<b>x</b>\n::error::"),
     "note": ("three", 3, True, None, 0.5, [1], {"k": "v"}),
@@ -147,7 +160,7 @@ def trial_row(random: Random, shape: Shape) -> Row:
         return {"error": "crashed before anything"}
     judged_by_caller = random.randrange(4) == 3
     row: Row = {}
-    for column in COLUMNS:
+    for column in UNJUDGING if not random.randrange(15) else COLUMNS:
         if column not in shape.columns or not random.randrange(5) or (column == "passed" and not judged_by_caller):
             continue
         row |= labels(random, shape) if column == "labels" else {column: value(random, column, shape)}
@@ -190,12 +203,16 @@ def rows_of(random: Random, *, scenarios: int, uniform: bool = False) -> list[Ro
     for name in random.sample(IDS, min(random.randrange(scenarios) + 1, len(IDS))):
         shared = scenario_row(random, shape)
         for number in trial_numbers(random, least, most):
-            row = {"id": name, **shared, **trial_row(random, shape)}
+            said = {column: shared[column] for column in shared if random.randrange(10)}
+            row = {"id": name, **said, **trial_row(random, shape)}
             if number is not None:
                 row["trial"] = number
             if version is not None:
                 row["agent_version"] = version
             rows.append(row)
+    # Results that say nothing about any rule are refused; this row says something.
+    judged: Row = {"id": "JUDGED", "correct": True, "violations": 0 if shape.violations_form == "count" else []}
+    rows.append(judged | ({} if version is None else {"agent_version": version}))
     random.shuffle(rows)
     return rows
 

@@ -7,11 +7,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.oracle.judging import judge, matches, read_threshold, step_for
-from tests.oracle.oracle import Group, scenarios_of, translated
-from tests.oracle.trials import Settings, observed_names, score
+from tests.oracle.formulas import translated
+from tests.oracle.judging import judge
+from tests.oracle.oracle import Group
+from tests.oracle.scenarios import FAILED, PASSED, UNDECIDED, Scenario, scenarios_of
+from tests.oracle.trials import CELLS, Settings, Trial, observed_names
 
 # --- the guide's own code ------------------------------------------------------------------------
+
+
+def state(row, settings=None):
+    """What becomes of a row that is all of its scenario."""
+    trial = Trial(row, settings or Settings())
+    return Scenario("a", (trial,), trial.settings).state(trial)
 
 
 def count_observed(behaviors):
@@ -67,14 +75,14 @@ def test_a_scenario_is_scored_as_the_guide_does_it():
             expected_behaviors=row["expected_behaviors"],
             must_not=row.get("violations", []),
         )
-        assert score(row, Settings())["behavior_score"] == calculate_scenario_score(result)
+        assert Trial(row, Settings()).behavior_score.worst == calculate_scenario_score(result)
 
 
 def test_a_suite_is_measured_as_the_guide_does_it():
     results = [
         SimpleNamespace(
-            passed=bool(score(row, Settings())["passed"]),
-            behavior_score=score(row, Settings())["behavior_score"],
+            passed=state(row) == PASSED,
+            behavior_score=Trial(row, Settings()).behavior_score.worst,
             category=row["category"],
         )
         for row in GUIDE_SUITE
@@ -143,54 +151,53 @@ def test_the_three_forms_of_behaviors_say_the_same(behaviors):
     ],
 )
 def test_a_violation_is_seen_in_every_form(row, violated):
-    have = score(row, Settings())
-    assert have["violated"] == violated
-    assert have.get("behavior_score") == (0 if violated else None)
+    trial = Trial(row, Settings())
+    assert trial.violated == violated
+    assert trial.behavior_score == ((0, 0) if violated else None)
 
 
 @pytest.mark.parametrize(
-    ("row", "passed", "unjudged"),
+    ("row", "wanted"),
     [
-        ({}, False, True),
-        ({"passed": True}, True, False),
-        ({"passed": False, "correct": True}, False, False),
-        ({"passed": True, "correct": False}, True, False),
-        ({"passed": True, "violations": 1}, False, False),
-        ({"passed": True, "error": "crash"}, False, False),
-        ({"passed": True, "error": ""}, True, False),
-        ({"correct": True}, True, False),
-        ({"correct": True, "expected_behaviors": ["x"], "behaviors": []}, False, False),
-        ({"expected_behaviors": [], "behaviors": ["x"]}, False, True),
-        ({"expected": "yes"}, False, False),
-        ({"expected": "yes", "predicted": "yes"}, True, False),
-        ({"expected": True, "predicted": "true"}, False, False),
-        ({"outcome": "tn"}, True, False),
-        ({"outcome": "fp"}, False, False),
-        ({"outcome": "fp", "correct": True}, True, False),
-        ({"must_not": ["x"]}, False, True),
-        ({"must_not": ["x"], "violations": []}, True, False),
-        ({"must_not": ["x"], "violations": 0}, True, False),
-        ({"must_not": ["x"], "behaviors": []}, True, False),
-        ({"must_not": {"x": False}}, True, False),
-        ({"must_not": []}, False, True),
-        ({"violations": 0}, False, True),
+        ({}, UNDECIDED),
+        ({"passed": True}, PASSED),
+        ({"passed": False, "correct": True}, FAILED),
+        ({"passed": True, "correct": False}, PASSED),
+        ({"passed": True, "violations": 1}, FAILED),
+        ({"passed": True, "error": "crash"}, FAILED),
+        ({"passed": True, "error": ""}, PASSED),
+        ({"correct": True}, PASSED),
+        ({"correct": True, "expected_behaviors": ["x"], "behaviors": []}, FAILED),
+        ({"expected_behaviors": [], "behaviors": ["x"]}, UNDECIDED),
+        ({"expected": "yes"}, FAILED),
+        ({"expected": "yes", "predicted": "yes"}, PASSED),
+        ({"expected": True, "predicted": "true"}, FAILED),
+        ({"outcome": "tn"}, PASSED),
+        ({"outcome": "fp"}, FAILED),
+        ({"outcome": "fp", "correct": True}, PASSED),
+        ({"must_not": ["x"]}, UNDECIDED),
+        ({"must_not": ["x"], "violations": []}, PASSED),
+        ({"must_not": ["x"], "violations": 0}, PASSED),
+        ({"must_not": ["x"], "behaviors": []}, PASSED),
+        ({"must_not": {"x": False}}, PASSED),
+        ({"must_not": []}, UNDECIDED),
+        ({"violations": 0}, UNDECIDED),
     ],
 )
-def test_a_trial_passes_when_something_judged_it_and_nothing_badly(row, passed, unjudged):
-    have = score(row, Settings())
-    assert (bool(have["passed"]), bool(have["unjudged"])) == (passed, unjudged)
+def test_a_trial_passes_when_something_judged_it_and_nothing_badly(row, wanted):
+    assert state(row) == wanted
 
 
 @pytest.mark.parametrize(("output", "passed"), [("no", True), ("", False), (" \n\u00a0", False), (None, False)])
 def test_a_must_not_alone_does_not_judge_an_agent_that_said_nothing(output, passed):
     row = {"must_not": {"x": False}, "output": output}
-    assert score(row, Settings(output_column=True))["passed"] == passed
+    assert state(row, Settings(output_column=True)) == (PASSED if passed else UNDECIDED)
 
 
 @pytest.mark.parametrize(("share", "passed"), [("0.66", True), ("0.67", False)])
 def test_the_pass_score_lowers_the_bar_exactly(share, passed):
     row = {"expected_behaviors": ["x", "y", "z"], "behaviors": ["x", "y"]}
-    assert score(row, Settings(pass_score=Fraction(share)))["passed"] == passed
+    assert state(row, Settings(pass_score=Fraction(share))) == (PASSED if passed else FAILED)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +217,9 @@ def test_the_pass_score_lowers_the_bar_exactly(share, passed):
     ],
 )
 def test_predictions_fall_into_their_cells(row, cell):
-    have = score(row, Settings())
-    names = ("true_positives", "false_positives", "false_negatives")
-    assert (tuple(have[name] for name in names) if names[0] in have else None) == cell
+    found = Trial(row, Settings()).cells
+    assert (tuple(found[name].worst for name in CELLS) if found else None) == cell
+    assert not found or not any(ends.undecided for ends in found.values())
 
 
 def test_a_positive_label_of_the_policy_is_used_for_text():
@@ -236,7 +243,8 @@ def test_a_scenario_counts_once_however_many_trials_it_has():
     judged = judge(rows, {})
     assert judged.whole["pass_rate"] == Fraction(3, 4)
     assert judged.failed == {"a"}
-    assert judged.counts == {"scenarios": 2, "trials": 5, "errors": 0, "unjudged": 0, "failed": 1}
+    counts = {"scenarios": 2, "trials": 5, "errors": 0, "unjudged": 0, "undecided": 0, "failed": 1}
+    assert judged.counts == counts
 
 
 def test_repeated_trials_are_counted_over_all_choices():
@@ -266,23 +274,23 @@ def test_an_error_that_asked_for_nothing_counts_where_there_is_data():
     assert judged.whole["accuracy"] == Fraction(1, 2)
     assert judged.whole.answer("behavior_coverage").value is None
     assert judged.slices[("category", "y")].answer("accuracy").value is None
-    asked = [rows[0], {"id": "b", "error": "crash", "must_not": ["x"]}]
+    asked = [rows[0], {"id": "b", "error": "crash", "must_not": ["x"], "violations": []}]
     assert judge(asked, {}).whole["accuracy"] == 1
 
 
-def test_sums_are_of_scenario_means_over_trials_that_have_both():
+def test_sums_are_of_scenario_means():
     rows = [
         {"id": "a", "trial": 1, "quality_score": 0.5, "tokens_used": 100},
         {"id": "a", "trial": 2, "quality_score": 1, "tokens_used": 300},
-        {"id": "a", "trial": 3, "quality_score": 1},
         {"id": "b", "quality_score": 0.25, "tokens_used": 100, "cost_usd": 0.5, "passed": True},
-        {"id": "c", "tokens_used": 9},
+        {"id": "c", "tokens_used": 9, "passed": True},
     ]
     whole = judge(rows, {}).whole
     assert whole["token_efficiency"] == Fraction(1, 300)
     assert (whole.answer("token_efficiency").scenarios, whole.answer("token_efficiency").missing) == (2, 1)
-    assert whole["cost_per_pass"] == Fraction(1, 2)
-    assert whole.evaluate("mean(quality_score)") == (Fraction(5, 6) + Fraction(1, 4)) / 2
+    assert whole.answer("cost_per_pass").why == "uneven"  # two scenarios have no cost, and one of them passed
+    assert whole.evaluate("sum(cost_usd)") == Fraction(1, 2)
+    assert whole.evaluate("mean(quality_score)") == (Fraction(3, 4) + Fraction(1, 4)) / 2
 
 
 def test_weights_multiply():
@@ -306,49 +314,6 @@ def test_formulas_are_exact():
     assert group.evaluate("1 ÷ 5% × pass_rate") == 20
     assert group.evaluate("pass_rate ≥ 100% AND pass_rate = 1.0 AND pass_rate ≠ 0") is True
     assert translated("95th percentile of response times").startswith("percentile('latency_ms'")
-
-
-@pytest.mark.parametrize(
-    ("given", "unit", "lower", "bound"),
-    [
-        (95, "ratio", False, (">=", "0.95")),
-        (0.95, "ratio", False, (">=", "0.95")),
-        (1.0, "ratio", False, (">=", "1")),
-        ("1%", "ratio", False, (">=", "0.01")),
-        ("> 0.5", "ratio", False, (">", "0.5")),
-        ("2%", "ratio", True, ("<=", "0.02")),
-        (5000, "ms", True, ("<=", "5000")),
-        ("< 5s", "ms", True, ("<", "5000")),
-        ({"threshold": "≤ 1.5 s"}, "ms", True, ("<=", "1500")),
-    ],
-)
-def test_thresholds_are_read_exactly(given, unit, lower, bound):
-    read = read_threshold(given, unit, lower=lower)
-    assert (read.operator, read.value) == (bound[0], Fraction(bound[1]))
-
-
-@pytest.mark.parametrize(
-    ("version", "step"),
-    [
-        ("0.9", "one"),
-        ("1.0", "one"),
-        ("v1.10", "one"),
-        ("2", "two"),
-        ("2.9.9", "two"),
-        ("v3.0.0", "three"),
-        ("9", "three"),
-    ],
-)
-def test_the_highest_step_at_or_below_the_version_holds(version, step):
-    assert step_for(version, {"v3.0": "three", "v1.0": "one", "v2.0": "two", "target": "never"}) == step
-
-
-def test_only_stars_and_question_marks_are_patterns():
-    assert matches("SEC-001", "SEC-*")
-    assert matches("SEC-1", "SEC-?")
-    assert not matches("SEC-12", "SEC-?")
-    assert matches("[a]", "[a]")
-    assert not matches("a", "[a]")
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,45 @@
-"""One row, scored: the oracle's reading of what a trial has. Nothing here comes from the product."""
+"""One row as the specification reads it: what it says, and what it leaves open. Nothing here comes from the product.
+
+Whether a trial passed, was right or violated something can be known, or *undecided*: then it has a worst and a best
+value (`Ends`). What the other trials of the scenario add is in `scenarios.py`.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
-INFINITE = math.inf
+
+LIMITS = {"latency_ms": "latency_limit", "tokens_used": "tokens_limit", "cost_usd": "cost_limit"}
+
+
+class Ends(NamedTuple):
+    """A value with undecided trials at their worst, and at their best."""
+
+    worst: Fraction
+    best: Fraction
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is not known."""
+        return self.worst != self.best
+
+
+def known(value: object) -> Ends:
+    """A value that is known: both ends are it."""
+    number = Fraction(value)  # type: ignore[arg-type]
+    return Ends(number, number)
+
+
+RATE_UNKNOWN = Ends(Fraction(0), Fraction(1))
+HARM_UNKNOWN = Ends(Fraction(1), Fraction(0))
+CELLS = ("true_positives", "false_positives", "false_negatives")
+CELLS_UNKNOWN = dict(zip(CELLS, (RATE_UNKNOWN, HARM_UNKNOWN, HARM_UNKNOWN), strict=True))
+POSITIVE_UNKNOWN = dict(zip(CELLS, (RATE_UNKNOWN, known(0), HARM_UNKNOWN), strict=True))
+NEGATIVE_UNKNOWN = dict(zip(CELLS, (known(0), HARM_UNKNOWN, known(0)), strict=True))
 
 
 def exact(number: Any) -> Fraction:
@@ -17,32 +47,19 @@ def exact(number: Any) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def observed_names(behaviors: Any) -> set[str]:
-    """What was seen, in any of the three forms."""
-    if isinstance(behaviors, Mapping):
-        return {name for name, seen in behaviors.items() if seen}
-    return {
-        entry if isinstance(entry, str) else entry["name"]
-        for entry in behaviors or ()
-        if isinstance(entry, str) or entry["observed"]
-    }
+@dataclass(frozen=True)
+class Column:
+    """A number column of the caller's own: the ends of its range, if a metric declares one, and its good direction."""
 
+    range: tuple[Fraction, Fraction] | None = None
+    lower: bool = False
 
-def forbidden_names(must_not: Any) -> set[str]:
-    """What must not happen, in any of the three forms."""
-    return {entry if isinstance(entry, str) else entry["name"] for entry in must_not or ()}
-
-
-def marked_names(must_not: Any) -> set[str]:
-    """What `must_not` itself says has happened; a plain list says nothing."""
-    if isinstance(must_not, Mapping):
-        return {name for name, happened in must_not.items() if happened}
-    return {entry["name"] for entry in must_not or () if not isinstance(entry, str) and entry["violated"]}
-
-
-def says_what_happened(must_not: Any) -> bool:
-    """Whether `must_not` has one of the two forms that carry a judgment."""
-    return isinstance(must_not, Mapping) or any(not isinstance(entry, str) for entry in must_not)
+    @property
+    def ends(self) -> Ends | None:
+        """The worse end and the better one."""
+        if self.range is None:
+            return None
+        return Ends(*(reversed(self.range) if self.lower else self.range))
 
 
 @dataclass(frozen=True)
@@ -52,32 +69,194 @@ class Settings:
     positive: Any = None
     pass_score: Fraction = Fraction(1)
     latency_limit: Fraction = Fraction(5000)
+    limits: Mapping[str, Fraction] = field(default_factory=dict)
     by_category: Mapping[str, Fraction] = field(default_factory=dict)
     by_capability: Mapping[str, Fraction] = field(default_factory=dict)
     by_metric: Mapping[str, Fraction] = field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    own_columns: Mapping[str, Column] = field(default_factory=dict)
     output_column: bool = False
 
 
-def is_violated(row: Row) -> bool:
-    """Anything in `violations`, a marked must-not, or a behavior that is both observed and forbidden."""
-    forbidden = forbidden_names(row.get("must_not"))
-    return bool(
-        row.get("violations") or marked_names(row.get("must_not")) or observed_names(row.get("behaviors")) & forbidden
-    )
+# --- the three forms of behaviors and must_not -----------------------------------------------------
 
 
-def is_correct(row: Row) -> bool | None:
-    """Whether the answer was right; None where none was expected. An error is a wrong answer."""
-    if row.get("correct") is None and row.get("outcome") is None and row.get("expected") is None:
-        return None
-    if row.get("error"):
-        return False
-    if row.get("correct") is not None:
-        return bool(row["correct"])
-    if row.get("outcome") is not None:
-        return row["outcome"] in ("tp", "tn")
-    return same_label(row.get("predicted"), row["expected"])
+def marks(entries: Any, flag: str) -> Iterator[tuple[str, bool | None]]:
+    """(name, mark) in any of the three forms; the mark is None where nothing is said."""
+    if isinstance(entries, Mapping):
+        yield from entries.items()
+        return
+    for entry in entries or ():
+        yield (entry, None) if isinstance(entry, str) else (entry["name"], entry.get(flag))
+
+
+def observed_names(behaviors: Any) -> set[str]:
+    """What was seen: a plain list names it, the other forms mark it."""
+    plain = {entry for entry in behaviors or () if isinstance(entry, str)} if not isinstance(behaviors, Mapping) else ()
+    return {name for name, seen in marks(behaviors, "observed") if seen or name in plain}
+
+
+def unobserved_names(behaviors: Any) -> set[str]:
+    """What the marks say was not seen."""
+    return {name for name, seen in marks(behaviors, "observed") if seen is False}
+
+
+def unmarked_names(behaviors: Any) -> set[str]:
+    """Names with a null in place of a mark; a plain list has none."""
+    plain = isinstance(behaviors, list) and any(isinstance(entry, str) for entry in behaviors)
+    return set() if plain else {name for name, seen in marks(behaviors, "observed") if seen is None}
+
+
+def forbidden_names(must_not: Any) -> set[str]:
+    """What must not happen."""
+    return {name for name, _ in marks(must_not, "violated")}
+
+
+def marked_names(must_not: Any, mark: bool) -> set[str]:
+    """What `must_not` itself says has happened, or has not; a plain list says neither."""
+    return {name for name, happened in marks(must_not, "violated") if happened is mark}
+
+
+# --- what one row says -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One row, read by itself."""
+
+    row: Row
+    settings: Settings
+
+    def says(self, *columns: str) -> bool:
+        """Whether the row has a value in one of these columns; null is absent."""
+        return any(self.row.get(column) is not None for column in columns)
+
+    @property
+    def error(self) -> bool:
+        """The agent crashed or timed out; an empty text is none."""
+        return bool(self.row.get("error"))
+
+    @property
+    def unjudged(self) -> bool:
+        """The row says that nobody judged it."""
+        return bool(self.row.get("unjudged"))
+
+    @property
+    def expected_behaviors(self) -> set[str]:
+        """What should be seen."""
+        return set(self.row.get("expected_behaviors") or ())
+
+    @property
+    def must_not(self) -> set[str]:
+        """What must not happen."""
+        return forbidden_names(self.row.get("must_not"))
+
+    @property
+    def violated(self) -> bool:
+        """Anything in `violations`, a marked must-not, or a behavior that is both observed and forbidden."""
+        happened = marked_names(self.row.get("must_not"), mark=True)
+        return bool(self.row.get("violations") or happened or observed_names(self.row.get("behaviors")) & self.must_not)
+
+    @property
+    def must_not_known(self) -> bool:
+        """Whether the row says what became of all that must not happen.
+
+        `violations` says it, and so do marks on all of them. So does `behaviors`, unless it leaves one of them open by
+        a null, or nobody judged the row: then what it does not name is open too.
+        """
+        if self.says("violations") or self.must_nots_marked:
+            return True
+        behaviors = self.row.get("behaviors")
+        return behaviors is not None and not self.unjudged and not unmarked_names(behaviors) & self.must_not
+
+    @property
+    def must_nots_marked(self) -> bool:
+        """Whether `must_not` is in a form that says what happened, of each name."""
+        must_not = self.row.get("must_not")
+        marked = marked_names(must_not, mark=True) | marked_names(must_not, mark=False)
+        return bool(self.must_not) and self.must_not <= marked
+
+    @property
+    def blank(self) -> bool:
+        """Nothing but descriptions, demands that nobody looked at, latency, tokens, cost and texts."""
+        return self.silent and not self.error and not self.violated
+
+    @property
+    def silent(self) -> bool:
+        """Whether no column says how it went, but for an error."""
+        judgments = ("passed", "correct", "outcome", "expected", "behaviors", "violations", "quality_score")
+        own = self.says(*self.settings.own_columns)
+        return not (self.says(*judgments) or self.must_nots_marked or own)
+
+    @property
+    def asks_for_nothing(self) -> bool:
+        """Whether the row carries no expectation of any kind, or none that anybody looked at."""
+        asks = self.says("correct", "outcome", "expected") or self.expected_behaviors or self.must_not
+        return bool(not asks or self.silent or self.unjudged)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the agent said something; where no row has an `output`, that is not the question."""
+        return not self.settings.output_column or bool((self.row.get("output") or "").strip())
+
+    # measures that the row's own columns give; None where they do not
+
+    @property
+    def behaviors_observed(self) -> Ends | None:
+        """How many expected behaviors were observed. An absent `behaviors` says nothing; an error observed nothing."""
+        expected = self.expected_behaviors
+        if not expected:
+            return None
+        if self.error:
+            return known(0)
+        if not self.says("behaviors"):
+            return Ends(Fraction(0), Fraction(len(expected)))
+        seen = observed_names(self.row["behaviors"]) & expected
+        not_seen = unobserved_names(self.row["behaviors"]) & expected
+        open_ = expected - seen - not_seen if self.unjudged else ()
+        return Ends(Fraction(len(seen)), Fraction(len(seen) + len(open_)))
+
+    @property
+    def behavior_score(self) -> Ends | None:
+        """Distinct expected behaviors observed ÷ distinct expected behaviors; 0 if violated."""
+        observed = self.behaviors_observed
+        if self.violated:
+            return known(0)
+        return observed and Ends(*(count / len(self.expected_behaviors) for count in observed))
+
+    @property
+    def correct(self) -> Ends | None:
+        """Whether the answer was right. An error is a wrong answer; no prediction is one too, unless unjudged."""
+        if not self.says("correct", "outcome", "expected"):
+            return None
+        if self.error:
+            return known(0)
+        if self.says("correct"):
+            return known(bool(self.row["correct"]))
+        if self.says("outcome"):
+            return known(self.row["outcome"] in ("tp", "tn"))
+        if self.unjudged and not self.says("predicted"):
+            return RATE_UNKNOWN
+        return known(same_label(self.row.get("predicted"), self.row["expected"]))
+
+    @property
+    def cells(self) -> Mapping[str, Ends] | None:
+        """tp, fp and fn. An error finds no positive, and takes back no false alarm."""
+        outcome, expected = self.row.get("outcome"), self.row.get("expected")
+        if outcome is None:
+            if not has_label(expected, self.settings):
+                return None
+            positive = self.settings.positive if self.settings.positive is not None else True
+            wanted, found = same_label(expected, positive), same_label(self.row.get("predicted"), positive)
+            if self.unjudged and not self.error and not self.says("predicted"):
+                return POSITIVE_UNKNOWN if wanted else NEGATIVE_UNKNOWN
+            outcome = ("tp" if found else "fn") if wanted else ("fp" if found else "tn")
+        outcome = "fn" if outcome == "tp" and self.error else outcome
+        return {cell: known(outcome == short) for cell, short in zip(CELLS, ("tp", "fp", "fn"), strict=True)}
+
+    def number(self, column: str) -> Fraction | None:
+        """The value of a number column, as recorded."""
+        return exact(self.row[column]) if self.says(column) else None
 
 
 def same_label(one: Any, other: Any) -> bool:
@@ -85,79 +264,6 @@ def same_label(one: Any, other: Any) -> bool:
     return type(one) is type(other) and one == other
 
 
-def cell(row: Row, settings: Settings) -> str | None:
-    """tp, fp, fn or tn; None where nothing says it. An error finds no positive, and takes back no false alarm."""
-    outcome = row.get("outcome")
-    expected, predicted = row.get("expected"), row.get("predicted")
-    if outcome is None:
-        positive = settings.positive if settings.positive is not None else True
-        if expected is None or (settings.positive is None and not isinstance(expected, bool)):
-            return None
-        wanted, found = same_label(expected, positive), same_label(predicted, positive)
-        outcome = ("tp" if found else "fn") if wanted else ("fp" if found else "tn")
-    return "fn" if outcome == "tp" and row.get("error") else outcome
-
-
-def must_not_judges(row: Row, settings: Settings) -> bool:
-    """Whether a must-not was really checked, on an agent that said something."""
-    must_not = row.get("must_not")
-    if not must_not:
-        return False
-    checked = says_what_happened(must_not) or row.get("violations") is not None or row.get("behaviors") is not None
-    answered = not settings.output_column or bool((row.get("output") or "").strip())
-    return checked and answered
-
-
-def score(row: Row, settings: Settings) -> dict[str, Any]:
-    """Everything that this trial has; what it does not have is not in the dict."""
-    error = bool(row.get("error"))
-    violated = is_violated(row)
-    expected = set(row.get("expected_behaviors") or ())
-    observed = set() if error else observed_names(row.get("behaviors")) & expected
-    correct = is_correct(row)
-    have: dict[str, Any] = {"error": Fraction(error), "violated": Fraction(violated)}
-
-    if violated:
-        have["behavior_score"] = Fraction(0)
-    elif expected:
-        have["behavior_score"] = Fraction(len(observed), len(expected))
-    if expected:
-        have["observed_behaviors"], have["expected_behaviors"] = Fraction(len(observed)), Fraction(len(expected))
-    if correct is not None:
-        have["correct"] = Fraction(correct)
-    quadrant = cell(row, settings)
-    if quadrant is not None:
-        have["true_positives"] = Fraction(quadrant == "tp")
-        have["false_positives"] = Fraction(quadrant == "fp")
-        have["false_negatives"] = Fraction(quadrant == "fn")
-
-    judges = []
-    if expected:
-        judges.append(have["behavior_score"] >= settings.pass_score)
-    if correct is not None:
-        judges.append(correct)
-    if must_not_judges(row, settings):
-        judges.append(True)
-    if row.get("passed") is not None:
-        judges = [row["passed"]]
-    have["passed"] = Fraction(not violated and not error and bool(judges) and all(judges))
-    have["unjudged"] = Fraction(not violated and not error and not judges)
-
-    have |= amounts(row, error=error)
-    nothing_asked = correct is None and not expected and not row.get("must_not")
-    have["bare_error"] = error and nothing_asked
-    return have
-
-
-def amounts(row: Row, *, error: bool) -> dict[str, Any]:
-    """The numbers that a trial carries. An error has the quality 0 and ranks above every latency."""
-    have: dict[str, Any] = {}
-    for column in ("latency_ms", "quality_score", "tokens_used", "cost_usd"):
-        if row.get(column) is not None:
-            have[column] = exact(row[column])
-    both_recorded = "quality_score" in have and "tokens_used" in have
-    if error:
-        have["latency_ms"], have["quality_score"] = INFINITE, Fraction(0)
-    if both_recorded:
-        have["quality_beside_tokens"], have["tokens_beside_quality"] = have["quality_score"], have["tokens_used"]
-    return have
+def has_label(expected: Any, settings: Settings) -> bool:
+    """Whether an expected label can be positive or not: a boolean, or any with the policy's `positive`."""
+    return expected is not None and (settings.positive is not None or isinstance(expected, bool))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
 from junitparser import xunit2
 from markdown_it import MarkdownIt
@@ -69,10 +70,15 @@ def read_json(text: str) -> Found:
     )
 
 
+def failed_there(case: Any) -> bool:
+    """Whether a test case is a failure, or an error that is not an undecided scenario."""
+    return any(one.type != "undecided" for one in case.result) if case.is_failure or case.is_error else False
+
+
 def read_junit(text: str) -> Found:
     rules, scenarios = xunit2.JUnitXml.fromstring(text.encode())
     whole = {one.name: one.value for one in rules.properties()}
-    found = Found(whole["verdict"], failed={case.name for case in scenarios if case.is_failure or case.is_error})
+    found = Found(whole["verdict"], failed={case.name for case in scenarios if failed_there(case)})
     for name in (name.removesuffix(".scenarios") for name in whole if name.endswith(".scenarios")):
         found.metrics[name.removeprefix("metric.")] = float(whole[name]) if name in whole else None
     for case in rules:

@@ -22,7 +22,23 @@ def every_row() -> list[Row]:
 
 
 def _every_form() -> Iterator[Row]:
-    for given in ("a", "", "é x\u200b", "tab\tin", "\x7f", 12, True, ["a"], {"a": 1}, "x" * 300, 'q"uo\\te', "${x}"):
+    for given in (
+        "a",
+        "",
+        "é x\u200b",
+        "tab\tin",
+        "\x7f",
+        12,
+        -3,
+        1.5,
+        3.0,
+        True,
+        ["a"],
+        {"a": 1},
+        "x" * 300,
+        'q"uo\\te',
+        "${x}",
+    ):
         yield {"id": given}
     for column in ("passed", "correct"):
         yield from ({column: value} for value in (True, False, "true", "yes", 1, 0, None, "", [], {}))
@@ -57,7 +73,21 @@ def _lists() -> Iterator[Row]:
 
 
 def _answers() -> Iterator[Row]:
-    blank = ("", "  ", "\u200b", " x", None, 5)
+    blank = (
+        "",
+        "  ",
+        "\u200b",
+        " x",
+        None,
+        5,
+        "\u2800",
+        "\u3164",
+        "\u034f",
+        "\u0301",
+        "e\u0301",
+        "\ufff5",
+        "\U000e0101",
+    )
     yield from ({"output": value, "must_not": ["x"], "violations": []} for value in blank)
     labels = (
         (True, True), (False, True), (True, None), ("spam", "spam"), ("spam", "ham"), ("true", True), (1, 1),

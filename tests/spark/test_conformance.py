@@ -185,6 +185,12 @@ def test_sums_beyond_64_bits_are_the_same_to_the_last_digit(spark: Any, tmp_path
         ('{"id": "a", "passed": true, "passed": false}\n', "cannot be read by Spark"),
         ('{"id": "a", "passed": true, "latency_ms": NaN}\n', "a line is not a JSON object"),
         ('{"id": "a", "passed": true}\n["b"]\n', "a line is not a JSON object"),
+        ('{"id": "a", "passed": true, "tags": {"l": "de", "L": "fr"}}\n', "a key stands twice"),
+        ('{"id": "a", "passed": true, "own": [{"b": {"k": 1, "K": 2}}]}\n', "a key stands twice"),
+        ('{"id": "a", "passed": true, "own": {"k": 1, "k": 2}}\n', "a key stands twice"),
+        ('{"id": "a", "passed": true, "tags": {"l": "de"}, "tags.l": "fr"}\n', "do not have the declared form"),
+        ('{"id": 1, "passed": true, "trial": 1}\n{"id": "1", "passed": true, "trial": 2}\n', "the id 1 is a number"),
+        ('{"id": 1.0, "passed": true}\n', "do not have the declared form"),
     ],
 )
 def test_rows_that_cannot_be_judged_are_refused(spark: Any, tmp_path: Path, text: str, told: str) -> None:
@@ -195,6 +201,25 @@ def test_rows_that_cannot_be_judged_are_refused(spark: Any, tmp_path: Path, text
             [str(file)], policy={"thresholds": {"blocking": {"pass_rate": 50}}}, machine=reduction.Machine("spark")
         )
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("header", ["id,passed,passed", "id,passed,Passed"])
+def test_a_column_twice_in_a_table_is_refused(spark: Any, tmp_path: Path, header: str) -> None:
+    file = tmp_path / "results.csv"
+    file.write_text(f"{header}\na,true,false\n", "utf-8")
+    with pytest.raises(InputError, match=r"duplicate column|differ only in case"):
+        pipeline.check(
+            [str(file)], policy={"thresholds": {"blocking": {"pass_rate": 50}}}, machine=reduction.Machine("spark")
+        )
+
+
+def test_ids_that_are_whole_numbers_are_their_digits(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "results.jsonl"
+    file.write_text('{"id": 1, "passed": true}\n{"id": "b", "passed": true}\n', "utf-8")
+    policy = {"required_scenarios": {"ids": [1, "b"]}}
+    verdict = pipeline.check([str(file)], policy=policy, machine=reduction.Machine("spark"))
+    frame = spark.createDataFrame([(1, True)], "id int, passed boolean")
+    assert verdict.verdict == highbar.check(frame, {"required_scenarios": {"ids": [1]}}).verdict == "pass"
 
 
 def test_what_comes_back_does_not_grow_with_the_rows(spark: Any, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 300
         while not waiting(port):
             assert server.poll() is None, "the server ended by itself"
             assert time.monotonic() < ends, "the server does not answer"
@@ -65,7 +65,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(120)
 
 
 def test_a_check_at_a_connect_server_has_the_same_verdict(address: str, tmp_path: Path) -> None:

@@ -52,10 +52,10 @@ def test_a_signal_is_felt_while_a_query_runs_and_its_jobs_alone_end(spark: Any) 
     try:
         with pytest.raises(Asked), signal_after(3):
             engine.rows("SELECT max(hash(id)) FROM endless")
-        assert time.monotonic() - start < 20
+        assert time.monotonic() - start < 120  # on a busy machine; the query takes far longer
         engine.interrupt()
         while [*tracker.getActiveJobsIds()] != [theirs]:
-            assert time.monotonic() - start < 60, "a job of the check still runs, or the other one does not"
+            assert time.monotonic() - start < 300, "a job of the check still runs, or the other one does not"
             time.sleep(0.1)
         assert other.is_alive()
     finally:

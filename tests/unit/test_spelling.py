@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.spelling import did_you_mean, near_miss, nearest
+from highbar.spelling import did_you_mean, fold, near_miss, nearest
 
 METRICS = ["accuracy", "pass_rate", "precision", "recall", "safety_rate"]
 
@@ -59,3 +59,32 @@ def test_a_very_short_name_is_missed_only_by_case_plural_or_underscore():
 def test_any_words_can_be_compared(word, candidates):
     assert near_miss(word, [*candidates, word]) is None
     assert nearest(word, candidates) in [None, *candidates]
+
+
+DISGUISES = (
+    str.upper,
+    str.capitalize,
+    lambda word: "".join(chr(ord(c) + 0xFEE0) if "a" <= c <= "z" else c for c in word),
+    "\u200b".join,
+    lambda word: word + "\u00a0",
+    lambda word: word.replace("a", "\u0430").replace("e", "\u0435"),
+    lambda word: word.replace("_", "-"),
+    lambda word: word.replace("_", " "),
+    lambda word: word.replace("_", ""),
+    lambda word: word.removesuffix("s") if fold(word).endswith("s") else word + "s",
+    lambda word: word + "\ufe0f",
+)
+"""What leaves a word looking like itself, or nearly so."""
+
+
+@pytest.mark.parametrize("word", ["adversarial", "edge_case", "violations", "tags", "id"])
+def test_any_two_disguises_of_a_word_still_miss_it(word):
+    for first in DISGUISES:
+        for second in DISGUISES:
+            disguised = second(first(word))
+            assert disguised == word or near_miss(disguised, [word]) == word, ascii(disguised)
+
+
+def test_folding_a_folded_word_changes_nothing():
+    for word in ("Ｐassed\u200b", "раssеd", "İstanbul", "ǅ", "ﬁle", "Straße", "ͅ", "edge-case"):
+        assert fold(fold(word)) == fold(word)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from highbar import measure
@@ -11,7 +11,7 @@ from highbar.baseline.differences import Differences
 from highbar.baseline.document import Baseline, Scoring
 from highbar.baseline.pairing import Pairs, pair_up
 from highbar.baseline.run import Run
-from highbar.model import Policy, ScenarioRule, Source, Value, Where
+from highbar.model import Policy, ScenarioRule, Source, Trial, Value, Where
 from highbar.model.comparison import Difference, Side
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.interval import Interval
@@ -29,6 +29,17 @@ class Kept:
     judges: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     suite: Source | None = None
+    best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if nothing is undecided
+
+    def at_best(self) -> Kept:
+        """The run with undecided trials at their best."""
+        return replace(self, records=self.best or self.records, best=())
+
+    @property
+    def undecided(self) -> tuple[Trial, ...]:
+        """The scenarios of which something is undecided."""
+        pairs = zip(self.records, self.best, strict=True) if self.best else ()
+        return tuple((worst.id, None) for worst, best in pairs if worst != best)
 
 
 def kept_in(baseline: Baseline) -> Kept:
@@ -63,6 +74,7 @@ class Against:
     problem: str | None
     absent: frozenset[str]
     broken: frozenset[str]
+    best: Against | None = None  # the same with undecided trials at their best; None if nothing is undecided
     _measured: list[measure.Measured] = field(default_factory=list)
 
     @property
@@ -87,8 +99,13 @@ class Against:
 
 def measured(policy: Policy, kept: Kept) -> measure.Measured:
     """The metrics of one run over all its scenarios."""
-    units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in kept.records)
-    return measure.Measured(policy, Run(kept.records, units, policy.weights, float(1 - policy.confidence)))
+    return measure.Measured(policy, _run(policy, kept.records), _run(policy, kept.best) if kept.best else None)
+
+
+def _run(policy: Policy, records: tuple[ScenarioRecord, ...]) -> Run:
+    units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
+    below = frozenset(column for column, ends in measure.ends(policy).items() if ends.higher)
+    return Run(records, units, policy.weights, float(1 - policy.confidence), below)
 
 
 def hold(policy: Policy, base: Kept, head: Kept) -> Against:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from highbar import digits, gate
 from highbar.baseline.against import Against, Kept, hold, measured, warnings
 from highbar.baseline.differences import Differences
-from highbar.baseline.pairing import Pairs
-from highbar.model import NO_POLICY, BaselineRule, NewFailuresRule, Policy, RuleResult, Source, StepRule
+from highbar.baseline.pairing import Pairs, pair_up
+from highbar.model import BaselineRule, NewFailuresRule, Policy, RuleResult, Source, StepRule
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
 from highbar.statistics.paired import mcnemar_mid_p
 from highbar.statistics.slices import adjusted_p_values
@@ -19,6 +20,7 @@ FALSE_DISCOVERIES = 0.10
 """The share of the slices that stand out which may do so by chance."""
 FEW_PAIRS = 30
 """Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
+MOST_NAMED = 10
 _MOST_SLICES = 1000
 _UNLIMITED = float("inf")
 
@@ -27,27 +29,30 @@ def compare(
     policy: Policy, base: Kept, head: Kept, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """What changed from base to head; `source` is the policy's, where there is one."""
-    against = hold(policy, base, head)
-    rules = _rules(against)
+    against = hold(policy, base.at_best(), head)
+    best = hold(policy, base, head.at_best()) if base.best or head.best else None
+    other = best.differences if best is not None else None
+    rules = _rules(against, best)
     margins = _margins(policy)
-    pairs = against.pairs
+    pairs, sure = against.pairs, (best or against).pairs  # what surely broke did so with undecided trials at their best
     return Comparison(
         verdict=gate.decide(rules) if rules else None,
         pairs=len(pairs.base),
-        metrics=_metrics(against.differences, list(policy.metrics), margins),
-        slices=_slices(against, slices, margins),
-        passes=_passes(pairs),
-        broken=pairs.broken,
+        metrics=_metrics(against.differences, list(policy.metrics), margins, other),
+        slices=_slices(against, slices, margins, best),
+        passes=_passes(pairs, sure),
+        broken=sure.broken,
         fixed=pairs.fixed,
-        flaky=pairs.flaky,
+        flaky=pair_up(base.records, head.records).flaky if best else pairs.flaky,
         only_in_base=pairs.only_in_base,
         only_in_head=pairs.only_in_head,
         rules=rules,
         base=base.about,
         head=head.about,
         warnings=(
-            *(note for note in policy.notes if note != NO_POLICY),
+            *policy.notes,
             *warnings(against),
+            *_undecided(base, head),
             *_unsliced(against, slices),
             *_few(pairs),
         ),
@@ -57,14 +62,32 @@ def compare(
     )
 
 
-def _rules(against: Against) -> tuple[RuleResult, ...]:
+def _rules(against: Against, best: Against | None) -> tuple[RuleResult, ...]:
     policy = against.policy
     compared = [rule for rule in policy.rules if isinstance(rule, BaselineRule | StepRule | NewFailuresRule)]
     if not compared:
         return ()
     whole = measured(policy, against.head)
     evidence = gate.Evidence(whole, policy.metrics, {}, None, float(1 - policy.confidence), against)
+    if best is not None:
+        at_best = replace(evidence, measured=whole.at_best() or whole, baseline=best, at_best=True)
+        trials = (*best.base.undecided, *against.head.undecided)[:MOST_NAMED]
+        evidence = replace(evidence, best=at_best, undecided={rule.name: trials for rule in compared})
     return tuple(gate.judge(rule, evidence) for rule in compared)
+
+
+def _undecided(base: Kept, head: Kept) -> list[str]:
+    """What must be said of trials of which it is not known whether they passed."""
+    found = []
+    for name, side in (("base", base), ("head", head)):
+        ids = [id_ for id_, _ in side.undecided]
+        if ids:
+            some = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
+            found.append(
+                f"the {name} has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {some};"
+                " what they could be is part of every interval"
+            )
+    return found
 
 
 def _margins(policy: Policy) -> Mapping[str, BaselineRule]:
@@ -79,9 +102,26 @@ def _margins(policy: Policy) -> Mapping[str, BaselineRule]:
 
 
 def _metrics(
-    differences: Differences, names: Sequence[str], margins: Mapping[str, BaselineRule]
+    differences: Differences,
+    names: Sequence[str],
+    margins: Mapping[str, BaselineRule],
+    best: Differences | None = None,
 ) -> dict[str, MetricChange]:
-    return {name: _change(differences, name, margins.get(name)) for name in names}
+    found = {name: _change(differences, name, margins.get(name)) for name in names}
+    if best is None:
+        return found
+    return {name: _spanning(change, _change(best, name, margins.get(name))) for name, change in found.items()}
+
+
+def _spanning(worst: MetricChange, best: MetricChange) -> MetricChange:
+    """The change at the worst, with the interval and the outcome that hold whatever undecided trials turn out to be."""
+    one, two = worst.difference, best.difference
+    outcome: Change = worst.outcome if worst.outcome == best.outcome else "cannot_tell"
+    if one.value is None or two.value is None or (one.value, one.low, one.high) == (two.value, two.low, two.high):
+        return replace(worst, outcome=outcome)
+    low = None if one.low is None or two.low is None else min(one.low, two.low)
+    high = None if one.high is None or two.high is None else max(one.high, two.high)
+    return replace(worst, difference=replace(one, low=low, high=high, factor=None), outcome=outcome)
 
 
 def _change(differences: Differences, name: str, rule: BaselineRule | None) -> MetricChange:
@@ -130,36 +170,41 @@ def _shown(rule: BaselineRule, difference: Difference) -> str:
     return digits.gap(rule.margin, difference.head.unit)
 
 
-def _passes(pairs: Pairs) -> PassChange:
-    broken, fixed = len(pairs.broken), len(pairs.fixed)
+def _passes(pairs: Pairs, sure: Pairs) -> PassChange:
+    broken, fixed = len(sure.broken), len(pairs.fixed)
     return PassChange(broken, fixed, mcnemar_mid_p(fixed, broken))
 
 
-def _slices(against: Against, columns: Sequence[str], margins: Mapping[str, BaselineRule]) -> tuple[SliceChange, ...]:
+def _slices(
+    against: Against, columns: Sequence[str], margins: Mapping[str, BaselineRule], best: Against | None
+) -> tuple[SliceChange, ...]:
     """Each value of each column, of the scenarios that have it in both runs."""
     named = list(dict.fromkeys((*against.policy.slices, *columns))) or ["category"]
     pairs = against.pairs
-    parts: list[tuple[tuple[str, str], Differences]] = []
+    parts: list[tuple[tuple[str, str], Differences, Differences | None]] = []
     for column in named:
         held = [
             value if (value := before.columns.get(column)) == after.columns.get(column) else None
             for before, after in zip(pairs.base, pairs.head, strict=True)
         ]
         values = sorted({value for value in held if value is not None})[:_MOST_SLICES]
-        parts += [((column, value), against.differences.over([one == value for one in held])) for value in values]
-    passes = [_passes(part.pairs) for _, part in parts]
+        for value in values:
+            chosen = [one == value for one in held]
+            other = None if best is None else best.differences.over(chosen)
+            parts.append(((column, value), against.differences.over(chosen), other))
+    passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
     adjusted = adjusted_p_values([change.p_value for change in passes])
     names = [name for name in against.policy.metrics if name == COMPARED or name in margins]
     return tuple(
         SliceChange(
             by=by,
             pairs=len(part.pairs.base),
-            metrics=_metrics(part, names, margins),
+            metrics=_metrics(part, names, margins, other),
             passes=change,
             adjusted=p_value,
             stands_out=p_value <= FALSE_DISCOVERIES,
         )
-        for (by, part), change, p_value in zip(parts, passes, adjusted, strict=True)
+        for (by, part, other), change, p_value in zip(parts, passes, adjusted, strict=True)
     )
 
 

@@ -56,8 +56,10 @@ class Differences:
         return Differences(self.policy, self.pairs.chosen(kept))
 
     def latency(self) -> Factor | None:
-        """By what factor the mean latency of the pairs changed; None where it cannot be said."""
+        """By what factor the mean latency of the pairs changed that completed; None where it cannot be said."""
         kept, _ = self._kept(Formula(_LATENCY))
+        for i, pair in enumerate(zip(self.pairs.base, self.pairs.head, strict=True)):
+            kept[i] = kept[i] and not any("latency_ms" in record.valueless for record in pair)
         return self._at(kept)[2].mean_factor(_LATENCY) if any(kept) else None
 
     def _formula(self, metric: str, where: Where) -> Formula:
@@ -101,7 +103,8 @@ class Differences:
     def _made(self, pairs: Pairs) -> tuple[Run, Run]:
         alpha = float(1 - self.policy.confidence)
         weights = self.policy.weights
-        return Run(pairs.base, pairs.units, weights, alpha), Run(pairs.head, pairs.units, weights, alpha)
+        below = frozenset(column for column, ends in measure.ends(self.policy).items() if ends.higher)
+        return Run(pairs.base, pairs.units, weights, alpha, below), Run(pairs.head, pairs.units, weights, alpha, below)
 
     def _at(self, kept: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
         key = bytes(kept)

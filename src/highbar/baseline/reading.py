@@ -27,7 +27,7 @@ KEYS = (
 SHARES = {"correct", "error", "violated", "unjudged", "tp", "fp", "fn", "behavior_score", "quality_score"}
 AMOUNTS = {"observed", "expected", "quality_both", "tokens_both", "tokens_used", "cost_usd", "latency_ms"}
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
-_SCENARIO = ("columns", "cluster", "weight", "trials", "passed", "bare", "values", "ranks")
+_SCENARIO = ("columns", "cluster", "weight", "trials", "passed", "bare", "lone", "valueless", "values", "ranks")
 
 
 def is_baseline(path: str) -> bool:
@@ -252,23 +252,29 @@ class _Reader:
         if fields.get("bare", True) is not True:
             self.refuse(f"{place}.bare", fields["bare"], "true")
         columns = self._object(fields.get("columns", {}), f"{place}.columns")
+        values = {
+            name: number
+            for name, item in self._object(fields.get("values", {}), f"{place}.values").items()
+            if (number := self._amount(name, item, f"{place}.values.{name}")) is not None
+        }
+        lone = set(self._texts(fields.get("lone", []), f"{place}.lone"))
+        if fields.get("bare"):  # as the first version wrote an error without any expectation
+            lone |= {name for name in ("correct", "behavior_score") if name not in values}
+            values = dict.fromkeys(lone - values.keys(), Fraction(0)) | values
         return ScenarioRecord(
             id=id_,
             trials=trials,
             passed=passed,
             columns={name: self._text(text, f"{place}.columns.{name}") or "" for name, text in columns.items()},
-            values={
-                name: number
-                for name, item in self._object(fields.get("values", {}), f"{place}.values").items()
-                if (number := self._amount(name, item, f"{place}.values.{name}")) is not None
-            },
+            values=values,
             ranks={
                 name: tuple(self._rank(item, f"{place}.ranks.{name}") for item in self._list(items, place))
                 for name, items in self._object(fields.get("ranks", {}), f"{place}.ranks").items()
             },
             weight=self._number(fields.get("weight", ONE), f"{place}.weight", lambda n: n > 0) or ONE,
             cluster=self._text(fields.get("cluster"), f"{place}.cluster"),
-            bare=fields.get("bare") is True,
+            lone=frozenset(lone),
+            valueless=frozenset(self._texts(fields.get("valueless", []), f"{place}.valueless")),
         )
 
     def _amount(self, column: str, found: object, place: str) -> Fraction | None:

@@ -47,6 +47,7 @@ class Run:
     units: Sequence[Hashable]
     weights: Weights
     alpha: float
+    below: frozenset[str] = frozenset()  # columns of which higher values are better: what never completed ranks first
     _parts: dict[Term, list[Fraction | None]] = field(default_factory=dict)
     _known: dict[str, _Lazy[Any, Any]] = field(default_factory=dict)
 
@@ -77,10 +78,7 @@ class Run:
         return self._parts[term]
 
     def has(self, wanted: Term | Percentile) -> list[bool]:
-        """Which scenarios have what a term or a percentile is about and are among those that count.
-
-        One that is bare has it.
-        """
+        """Which scenarios have what a term or a percentile is about and are among those that count."""
         known = self._known.setdefault("has", _Lazy(self._has))
         found: list[bool] = known[isinstance(wanted, Term), wanted.column, wanted.where]
         return found
@@ -89,11 +87,7 @@ class Run:
         is_term, column, where = wanted
         if not is_term:
             return [let_through(record, where) and bool(record.ranked(column)) for record in self.records]
-        maybe_bare = column in ("correct", "behavior_score")
-        return [
-            let_through(record, where) and (_value(record, column) is not None or (maybe_bare and record.bare))
-            for record in self.records
-        ]
+        return [let_through(record, where) and _value(record, column) is not None for record in self.records]
 
     def linear(self, linear: Linear) -> list[Fraction]:
         """What each scenario adds to a weighted sum of terms."""
@@ -116,11 +110,10 @@ class Run:
     def _taken(self, term: Term) -> list[Fraction | None]:
         column, where = term.column, term.where
         values = [_value(record, column) if let_through(record, where) else None for record in self.records]
-        if column in ("correct", "behavior_score") and any(value is not None for value in values):
-            # An error that carries no expectation counts as wrong wherever others have one.
-            for i, record in enumerate(self.records):
-                if values[i] is None and record.bare and let_through(record, where):
-                    values[i] = _ZERO
+        if not any(
+            value is not None and column not in one.lone for value, one in zip(values, self.records, strict=True)
+        ):
+            values = [None] * len(values)  # what errors and the like come to counts wherever others have the measure
         if term.of == "count":
             values = [None if value is None else ONE for value in values]
         if not term.weighted:
@@ -141,7 +134,11 @@ class Run:
 
     def _total(self, term: Term) -> Total:
         present = [value for value in self.parts(term) if value is not None]
-        return Total(add_up(present), len(present))
+        valueless = sum(
+            part is not None and term.column in record.valueless
+            for part, record in zip(self.parts(term), self.records, strict=True)
+        )
+        return Total(add_up(present), len(present), valueless=valueless)
 
     def _sides(self, ratio: Ratio) -> tuple[list[Fraction], list[Fraction]]:
         return self.linear(ratio.z), self.linear(ratio.d)
@@ -185,17 +182,20 @@ class Run:
             if let_through(record, where)
             for value in record.ranked(column)
         ]
+        never = float("-inf" if column in self.below else "inf")
         # They were doubles once, so that as doubles they are in the same order, and sorted ten times as fast.
-        return sorted(found, key=lambda one: float("inf") if one[0] is None else float(one[0]))
+        return sorted(found, key=lambda one: never if one[0] is None else float(one[0]))
 
     def _rank(self, wanted: Percentile) -> Rank:
         ranked = self.ranked(wanted)
         values = [value for value, _ in ranked]
-        if not values:
+        there = [
+            record for record in self.records if let_through(record, wanted.where) and record.ranked(wanted.column)
+        ]
+        # Errors rank beyond every number, but do not give one to a run that records none.
+        if all(wanted.column in record.lone for record in there):
             return Rank(None, 0, 0, 0)
-        resting = sum(
-            bool(record.ranked(wanted.column)) for record in self.records if let_through(record, wanted.where)
-        )
+        resting = len(there)
         low, high = _ends([unit for _, unit in ranked], wanted.share, self.alpha)
         return Rank(
             value=values[nearest_rank(len(values), wanted.share) - 1],

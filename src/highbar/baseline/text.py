@@ -120,7 +120,8 @@ def _scenario(scenario: ScenarioRecord) -> str:
             "weight": _number(scenario.weight) if scenario.weight != ONE else None,
             "trials": str(scenario.trials),
             "passed": str(scenario.passed),
-            "bare": "true" if scenario.bare else None,
+            "lone": _texts(sorted(scenario.lone)) if scenario.lone else None,
+            "valueless": _texts(sorted(scenario.valueless)) if scenario.valueless else None,
             "values": _fields({column: _number(value) for column, value in sorted(scenario.values.items())}),
             "ranks": _fields(ranks) if ranks else None,
         }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 
 import click
 
 import highbar
 from highbar.cli.completion import answered_shell
-from highbar.cli.guard import REFUSED
-from highbar.errors import InputError, Problem
+from highbar.cli.guard import REFUSED, OutputsError
+from highbar.errors import InputError, Problem, ReportError
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -84,16 +85,45 @@ def dispatch(arguments: Sequence[str]) -> int:
     """
     if not arguments and answered_shell(root):
         return 0
+    _refuse_a_deleted_folder(arguments)
     try:
         with root.make_context("highbar", list(arguments)) as context:
             code = root.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        raise InputError(_problem(error)) from error
+        problem = _problem(error)
+        _withdraw(arguments, (problem,))
+        raise InputError(problem) from error
+    except OutputsError as error:
+        _withdraw(arguments, error.problems)
+        raise
     if not isinstance(code, int):
         raise TypeError(f"the command returned {code!r}, not an exit code")
     return code
+
+
+def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
+    """Reports of an earlier run must not outlive a call that was wrong."""
+    command = arguments[0] if arguments else ""
+    if command in ("check", "compare") and any(argument.startswith("--output") for argument in arguments):
+        from highbar.cli import streams  # only if something is wrong
+        from highbar.cli.outputs import withdraw
+
+        try:
+            withdraw(arguments, problems, import_module(COMMANDS[command]).refusal)
+        except ReportError as error:  # what is wrong with the call matters more, and follows
+            streams.say(f"highbar: {error}")
+
+
+def _refuse_a_deleted_folder(arguments: Sequence[str]) -> None:
+    """Files are named, and a policy is looked for, as seen from the working folder: without one, nothing can be."""
+    if {"-h", "--help", "--version"}.isdisjoint(arguments):
+        try:
+            Path.cwd()
+        except OSError as error:
+            message = f"the working folder is not there any more: {error.strerror}"
+            raise InputError(Problem(message, hint="change to a folder that exists")) from None
 
 
 def _problem(error: click.ClickException) -> Problem:

@@ -13,7 +13,7 @@ import click
 from highbar.cli import streams
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
-from highbar.cli.outputs import Output, read_outputs, refuse_overwriting, write
+from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
@@ -23,7 +23,7 @@ from highbar.report.headline import warnings
 if TYPE_CHECKING:  # see pipeline, below
     from highbar.reduction import Machine
 
-EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
+EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
 _STRICT = 1
 _NOT_WRITTEN = 4
 
@@ -40,7 +40,12 @@ Examples:
 
 @click.command("check", short_help="Judge results by a policy.", epilog=_EXAMPLES)
 @click.argument("results", nargs=-1, required=True, type=click.Path(allow_dash=True))
-@click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
+@click.option(
+    "--policy",
+    type=click.Path(),
+    metavar="FILE",
+    help="The policy, or typical; else highbar.yaml, found here or above.",
+)
 @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
 @click.option(
     "--against-ref", metavar="REF", help="Judge by the policy as it was at this git ref, too; the worse wins."
@@ -108,8 +113,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     """Judge recorded RESULTS by a policy.
 
     RESULTS are files (JSONL, a JSON array, CSV, Parquet; .gz and .zst too; logs of other tools), globs or folders of
-    them, or - for standard input. Without a policy the typical thresholds apply
-    (highbar metrics lists them).
+    them, or - for standard input. Without a policy nothing is judged, and the exit code is 2;
+    --policy typical judges by the typical thresholds (highbar metrics lists them).
     """
     wanted = read_outputs(outputs)
     # The engine is loaded only here: help, completion and usage errors do without it.
@@ -117,7 +122,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
     machine = _machine(engine, spark_master, spark_remote, memory_limit)
     if any(os.path.lexists(output.file) for output in wanted):  # else there is nothing to overwrite
-        refuse_overwriting(wanted, pipeline.inputs(results, policy, map_file))
+        refuse_overwriting(wanted, pipeline.inputs(results, policy, map_file, baseline))
+    begin(wanted, refusal, results)
     try:
         with progress_bar(quiet=quiet) as progress:
             verdict = _judge_by(against_ref)(
@@ -185,6 +191,8 @@ def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *
             write(output.file, REPORTERS[output.format](verdict))
         except ReportError as error:
             failures.append(error)
+    if verdict.problems and (quiet or report_format not in ("text", "json")):  # those two show the problems themselves
+        streams.say_problems(verdict.problems)
     if failures:
         for failure in failures:
             streams.say(f"highbar: {failure}")
@@ -227,6 +235,11 @@ def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
 
 
 def _write_refusals(outputs: tuple[Output, ...], error: InputError) -> None:
-    """Say in every file that was asked for that there is no verdict, so that an older one is not taken for it."""
+    """Say in every file that was asked for why there is no verdict."""
     for output in outputs:
-        write(output.file, REPORTERS[output.format].refusal(error.problems))
+        write(output.file, refusal(output.format, error.problems))
+
+
+def refusal(report_format: str, problems: Sequence[Problem]) -> str:
+    """What stands in a report in place of a verdict."""
+    return REPORTERS[report_format].refusal(problems)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
 import click
 
 from highbar.cli import streams
-from highbar.cli.guard import REFUSED
+from highbar.cli.guard import REFUSED, OutputsError
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
-from highbar.cli.outputs import Output, read_outputs, refuse_overwriting, write
+from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
@@ -77,6 +78,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
     if any(os.path.lexists(output.file) for output in wanted):
         refuse_overwriting(wanted, pipeline.inputs([base, head], policy, map_file))
+    begin(wanted, refusal, [base, head])
     try:
         with progress_bar(quiet=quiet) as progress:
             comparison = baselines.compare(
@@ -109,7 +111,7 @@ def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
         if one.format not in FORMATS
     ]
     if problems:
-        raise InputError(*problems)
+        raise OutputsError(*problems)
     return wanted
 
 
@@ -118,13 +120,19 @@ def _reporter(name: str) -> ModuleType:
 
 
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
-    """Say in every report that there is no comparison, so that an older one is not taken for it."""
+    """Say in every report why there is no comparison."""
     for output in outputs:
-        write(output.file, _reporter(output.format).render_problems(error.problems))
+        write(output.file, refusal(output.format, error.problems))
     if report_format != "json":
         raise error
     streams.put(_reporter("json").render_problems(error.problems))
     return REFUSED
+
+
+def refusal(report_format: str, problems: Sequence[Problem]) -> str:
+    """What stands in a report in place of a comparison."""
+    text: str = _reporter(report_format).render_problems(problems)
+    return text
 
 
 def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], *, quiet: bool) -> int:

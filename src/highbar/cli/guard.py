@@ -21,6 +21,10 @@ INTERNAL = 4
 _KILLED_BY = 128
 
 
+class OutputsError(InputError):
+    """The files that reports are to be written to are what is wrong, so none of them was written."""
+
+
 class Stopped(BaseException):
     """A signal asked the process to end. No `except Exception` on the way may swallow that."""
 

@@ -1,17 +1,33 @@
-"""`--output [FORMAT=]FILE`: which format goes into which file, and writing it there whole or not at all."""
+"""`--output [FORMAT=]FILE`: which format goes into which file, and writing it there whole or not at all.
+
+begin      before anything is judged: no verdict            write      the report itself
+withdraw   if the arguments are wrong: no verdict, wherever an earlier run left its own
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import stat
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
+from highbar.cli.guard import OutputsError
 from highbar.errors import InputError, Problem, ReportError
 from highbar.report import REPORTERS, format_of
 
 _OF_ITS_OWN = "give the report a file of its own"
+_PATIENCE = 10  # seconds without any progress of the reader of a pipe
+UNFINISHED = Problem("nothing was judged yet: the run was stopped or failed", hint="its log says why")
+"""What a report says until there is a verdict to report."""
+
+Refusal = Callable[[str, Sequence[Problem]], str]
+"""A format and what is wrong in, the report that says so out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +55,7 @@ def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
         taken.add(path)
         outputs.append(output)
     if problems:
-        raise InputError(*problems)
+        raise OutputsError(*problems)
     return tuple(outputs)
 
 
@@ -52,7 +68,7 @@ def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None
         if (path := os.path.realpath(output.file)) in read
     ]
     if problems:
-        raise InputError(*problems)
+        raise OutputsError(*problems)
 
 
 def _read_output(argument: str) -> Output:
@@ -73,26 +89,114 @@ def _read_output(argument: str) -> Output:
     return Output(found, file)
 
 
+def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
+    """Say in every file that there is no verdict, before anything is judged: whatever happens now, no older one stays.
+
+    A file that is made by this lies in no folder and matches no pattern of the `results`, or it would be read as one.
+    """
+    made = [output.file for output in outputs if not os.path.lexists(output.file)]
+    for output in outputs:
+        mode = _mode(output.file)
+        if mode is None or stat.S_ISREG(mode):  # a pipe or a device is written to once
+            text = refusal(output.format, (UNFINISHED,))
+            with suppress(OSError):  # writing the report itself will say what is wrong
+                _replace(Path(os.path.realpath(output.file)), _encoded(text), sync=False)
+    if made:
+        from highbar.load import files  # only for a report that was not there before
+
+        read = {os.path.realpath(name) for name in files.names(results)}
+        for file in made:
+            if os.path.realpath(file) in read:
+                Path(file).unlink(missing_ok=True)
+
+
+def withdraw(arguments: Sequence[str], problems: Sequence[Problem], refusal: Refusal) -> None:
+    """Say in the reports of an earlier run that there is no verdict, if the arguments are what is wrong.
+
+    Nothing is written to a file that the arguments name in another place, or that their policy names: what is wrong
+    may be that an input was given as an output.
+    """
+    named = [second for first, second in pairwise(arguments) if first == "--output"]
+    named += [argument.partition("=")[2] for argument in arguments if argument.startswith("--output=")]
+    outputs: list[Output] = []
+    for argument in named:
+        with suppress(InputError):
+            outputs.append(_read_output(argument))
+    standing = [output for output in outputs if Path(output.file).is_file()]
+    if not standing:
+        return
+    from highbar import pipeline  # the engine, only for reports that would be left standing
+
+    others = [argument.rpartition("=")[2] for argument in arguments if argument not in named]
+    policies = [name for name in others if Path(name).is_file()]
+    read = {os.path.realpath(name) for policy in (None, *policies) for name in pipeline.inputs(others, policy)}
+    for output in standing:
+        if os.path.realpath(output.file) not in read:
+            write(output.file, refusal(output.format, problems))
+
+
 def write(file: str, text: str) -> None:
     """Write beside the file and rename: a reader sees the old report or the new one, never half. Raises ReportError."""
-    target = Path(os.path.realpath(file))
-    data = text.encode("utf-8", "backslashreplace")
+    data = _encoded(text)
     try:
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-            target.write_bytes(data)  # a pipe or a device cannot be renamed over
+        mode = _mode(file)
+        if mode is None or stat.S_ISREG(mode):
+            _replace(Path(os.path.realpath(file)), data)
+        elif stat.S_ISFIFO(mode):
+            _feed(file, data)
         else:
-            _replace(target, data)
+            Path(file).write_bytes(data)  # a device cannot be renamed over
     except OSError as error:
         raise ReportError(f"{file} could not be written: {error.strerror or error}") from error
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _mode(file: str) -> int | None:
+    """What kind of file is there; None if there is none, or only a link to none."""
+    try:
+        return Path(file).stat().st_mode
+    except OSError:
+        return None
+
+
+def _feed(file: str, data: bytes) -> None:
+    """Write into a pipe; one that nobody reads is given up, since a check must end."""
+    descriptor = _opened(file)
+    try:
+        left = memoryview(data)
+        while left:
+            if not select.select([], [descriptor], [], _PATIENCE)[1]:
+                raise TimeoutError(None, f"its reader took nothing for {_PATIENCE} seconds")
+            left = left[os.write(descriptor, left) :]
+    finally:
+        os.close(descriptor)
+
+
+def _opened(file: str) -> int:
+    """The writing end of a pipe; a reader that is about to come is waited for."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return os.open(file, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > until:
+                raise TimeoutError(None, f"nobody reads from it, for {_PATIENCE} seconds") from None
+        time.sleep(0.05)
+
+
+def _replace(target: Path, data: bytes, *, sync: bool = True) -> None:
     beside = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}")
     try:
         with beside.open("xb") as stream:
             stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
+            if sync:
+                stream.flush()
+                os.fsync(stream.fileno())
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)

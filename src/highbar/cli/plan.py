@@ -95,18 +95,15 @@ def _from_results(question: Question) -> Plan:
 
 def _policy(question: Question) -> Policy:
     # The reader and its YAML parser are loaded only here.
-    from pathlib import Path
-
     from highbar import policy as policies
 
     here = policies.find() if question.policy is None else None
     found = question.policy if here is None else os.path.relpath(here)
     if found is None:
+        missing = policies.missing()
         hint = "ask with --threshold or --scenarios, or name results; highbar plan --help has examples"
-        raise InputError(
-            Problem(f"nothing to plan: no policy here or above (looked for {', '.join(policies.NAMES)})", hint=hint)
-        )
-    policy = policies.read(Path(found))
+        raise InputError(Problem(f"nothing to plan: {missing.message}", hint=f"{hint}; {missing.hint}"))
+    policy = policies.read_named(found)
     known = question.agent_version or policy.agent_version
     return policies.resolve_version(policy, given=known) if known else policy
 

@@ -30,15 +30,13 @@ _HEADINGS: tuple[tuple[Level, str, str], ...] = (
 def command(files: tuple[str, ...]) -> int:
     """Check a policy, or several, without results, and say every rule in words."""
     # The reader and its YAML parser are loaded only here: help and completion do without them.
-    from pathlib import Path
-
     from highbar import policy as policies
 
     told: list[str] = []
     problems: list[Problem] = []
     for file in files or (_found(),):
         try:
-            told.append(_told(policies.read(Path(file)), streams.display(sys.stdout)))
+            told.append(_told(policies.read_named(file), streams.display(sys.stdout)))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -53,10 +51,7 @@ def _found() -> str:
 
     found = policies.find()
     if found is None:
-        names = ", ".join(policies.NAMES)
-        raise InputError(
-            Problem(f"no policy here or above (looked for {names})", hint="`highbar init` writes one to start from")
-        )
+        raise InputError(policies.missing())
     return os.path.relpath(found)
 
 

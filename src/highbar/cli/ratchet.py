@@ -77,8 +77,7 @@ def _policy(named: str | None) -> Path:
 
     found = policies.find()
     if found is None:
-        hint = "highbar init writes one to start from; --policy names one elsewhere"
-        raise InputError(Problem("there is no policy here or above", hint=hint))
+        raise InputError(policies.missing())
     return Path(os.path.relpath(found))
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
 
+from highbar.engine.descriptions import DESCRIBING
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.sql import any_match, is_pattern
+from highbar.engine.trials import chosen_by
 from highbar.errors import InputError, Problem
 
 Rows = Callable[[str], list[Any]]
@@ -88,36 +90,32 @@ def _for_trial(row: Sequence[Any]) -> str:
     return " without a trial" if row[1] is None else f" for trial {row[1]}"
 
 
-def refuse_disagreement(rows: Rows, layout: Layout) -> None:
-    """The trials of one scenario agree on what belongs to the scenario."""
+def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
+    """The trials of one scenario agree on what belongs to the scenario.
+
+    Returns whether one of them leaves out what another says: then it is to be filled in.
+    """
     if not layout.repeated:
-        return
-    columns: dict[str, str] = {
-        str(name): str(name)
-        for name in ("category", "capability", "cluster")
-        if name in layout.held or name == "category"
-    }
-    columns |= {"own": "weight"} if layout.own_weight else {}
-    columns |= {f"by_{i}": column for i, column in enumerate(layout.slices)}
-    columns |= {f"w_{i}": ", ".join(name for name, _ in where) for i, where in enumerate(layout.wheres)}
-    query = f"SELECT * FROM (SELECT id, {_flags(columns)} FROM trials GROUP BY id)"
-    found = rows(f"{query} WHERE {' OR '.join(f'c{i}' for i in range(len(columns)))} ORDER BY id LIMIT 20")
+        return False
+    columns: dict[str, str] = {str(name): str(name) for name in DESCRIBING if name in layout.held}
+    columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
+    if not columns:
+        return False
+    differs = [f"coalesce(min({name}) <> max({name}), false) AS c{i}" for i, name in enumerate(columns)]
+    partly = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
+    query = f"SELECT id, {', '.join(differs)}, {partly} AS partly FROM trials GROUP BY id"
+    flags = " OR ".join(f"c{i}" for i in range(len(columns)))
+    found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT 20")
     problems = [
         Problem(
-            f"the trials of scenario {id_!r} do not agree on {', '.join(compress(columns.values(), differs))}",
+            f"the trials of scenario {id_!r} do not agree on {', '.join(compress(columns.values(), each))}",
             hint="these belong to the scenario: give every trial of it the same",
         )
-        for id_, *differs in found
+        for id_, *each, _ in found
     ]
     if problems:
         raise InputError(*problems)
-
-
-def _flags(columns: dict[str, str]) -> str:
-    return ", ".join(
-        f"coalesce(count({column}) NOT IN (0, count(*)) OR min({column}) <> max({column}), false) AS c{i}"
-        for i, column in enumerate(columns)
-    )
+    return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
 
 
 def one_agent_version(rows: Rows) -> str | None:

@@ -68,12 +68,13 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     excerpts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
     short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted", "error")]
     columns = [
-        "r.id", "r.trial", "t.p", "t.why", *excerpts, *shown, "violation_count", *short,
+        "r.id", "r.trial", "CASE WHEN t.p THEN true WHEN t.f THEN false END", "t.why",
+        *excerpts, *shown, "violation_count", *short,
         f"TRY_CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
     ]  # fmt: skip
     return (
         f"SELECT {', '.join(columns)} FROM ({source}) AS r JOIN (SELECT * FROM trials WHERE {ids}) AS t ON {same}"
-        f" QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY t.p, r.trial) <= {MOST_TRIALS}"
+        f" QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY NOT t.f, t.p, r.trial) <= {MOST_TRIALS}"
         " ORDER BY r.id, r.trial"
     )
 
@@ -95,7 +96,7 @@ def _longest(scenarios: int, trials: int) -> int:
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 
 
-def _trial(trial: int | None, passed: bool, why: str | None, *columns: Any) -> TrialDetail:  # noqa: FBT001 - a row
+def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: Any) -> TrialDetail:  # noqa: FBT001 - a row
     asked, asked_more, came, came_more, expected, observed, must_not, violations, count, wanted, got, error, took = (
         columns
     )

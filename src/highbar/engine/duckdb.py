@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from highbar.engine import brackets, checks, ranks
 from highbar.engine.database import Found, Sizes, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import Part, parts, table_part
+from highbar.engine.sources import Part, of_file, parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
@@ -88,9 +88,17 @@ class DuckDBEngine:
     has_smallest = True
 
     def __init__(
-        self, files: Sequence[ResultsFile] = (), table: object | None = None, *, memory_limit: str | None = None
+        self,
+        files: Sequence[ResultsFile] = (),
+        table: object | None = None,
+        *,
+        as_json: Collection[str] = (),
+        memory_limit: str | None = None,
     ) -> None:
-        """Open the files, or the table, and find their columns. Raises InputError where that fails."""
+        """Open the files, or the table, and find their columns. Raises InputError where that fails.
+
+        Columns of the table in `as_json` hold the JSON text of their values.
+        """
         self._files = tuple(files)
         size = sum(Path(file.path).stat().st_size for file in files)
         self._connection = connect(
@@ -103,13 +111,21 @@ class DuckDBEngine:
             self._parts = parts(self._connection, files, alike=self._alike)
         else:
             self._connection.register("results", table)
-            self._parts = (table_part(self._connection, "results"),)
+            self._parts = (table_part(self._connection, "results", as_json),)
         if not self.columns():
             raise checks.BadRows(checks.NO_ROW)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""
         return columns_of(self._parts)
+
+    def rows_of(self, file: ResultsFile) -> int:
+        """How many rows of one file are read; for a message, when the total is not what the files hold."""
+        part = next((part for part in self._parts if file in part.files), None)
+        if part is None:
+            return 0
+        relation = of_file(part, file)
+        return int(self._connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
     def close(self) -> None:
         """Let the files go."""

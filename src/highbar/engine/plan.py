@@ -12,16 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from highbar.engine import ratios, scoring, trials
-from highbar.engine.layout import BARE_AND_VIOLATED, MEASURES, Layout, lay_out
+from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
+from highbar.engine.layout import Layout, World, lay_out
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match
 
-COMMON_DENOMINATOR = 5_342_931_457_063_200
-"""The least common multiple of 1 to 40: trials of one scenario that expect different numbers of behaviors meet here."""
-FINEST = 10**15
-"""Where even that is not a multiple (more than 40 expected behaviors, and not the same number in each trial)."""
 WEIGHTED = ("kp", "k_score", "kc", "ke", "kv")
 """The sums that a scenario's own weight can be asked to multiply."""
 
@@ -32,6 +28,7 @@ class Plan:
 
     layout: Layout
     sides: ratios.Sides
+    described: str | None  # what the suite says of its scenarios, which `trials` is joined with
     trials: str
     scenarios: str
     profile: str
@@ -41,18 +38,23 @@ class Plan:
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
+    world: World
     parse_once: bool  # text is parsed once and kept; Parquet is read again, which is cheaper than keeping it
 
 
-def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> Plan:
+def make(
+    parts: Sequence[Part], request: Request, *, smallest: bool = True, world: World = "worst", fill: bool = False
+) -> Plan:
     """The SQL for this request over these files.
 
     Where the aggregate of the `smallest` values is there, the worst scenarios are found in the same pass as the sums.
+    `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes the
+    others, which costs a join.
     """
     layout = lay_out(parts, request)
     sides = ratios.Sides(layout)
     keys = _keys(layout)
-    sums = _sums(layout)
+    sums = _sums(layout, world)
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
     telling = not layout.repeated
@@ -63,8 +65,9 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
     return Plan(
         layout=layout,
         sides=sides,
-        trials=trials.relation(parts, request, layout, telling=worst.reason == "told"),
-        scenarios=_scenarios(layout, [worst.reason] * telling),
+        described=descriptions.of_suite(request.suite, trials.chosen_by(layout)),
+        trials=trials.relation(parts, request, layout, telling=worst.reason == "told", fill=fill),
+        scenarios=per_scenario.relation(layout, [worst.reason] * telling, world),
         profile=f"{head}{aside} FROM scenarios GROUP BY ALL",
         profile_of_grave=f"{head}{grave} FROM scenarios GROUP BY ALL",
         worst=worst,
@@ -72,6 +75,7 @@ def make(parts: Sequence[Part], request: Request, *, smallest: bool = True) -> P
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
+        world=world,
         parse_once=parse_once,
     )
 
@@ -90,19 +94,20 @@ class Worst:
     def _order(self) -> dict[str, str]:
         required = any_match(self.request.required)
         return {
-            "a": f"NOT ({required})", "b": "kv = 0", "c": "ke = 0", "d": "kp / n", "e": "k_score / s_den", "id": "id",
+            "a": f"NOT ({required})", "b": "violated = 0", "c": "errors = 0",
+            "d": "kp / n", "e": "k_score / s_den", "id": "id",
         }  # fmt: skip
 
     def grave(self) -> str:
         """Whether a scenario is among those that come first: required, violated, or an error."""
-        return f"kv > 0 OR ke > 0 OR {any_match(self.request.required)}"
+        return f"violated > 0 OR errors > 0 OR {any_match(self.request.required)}"
 
     def aggregate(self, of: str = "true") -> str:
         """Set the worst of a profile row aside."""
         order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
         said = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
         worst = f"arg_min({{'by': {order}{said}}}, {order}, {self.request.failed_limit})"
-        return f"{worst} FILTER (kp < n AND ({of})) AS worst"
+        return f"{worst} FILTER (kf > 0 AND ({of})) AS worst"
 
     def set_aside(self) -> str:
         """Those of all profile rows together."""
@@ -124,9 +129,9 @@ class Worst:
         order = ", ".join(f"{name}_" for name in self._order())
         said = f", category, {self.reason}" if self.reason else ""
         bad_enough = (
-            f"kv > 0 OR {any_match(self.request.required)}" if violated >= self.request.failed_limit else "true"
+            f"violated > 0 OR {any_match(self.request.required)}" if violated >= self.request.failed_limit else "true"
         )
-        found = f"SELECT {columns}{said} FROM scenarios WHERE ({bad_enough}) AND kp < n"
+        found = f"SELECT {columns}{said} FROM scenarios WHERE ({bad_enough}) AND kf > 0"
         worst = (
             f"SELECT id_, NOT a_ AS required{said} FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
         )
@@ -139,55 +144,23 @@ class Worst:
 def _keys(layout: Layout) -> tuple[str, ...]:
     """What the scenarios of one profile row have in common: slice values, filters, denominators and weight."""
     keys = [f"by_{i}" for i in range(len(layout.slices))] + [f"w_{i}" for i in range(len(layout.wheres))]
-    keys += ["n", "n_bare", "s_den"] + [BARE_AND_VIOLATED] * layout.repeated
+    keys += ["n", "s_den", "lone"]
     keys += dict.fromkeys(measure.trials for measure in layout.measures.values() if measure.trials != "n")
     keys += ["wi"] * (len(layout.weights) > 1) + ["kp"] * layout.per_k
     return tuple(keys)
 
 
-def _sums(layout: Layout) -> list[tuple[str, str]]:
+def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
     """The sums of a profile row: names and what of a scenario is summed."""
-    sums = [("bad", "n_bad"), ("failed", "CAST(kp < n AS INTEGER)")]
+    sums = [("bad", "n_bad"), ("failed", "CAST(kf > 0 AS INTEGER)"), ("sum_kf", "kf"), ("sum_errors", "errors")]
+    sums += [("sum_violated", "violated"), ("sum_blanks", "blanks"), ("sum_open", "CAST(is_open AS INTEGER)")]
     sums += [(f"sum_{measure.total}", measure.total) for measure in layout.measures.values()]
+    for measure in layout.measures.values():
+        sums += [(f"sum_{name}", f"CAST({name} > 0 AS INTEGER)") for name in per_scenario.ends_of(measure)]
+    if world == "best":
+        sums += [(f"sum_u_{measure.total}", f"u_{measure.total}") for measure in layout.measures.values()]
     if layout.repeated:
-        sums += [("flaky", "CAST(kp > 0 AND kp < n AS INTEGER)"), ("sum_kp_kp", "kp * kp")]
+        sums += [("flaky", "CAST(kp > 0 AND kf > 0 AS INTEGER)"), ("sum_kp_kp", "kp * kp")]
     if layout.own_weight:
         sums += [("sum_w", "own"), *((f"sum_w_{name}", f"own * {name}") for name in WEIGHTED)]
     return sums
-
-
-def _scenarios(layout: Layout, reason: Sequence[str]) -> str:
-    agreed = [
-        "category",
-        *(f"by_{i}" for i in range(len(layout.slices))),
-        *(f"w_{i}" for i in range(len(layout.wheres))),
-    ]
-    agreed += ["wi"] * (len(layout.weights) > 1) + ["own"] * layout.own_weight + ["cluster"] * layout.clustered
-    counts = {measure.trials: measure.has for measure in layout.measures.values()}
-    counts |= {"n_bare": "bare", "n_bad": "bad"} | ({BARE_AND_VIOLATED: "bare AND v"} if layout.repeated else {})
-    totals = {m.total: m.amount for m in layout.measures.values() if m != MEASURES["behavior_score"]}
-    if not layout.repeated:
-        # Without a `trial` column a scenario is its one trial: the same columns, and nothing to group.
-        columns = ["id", *reason, *agreed, *(f"CAST({has} AS INTEGER) AS {name}" for name, has in counts.items())]
-        columns += [f"{amount} AS {name}" for name, amount in totals.items()]
-        return f"SELECT {', '.join(columns)}, s_m AS s_den, s_k AS k_score FROM trials"
-    columns = ["id", *(f"any_value({name}) AS {name}" for name in agreed)]
-    columns += [f"count_if({has}) AS {name}" for name, has in counts.items()]
-    columns += [f"sum({amount}) AS {name}" for name, amount in totals.items()]
-    return f"SELECT {', '.join(columns)}, {_score()} FROM trials GROUP BY id"
-
-
-def _score() -> str:
-    """A scenario's behavior_score, summed over its trials: numerator and denominator, both whole."""
-    level = "FILTER (NOT v AND m > 0)"
-    same = f"coalesce(min(s_m) {level} = max(s_m) {level}, true)"
-    divides = f"bool_and({COMMON_DENOMINATOR} % s_m = 0)"
-    denominator = (
-        f"CASE WHEN {same} THEN coalesce(min(s_m) {level}, 1)"
-        f" WHEN {divides} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
-    )
-    numerator = (
-        f"CASE WHEN {same} THEN sum(s_k) WHEN {divides} THEN sum(s_k * ({COMMON_DENOMINATOR} // s_m))"
-        f" ELSE sum(CAST(round(s_k * {FINEST} / s_m) AS BIGINT)) END"
-    )
-    return f"{denominator} AS s_den, {numerator} AS k_score"

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from highbar.model import FailedScenario, FlakyScenario, Percentile, Ratio, ScenarioResult, Suite, Term, Weights
+from highbar.model import (
+    Ends,
+    FailedScenario,
+    FlakyScenario,
+    Percentile,
+    Ratio,
+    ScenarioResult,
+    Suite,
+    Term,
+    Trial,
+    Undecided,
+    UndecidedScenario,
+    Weights,
+)
+from highbar.model.ranges import ColumnRange
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 
@@ -35,6 +49,9 @@ class Request:
     alpha: float = 0.05
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
+    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
+    ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
+    undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
@@ -42,10 +59,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A term's sum, exact, over the `scenarios` that have a value."""
+    """A term's sum, exact, over the `scenarios` that have a value.
+
+    `undecided` trials count as what they could be. In a column without bounds, `valueless` is how many scenarios have a
+    trial without a value, and `beyond` how many have a value beyond the end at which such a trial counts.
+    """
 
     value: Fraction
     scenarios: int
+    undecided: int = 0
+    valueless: int = 0
+    beyond: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +85,7 @@ class Rank:
     scenarios: int
     low: Fraction | None = None
     high: Fraction | None = None
+    undecided: int = 0  # of the trials: how many have no value of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +115,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What a pattern of ids found: how many scenarios, how many did not pass every trial, and some of those."""
+    """What a pattern of ids found: how many scenarios, how many failed a trial, and some of those.
+
+    `undecided` counts those that failed no trial, and of which some trial is undecided.
+    """
 
     scenarios: int
     failed: int
     examples: tuple[str, ...]
+    undecided: int = 0
+    undecided_examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +137,9 @@ class SuiteMatch:
     extra_ids: tuple[str, ...]
     different: tuple[str, ...]
     excused_ids: tuple[str, ...] = ()  # of the suite, without a result, and optional
+    unlooked: tuple[str, ...] = ()  # what the suite demands and some trial does not say, in words
+    unlooked_more: int = 0  # how many more of those there are
+    unjudged_ids: tuple[str, ...] = ()  # with an unjudged trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +164,8 @@ class Reduction:
     slices: tuple[Group, ...]
     errors: int
     unjudged: int
+    undecided: int  # trials that neither passed nor failed
+    blank: int  # trials in which nothing judges anything
     failed: int
     scenarios_failed: tuple[FailedScenario, ...]
     patterns: Mapping[str, Matched]
@@ -141,6 +176,10 @@ class Reduction:
     columns: tuple[str, ...]
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
+    best: Group | None = None  # the whole with undecided trials at their best; None if nothing is undecided
+    best_slices: tuple[Group, ...] = ()
+    scenarios_undecided: tuple[UndecidedScenario, ...] = ()
+    undecided_trials: Mapping[Undecided, tuple[Trial, ...]] = field(default_factory=dict)
     scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
     details: RowDetails | None = None
     records: Records | None = None  # only for a baseline or a comparison
@@ -153,6 +192,7 @@ class Records:
     scenarios: tuple[ScenarioRecord, ...]
     judges: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
+    best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if nothing is undecided
 
 
 class Engine(Protocol):

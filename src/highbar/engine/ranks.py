@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from highbar.engine import clustered
+from highbar.engine import clustered, per_scenario
 from highbar.engine.database import Database, Found, Sizes, Wanted
-from highbar.engine.layout import MOST_SLICES, Layout
-from highbar.engine.protocol import Rank
+from highbar.engine.layout import MOST_SLICES, NO_ENDS, Layout, World
+from highbar.engine.protocol import Rank, Request
 from highbar.engine.sql import literal
 from highbar.engine.totals import Profile
-from highbar.model import Percentile, Where
+from highbar.model import Ends, Percentile, Where
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
 
 Rows = Callable[[str], list[Any]]
@@ -20,21 +21,43 @@ WHOLE = literal("")
 INFINITE = "CAST('Infinity' AS DOUBLE)"
 
 
-def rank_column(extras: tuple[str, ...], column: str) -> str:
-    """SQL for the value that a trial has in a percentile: where lower is better, an error is above every number."""
-    if column == "latency_ms":
-        return "latency_rank"
-    if column == "quality_score":
-        return "(CAST(q AS DOUBLE) / 1e12)"
+def rank_column(layout: Layout, column: str, world: World = "worst", *, repeated: bool = False) -> str:
+    """SQL for the number by which a percentile ranks a trial, NULL if it is not ranked.
+
+    Where lower is better, an error is above every number. `repeated`: over `trials` beside what `facts` says of
+    their scenarios, so that a trial without the number counts if its scenario has it.
+    """
     if column == "behavior_score":
-        return "(CASE WHEN s_has THEN s_k / s_m END)"
-    if column == "tokens_used":
-        return f"(CASE WHEN e THEN {INFINITE} ELSE CAST(tokens AS DOUBLE) END)"
-    if column == "cost_usd":
-        return f"(CASE WHEN e THEN {INFINITE} ELSE CAST(cost AS DOUBLE) / 1e12 END)"
-    return (
-        f"(CASE WHEN e THEN {INFINITE} ELSE CAST(x{extras.index(column.removeprefix('extra:'))} AS DOUBLE) / 1e9 END)"
-    )
+        seen = "s_k" if world == "worst" else "(s_k + s_open)"
+        own = f"(CASE WHEN v OR bare THEN 0e0 WHEN m > 0 THEN {seen} / s_m END)"
+        return _or_lacking(layout, column, own, "0", "1", world, repeated=repeated)
+    if column == "quality_score":
+        return _or_lacking(layout, column, "(CAST(q AS DOUBLE) / 1e12)", "0", "1", world, repeated=repeated)
+    value = {
+        "latency_ms": "latency_rank",
+        "tokens_used": "CAST(tokens AS DOUBLE)",
+        "cost_usd": "CAST(cost AS DOUBLE) / 1e12",
+    }.get(column)
+    value = value or f"CAST(x{layout.extras.index(column.removeprefix('extra:'))} AS DOUBLE) / 1e9"
+    ends = layout.ends.get(column, NO_ENDS)
+    never = f"-{INFINITE}" if ends.higher else INFINITE
+    own = f"(CASE WHEN e THEN {never} ELSE {value} END)"
+    return _or_lacking(layout, column, own, *_open_ends(column, ends, never), world, repeated=repeated)
+
+
+def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:
+    """Where an undecided trial ranks at its worst and at its best."""
+    if column in ("latency_ms", "tokens_used", "cost_usd"):
+        return never, "0"  # it may not have completed, whatever the limit
+    if ends.worst is None or ends.best is None:
+        return never, INFINITE if ends.higher else f"-{INFINITE}"
+    return f"CAST({float(ends.worst)!r} AS DOUBLE)", f"CAST({float(ends.best)!r} AS DOUBLE)"
+
+
+def _or_lacking(layout: Layout, column: str, own: str, worst: str, best: str, world: World, *, repeated: bool) -> str:
+    measure = layout.measures[column]
+    counts = f"open OR has_{measure.trials}" if repeated else "open"
+    return f"coalesce({own}, CASE WHEN {counts} THEN {worst if world == 'worst' else best} END)"
 
 
 def group(place: int | None, value: str | None) -> str:
@@ -51,17 +74,30 @@ def find(
     database: Database,
     profiles: Mapping[str, Profile],
     layout: Layout,
-    percentiles: Sequence[Percentile],
-    alpha: float,
+    request: Request,
+    world: World,
+    *,
+    open_trials: bool,
 ) -> dict[str, dict[Percentile, Rank]]:
-    """The percentiles of each group, of all groupings together: every question reads the results anew."""
+    """The percentiles of each group, of all groupings together: every question reads the results anew.
+
+    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has.
+    """
+    percentiles, alpha = request.percentiles, request.alpha
     found: dict[str, dict[Percentile, Rank]] = {}
     together: dict[tuple[str, Where], list[Percentile]] = {}
     for wanted in percentiles:
         together.setdefault((wanted.column, wanted.where), []).append(wanted)
     for (name, where), same in together.items():
-        ranked = _ranked(layout, name, where, profiles)
-        counts = _counted(database, ranked) if layout.repeated else _in_profiles(profiles, name, where)
+        column = rank_column(layout, name, world, repeated=layout.repeated and open_trials)
+        trials_of = "trials" if not (layout.repeated and open_trials) else _beside_facts(layout, name)
+        ranked = _ranked(layout, column, trials_of, where, profiles)
+        counts = _in_profiles(profiles, name, where)
+        if layout.repeated:  # several trials of a scenario: the profile knows which groups have the number at all
+            given = {grp for grp, *_ in counts}
+            counts = [one for one in _counted(database, ranked) if one[0] in given]
+        if not counts:
+            continue  # no group has the number
         sizes = {grp: trials for grp, trials, _, _ in counts}
         ends = _ends(database, layout, same, alpha, ranked, sizes)
         values = database.values_at(ranked, _wanted_ranks(same, sizes, ends), sizes)
@@ -76,18 +112,22 @@ def find(
                     scenarios=resting,
                     low=None if low is None else _finite(at[low]),
                     high=None if high is None else _finite(at[high]),
+                    undecided=profiles[grp].ranked(name, where)[2],
                 )
     return found
 
 
-def _ranked(layout: Layout, name: str, where: Where, groups: Collection[str]) -> str:
+def _beside_facts(layout: Layout, name: str) -> str:
+    return f"trials JOIN ({per_scenario.facts(layout, (name,))}) AS facts USING (id)"
+
+
+def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:
     """SQL for the numbers of every group: those of a trial stand there once for the whole, and once for each slice."""
-    column = rank_column(layout.extras, name)
     there = f"{column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
     columns = ", ".join(["id", *["cluster"] * layout.clustered])
     by = [f"'{place}:' || by_{place}" for place in range(len(layout.slices))]
     grp = f"unnest([{', '.join((WHOLE, *by))}])" if by else WHOLE
-    numbers = f"SELECT {grp} AS grp, {column} AS number, {columns} FROM trials WHERE {there}"
+    numbers = f"SELECT {grp} AS grp, {column} AS number, {columns} FROM {trials} WHERE {there}"
     cut_off = len(groups) > MOST_SLICES  # then some values of a slice are not measured
     measured = f"IN ({', '.join(literal(one) for one in groups)})" if cut_off else "IS NOT NULL"
     return f"SELECT * FROM ({numbers}) WHERE grp {measured}" if by else numbers
@@ -103,11 +143,11 @@ def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]
 def _in_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> list[tuple[str, int, int, int]]:
     """The same where a scenario is its one trial: the profile has counted them."""
     found = ((grp, *profile.ranked(column, where)) for grp, profile in profiles.items())
-    return [(grp, trials, errors, trials) for grp, trials, errors in found if trials]
+    return [(grp, trials, errors, trials) for grp, trials, errors, _ in found if trials]
 
 
 def _finite(value: float | None) -> Fraction | None:
-    return None if value is None or value == float("inf") else Fraction(str(value))
+    return None if value is None or math.isinf(value) else Fraction(str(value))
 
 
 def _wanted_ranks(

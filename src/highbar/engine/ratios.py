@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.engine import scoring
-from highbar.engine.layout import BARE_AND_VIOLATED, Layout
+from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.model import Linear, Ratio, Term
 
@@ -92,17 +92,15 @@ class Sides:
             return "", _repeated(column)
         measure = self.layout.measures[column]
         trials = measure.trials
-        if column in ("correct", "behavior_score"):
-            twice = f" - {BARE_AND_VIOLATED}" if column == "behavior_score" and self.layout.repeated else ""
-            trials = f"({trials} + n_bare{twice})"
         scale = SCALES.get(column, scoring.EXTRA if column.startswith("extra:") else 1)
         below = f"({trials} * s_den)" if column == "behavior_score" else trials
         return trials, f"(CAST({measure.total} AS DOUBLE) / ({below} * {scale}e0))"
 
 
 def _never_both(linear: Linear) -> bool:
-    """Whether at most one of the terms can be 1: of tp, fp and fn, exactly one is."""
-    return len(linear) == 1 or all(term.column in ("tp", "fp", "fn") and term.of == "sum" for term, _ in linear)
+    """Whether at most one of the terms can be 1: of tp and fp, or tp and fn; an undecided trial may be both others."""
+    columns = {term.column for term, _ in linear}
+    return len(linear) == 1 or (columns in ({"tp", "fp"}, {"tp", "fn"}) and all(term.of == "sum" for term, _ in linear))
 
 
 def _repeated(column: str) -> str:

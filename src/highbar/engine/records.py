@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from highbar.engine import scoring
-from highbar.engine.layout import BARE_AND_VIOLATED, MEASURES, Layout
+from highbar.engine.layout import COLUMNS, Layout, World
+from highbar.engine.per_scenario import ends_of, facts
 from highbar.engine.protocol import Records, Request
 from highbar.engine.ranks import rank_column
 from highbar.engine.ratios import SCALES
@@ -17,7 +19,7 @@ from highbar.model.records import ONE, ScenarioRecord
 
 WHOLE_RUN = ("judge", "suite")
 """Columns of a run rather than of a scenario: their values are listed once."""
-ALL_TERMS = tuple(Term(column) for column in MEASURES)
+ALL_TERMS = tuple(Term(column) for column in COLUMNS)
 """What makes every measure take part, whatever the policy of today needs."""
 _OMITTED_AT_0 = ("error", "violated", "unjudged")
 
@@ -26,7 +28,7 @@ Rows = Callable[[str], list[Any]]
 
 def widened(request: Request, columns: Iterable[str]) -> Request:
     """The request with every measure and with these columns, over all scenarios: what a baseline is recorded by."""
-    own = (Term(term.column) for term in request.terms if term.column in MEASURES or term.column.startswith("extra:"))
+    own = (Term(term.column) for term in request.terms if term.column in COLUMNS or term.column.startswith("extra:"))
     return replace(
         request,
         terms=tuple(dict.fromkeys((*ALL_TERMS, *own))),
@@ -48,48 +50,61 @@ class _Columns:
 
     def names(self) -> tuple[str, ...]:
         layout = self.layout
-        names = ["id", *(f"by_{i}" for i in range(len(layout.slices))), "n", "kp", "n_bare", "s_den"]
+        names = ["id", *(f"by_{i}" for i in range(len(layout.slices))), "n", "kp", "kf", "lone", "s_den"]
         names += [name for measure in layout.measures.values() for name in (measure.trials, measure.total)]
-        names += [BARE_AND_VIOLATED] * layout.repeated + ["own"] * layout.own_weight + ["cluster"] * layout.clustered
+        names += [name for measure in layout.measures.values() for name in ends_of(measure)]
+        names += ["own"] * layout.own_weight + ["cluster"] * layout.clustered
         return tuple(dict.fromkeys(names))
 
 
 def find(rows: Rows, layout: Layout, request: Request) -> Records:
     """All scenarios, sorted by id as text; `scenarios` and `trials` must be defined for this request."""
-    columns = _Columns(layout)
-    names = columns.names()
-    ranks = _ranks(rows, layout, request)
-    records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]
+    listed = scenarios(rows, layout, request, "worst")
     whole = {
         name: tuple(row[0] for row in rows(f"SELECT DISTINCT by_{i} FROM trials WHERE by_{i} IS NOT NULL ORDER BY 1"))
         for i, name in enumerate(layout.slices)
         if name in WHOLE_RUN
     }
-    listed = tuple(sorted(records, key=lambda record: record.id))
     return Records(listed, judges=whole.get("judge", ()), suites=whole.get("suite", ()))
 
 
-def _ranks(rows: Rows, layout: Layout, request: Request) -> dict[str, Mapping[str, tuple[Fraction | None, ...]]]:
+def scenarios(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
+    """All scenarios, as `scenarios` has them now, with undecided trials as `world` says."""
+    columns = _Columns(layout)
+    names = columns.names()
+    ranks = _ranks(rows, layout, request, world)
+    records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]
+    return tuple(sorted(records, key=lambda record: record.id))
+
+
+def _ranks(
+    rows: Rows, layout: Layout, request: Request, world: World
+) -> dict[str, Mapping[str, tuple[Fraction | None, ...]]]:
     """By id and column, the values of the trials that a percentile ranks."""
     names = tuple(dict.fromkeys(("latency_ms", *(wanted.column for wanted in request.percentiles))))
-    sql = [rank_column(layout.extras, name) for name in names]
+    sql = [rank_column(layout, name, world, repeated=layout.repeated) for name in names]
+    trials = f"trials JOIN ({facts(layout, names)}) AS facts USING (id)" if layout.repeated else "trials"
     lists = ", ".join(f"list({column} ORDER BY {column}) FILTER ({column} IS NOT NULL)" for column in sql)
     return {
         id_: {
             name: tuple(_finite(value) for value in values) for name, values in zip(names, found, strict=True) if values
         }
-        for id_, *found in rows(f"SELECT id, {lists} FROM trials GROUP BY id")
+        for id_, *found in rows(f"SELECT id, {lists} FROM {trials} GROUP BY id")
     }
 
 
 def _finite(value: float) -> Fraction | None:
-    return None if value == float("inf") else Fraction(str(value))
+    return None if math.isinf(value) else Fraction(str(value))
 
 
 def _record(
     row: Mapping[str, Any], layout: Layout, ranks: Mapping[str, Mapping[str, tuple[Fraction | None, ...]]]
 ) -> ScenarioRecord:
     values = {name: value for name in layout.measures if (value := _value(row, layout, name)) is not None}
+    lone = frozenset(name for name in values if row["lone"] & layout.lone_bit(name))
+    valueless = frozenset(
+        name for name, measure in layout.measures.items() if measure.valueless and row[f"none_{measure.total}"]
+    )
     columns = {
         name: row[f"by_{i}"]
         for i, name in enumerate(layout.slices)
@@ -103,24 +118,20 @@ def _record(
         values=values,
         weight=Fraction(row["own"], scoring.WEIGHT) if layout.own_weight else ONE,
         cluster=row["cluster"] if layout.clustered else None,
-        bare=bool(row["n_bare"]),
+        lone=lone,
+        valueless=valueless,
+        undecided=row["n"] - row["kp"] - row["kf"],
     )
     own = {name: listed for name, listed in ranks[record.id].items() if listed != record.single_rank(name)}
-    if not own:
-        return record
-    return ScenarioRecord(
-        record.id, record.trials, record.passed, columns, values, own, record.weight, record.cluster, record.bare
-    )
+    return replace(record, ranks=own) if own else record
 
 
 def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
-    """The mean over the trials that have the measure, those that are bare included where others have it."""
+    """The mean over the trials that have the measure."""
     measure = layout.measures[name]
     trials, total = row[measure.trials], row[measure.total]
     if name == "passed" or not trials or (name in _OMITTED_AT_0 and not total):
         return None
-    if name in ("correct", "behavior_score"):
-        trials += row["n_bare"] - (row.get(BARE_AND_VIOLATED, 0) if name == "behavior_score" else 0)
     scale = SCALES.get(name, scoring.EXTRA if name.startswith("extra:") else 1)
     whole = trials * scale * (row["s_den"] if name == "behavior_score" else 1)
     return ONE if total == whole else Fraction(total, whole)

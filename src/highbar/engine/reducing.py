@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, plan, ranks, ratios, scenarios, suite
+from highbar.engine import checks, ids, plan, ranks, ratios, scenarios, suite
 from highbar.engine.database import Database
-from highbar.engine.layout import MOST_SLICES
+from highbar.engine.layout import MOST_SLICES, World
 from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal, matches
@@ -34,61 +34,98 @@ class Reducer:
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
-        made = plan.make(self.parts, request, smallest=self.database.has_smallest)
-        self.database.define("trials", made.trials, kept=made.parse_once)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
-        grave = self._mostly_grave(made, request)
-        self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
-        counts = self.database.rows(
-            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_ke), sum(sum_ku), sum(failed), sum(sum_kv)"
+        return self._reduced(request, fill=False)
+
+    def _reduced(self, request: Request, *, fill: bool) -> Reduction:
+        rows = self.database.rows
+        made = self._define(request, "worst", fill=fill)
+        trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_ = rows(
+            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_errors), sum(sum_ku),"
+            " sum(scenarios * n - sum_kp - sum_kf), sum(failed), sum(sum_violated), sum(sum_blanks), sum(sum_open)"
             " FROM profile"
         )[0]
-        checks.refuse_bad_rows(trials=counts[0], bad=counts[1])
-        turns = 2 if self.many and counts[0] > MOST_IDS else 1
-        warnings = checks.refuse_or_warn_of_ids(self.database.rows, repeated=made.layout.repeated, turns=turns)
-        warnings += checks.required_and_optional(self.database.rows, request)
-        checks.refuse_disagreement(self.database.rows, made.layout)
-        whole, slices, more = self._groups(made, request)
-        failed = (
-            self._failed(made, at_least=min(counts[4], request.failed_limit), violated=counts[5]) if counts[4] else ()
-        )
-        return Reduction(
+        checks.refuse_bad_rows(trials=trials, bad=bad)
+        ids.refuse_mixed(rows, self.parts)
+        turns = 2 if self.many and trials > MOST_IDS else 1
+        warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns)
+        if checks.refuse_disagreement(rows, made.layout) and not fill:
+            return self._reduced(request, fill=True)
+        warnings += checks.required_and_optional(rows, request)
+        whole, slices, more = self._groups(made, request, open_trials=bool(open_))
+        worst = self._failed(made, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
+        reduction = Reduction(
             whole=whole,
             slices=slices,
-            errors=counts[2],
-            unjudged=counts[3],
-            failed=counts[4],
-            scenarios_failed=failed,
+            errors=errors,
+            unjudged=unjudged,
+            undecided=undecided,
+            blank=blanks,
+            failed=failed,
+            scenarios_failed=worst,
             patterns=self._patterns(request),
             suite=suite.compare(self.database, request, self.parts) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
-            agent_version=checks.one_agent_version(self.database.rows) if "agent_version" in made.layout.held else None,
+            agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.held else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices),
             warnings=(*warnings, *more),
-            scenarios=scenarios.listed(self.database.rows, request) if request.scenario_limit else (),
-            details=self._details(failed) if request.details else None,
+            scenarios=scenarios.listed(rows, request) if request.scenario_limit else (),
+            details=self._details(worst) if request.details else None,
         )
+        return self._with_best(reduction, made, request, fill=fill) if open_ else reduction
+
+    def _define(self, request: Request, world: World, *, fill: bool) -> plan.Plan:
+        """Name the three relations of a request."""
+        made = plan.make(self.parts, request, smallest=self.database.has_smallest, world=world, fill=fill)
+        if world == "worst":  # the trials are the same at the best
+            self._define_trials(made)
+        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        grave = self._mostly_grave(made, request)
+        self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
+        return made
+
+    def _define_trials(self, made: plan.Plan) -> None:
+        if made.described is not None:
+            self.database.define("described", made.described, kept=True)
+        self.database.define("trials", made.trials, kept=made.parse_once)
+
+    def _with_best(self, reduction: Reduction, made: plan.Plan, request: Request, *, fill: bool) -> Reduction:
+        """The reduction with undecided trials named, and with the sums as they are if those turn out well."""
+        from highbar.engine import undecided  # most results have none
+
+        named = undecided.named(self.database.rows, made.layout, request)
+        listed = undecided.listed(self.database.rows, request)
+        best, slices, _ = self._groups(self._define(request, "best", fill=fill), request, open_trials=True)
+        return replace(reduction, best=best, best_slices=slices, scenarios_undecided=listed, undecided_trials=named)
 
     def records(self, request: Request) -> Records:
         """Every scenario by itself, once `reduce` found that all can be judged."""
         from highbar.engine import records  # only for a baseline or a comparison
 
         made = plan.make(self.parts, request)
-        self.database.define("trials", made.trials, kept=made.parse_once)
+        self._define_trials(made)
+        fill = checks.refuse_disagreement(self.database.rows, made.layout)
+        made = plan.make(self.parts, request, fill=fill)
+        if fill:
+            self._define_trials(made)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
-        return records.find(self.database.rows, made.layout, request)
+        found = records.find(self.database.rows, made.layout, request)
+        if not self.database.rows("SELECT count_if(is_open) FROM scenarios")[0][0]:
+            return found
+        made = plan.make(self.parts, request, world="best", fill=fill)
+        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
 
     def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
         sliced = "category" in slices  # then the profile has them all
         column, relation = (f"by_{slices.index('category')}", "profile") if sliced else ("category", "trials")
-        rows = self.database.rows(
-            f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1 LIMIT 1000"
-        )
+        rows = self.database.rows(f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1")
         return tuple(row[0] for row in rows)
 
-    def _groups(self, made: plan.Plan, request: Request) -> tuple[Group, tuple[Group, ...], list[str]]:
+    def _groups(
+        self, made: plan.Plan, request: Request, *, open_trials: bool
+    ) -> tuple[Group, tuple[Group, ...], list[str]]:
         """The whole, every slice, and what to warn of."""
         profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
         warnings: list[str] = []
@@ -98,7 +135,7 @@ class Reducer:
             if len(profiles[place]) > MOST_SLICES:
                 profiles[place].popitem()
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
-        ranked = self._ranks(profiles, made, request)
+        ranked = self._ranks(profiles, made, request, open_trials=open_trials)
         products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
 
         def group(place: int | None, value: str | None, by: tuple[str, str] | None) -> Group:
@@ -156,19 +193,24 @@ class Reducer:
         names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
         rows = self.database.rows(f"SELECT {', '.join(names)} FROM profile")
         flaky = self.database.rows(
-            "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kp < n ORDER BY abs(kp / n - 0.5), id LIMIT 100"
+            "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kf > 0 ORDER BY abs(kp / n - 0.5), id LIMIT 100"
         )
         listed = tuple(FlakyScenario(*row) for row in flaky)
         return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
 
     def _ranks(
-        self, profiles: Mapping[int | None, Mapping[str | None, Profile]], made: plan.Plan, request: Request
+        self,
+        profiles: Mapping[int | None, Mapping[str | None, Profile]],
+        made: plan.Plan,
+        request: Request,
+        *,
+        open_trials: bool,
     ) -> dict[str, dict[Percentile, Rank]]:
         """The percentiles of every group, with their bounds."""
         if not request.percentiles:
             return {}
         named = {ranks.group(place, value): one for place, of in profiles.items() for value, one in of.items()}
-        return ranks.find(self.database, named, made.layout, request.percentiles, request.alpha)
+        return ranks.find(self.database, named, made.layout, request, made.world, open_trials=open_trials)
 
     def _mostly_grave(self, made: plan.Plan, request: Request) -> bool:
         """Whether, by some of the rows, the gravest failures alone are more than are listed.
@@ -178,7 +220,8 @@ class Reducer:
         if not (self.many and self.database.has_smallest and made.worst.reason == "told"):
             return False
         grave, seen = self.database.rows(
-            f"SELECT count_if({made.worst.grave()}), count(*) FROM (SELECT id, kv, ke FROM scenarios LIMIT {SOME})"
+            f"SELECT count_if({made.worst.grave()}), count(*)"
+            f" FROM (SELECT id, violated, errors FROM scenarios LIMIT {SOME})"
         )[0]
         all_ = self.database.rows("SELECT count(*) FROM scenarios")[0][0]
         return bool(grave * all_ >= 2 * request.failed_limit * seen)
@@ -214,20 +257,23 @@ class Reducer:
         """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
         ids = [text for text in wanted if not is_pattern(text)]
-        sql = f"SELECT id, CAST(kp < n AS INTEGER) FROM scenarios WHERE {any_match(ids)}"
-        failed_by_id: dict[str, int] = dict(self.database.rows(sql)) if ids else {}
+        sql = "SELECT id, CAST(kf > 0 AS INTEGER), CAST(kf = 0 AND kp < n AS INTEGER) FROM scenarios"
         found = dict.fromkeys(ids, Matched(0, 0, ()))
-        found |= {id_: Matched(1, failed, (id_,) * failed) for id_, failed in failed_by_id.items()}
-        for pattern in wanted:
-            if is_pattern(pattern):
-                there = matches(pattern)
-                scenarios, failed = self.database.rows(
-                    f"SELECT count(*), count_if(kp < n) FROM scenarios WHERE {there}"
-                )[0]
-                some = f"SELECT id FROM scenarios WHERE ({there}) AND kp < n ORDER BY id LIMIT 5"
-                examples = self.database.rows(some) if failed else []
-                found[pattern] = Matched(scenarios, failed, tuple(id_ for (id_,) in examples))
-        return found
+        for id_, failed, undecided in self.database.rows(f"{sql} WHERE {any_match(ids)}") if ids else ():
+            found[id_] = Matched(1, failed, (id_,) * failed, undecided, (id_,) * undecided)
+        return found | {pattern: self._matched(pattern) for pattern in wanted if is_pattern(pattern)}
+
+    def _matched(self, pattern: str) -> Matched:
+        there = f"FROM scenarios WHERE ({matches(pattern)})"
+        scenarios, failed, undecided = self.database.rows(
+            f"SELECT count(*), coalesce(count_if(kf > 0), 0), coalesce(count_if(kf = 0 AND kp < n), 0) {there}"
+        )[0]
+
+        def some(condition: str, number: int) -> tuple[str, ...]:
+            ids = f"SELECT id {there} AND {condition} ORDER BY id LIMIT 5"
+            return tuple(id_ for (id_,) in self.database.rows(ids)) if number else ()
+
+        return Matched(scenarios, failed, some("kf > 0", failed), undecided, some("kf = 0 AND kp < n", undecided))
 
 
 def columns_of(parts: Sequence[Part]) -> tuple[str, ...]:

@@ -17,14 +17,25 @@ _DURATION = f"sum(if(isfinite(latency_rank), CAST(round(latency_rank * {LATENCY}
 
 
 def listed(rows: Callable[[str], list[Any]], request: Request) -> tuple[ScenarioResult, ...]:
-    """At most `scenario_limit` scenarios, the failed first, then by id."""
-    found = rows(
-        f"SELECT id, any_value(category), count(*), count_if(p), count_if(e), count_if(v), nullif({_REASONS}, ''),"
-        f" {any_match(request.required)}, {_DURATION}"
-        f" FROM trials GROUP BY id ORDER BY count_if(p) = count(*), id LIMIT {request.scenario_limit}"
+    """At most `scenario_limit` scenarios: the failed first, then the undecided, each by id."""
+    trials = (
+        "SELECT id, max(category) AS category, count_if(e) AS errors, count_if(v) AS violated,"
+        f" nullif({_REASONS}, '') AS reason, {_DURATION} AS duration FROM trials GROUP BY id"
     )
-    return tuple(ScenarioResult(*row[:-1], *_milliseconds(row[-1])) for row in found)
+    found = rows(
+        f"SELECT id, t.category, n, kp, t.errors, t.violated, reason, {any_match(request.required)}, duration,"
+        f" n - kp - kf FROM ({trials}) AS t JOIN scenarios USING (id)"
+        f" ORDER BY kf = 0, kp = n, id LIMIT {request.scenario_limit}"
+    )
+    return tuple(_result(*row) for row in found)
 
 
-def _milliseconds(total: int | None) -> tuple[Fraction, ...]:
-    return () if total is None else (Fraction(total, LATENCY),)
+def _result(id_: str, category: str | None, trials: int, passed: int, *more: Any) -> ScenarioResult:
+    errors, violated, reason, required, duration, undecided = more
+    return ScenarioResult(
+        id_, category, trials, passed, errors, violated, reason, required, _milliseconds(duration), undecided
+    )
+
+
+def _milliseconds(total: int | None) -> Fraction | None:
+    return None if total is None else Fraction(total, LATENCY)

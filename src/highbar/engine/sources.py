@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from highbar.engine import twice
 from highbar.engine.sql import identifier, literal, literals
-from highbar.engine.typed import NOT_JSON, Raw
+from highbar.engine.typed import INTEGERS, NOT_JSON, READERS, Raw
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
 
@@ -24,6 +26,9 @@ FEW_FILES = 3
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
+TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Files that are read in one go: a function of the wanted columns that gives their relation, and what they hold."""
@@ -33,6 +38,13 @@ class Part:
     table: str | None = None  # a relation as it is; without one the files are read
     alike: bool = False  # rows are supposed to be alike, and have their text in `json`
     costly: bool = False  # a relation whose rows are better read once and kept
+    id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
+    nested: tuple[str, ...] = ()  # columns of the user's own in which a key may stand twice
+
+    def stated_twice(self) -> list[str]:
+        """SQL conditions under which a row says one thing twice."""
+        inside = [twice.in_column(self.columns[name], supposed=self.alike) for name in self.nested]
+        return [*inside, *twice.beside_tags(self.columns)]
 
     def relation(self, wanted: Iterable[str]) -> str:
         """SQL for a relation that holds at least the `wanted` columns."""
@@ -55,10 +67,31 @@ def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike
     return tuple(found)
 
 
-def table_part(connection: DuckDBPyConnection, name: str) -> Part:
-    """A table or frame that is registered with the connection, as it is."""
+def of_file(part: Part, file: ResultsFile) -> str:
+    """SQL for the relation of one file of a part."""
+    alone = replace(part, files=(file,), table=None)
+    return _json_source("read_json_objects", [file]) if part.alike else alone.relation(part.columns)
+
+
+def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[str] = ()) -> Part:
+    """A table or frame that is registered with the connection; columns in `as_json` hold the text of JSON values."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {identifier(name)}").fetchall()
-    return Part({row[0]: _declared(row[0], str(row[1])) for row in described}, (), table=identifier(name))
+    columns = {
+        row[0]: Raw(identifier(row[0]), "JSON") if row[0] in as_json else _declared(row[0], str(row[1]))
+        for row in described
+    }
+    return Part(columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+
+
+def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
+    """What the declared type of the ids lets them be."""
+    type_ = columns["id"].type if "id" in columns else "VARCHAR"
+    return NUMBER_IDS if type_ in INTEGERS else TEXT_IDS | NUMBER_IDS if type_ == "JSON" else TEXT_IDS
+
+
+def _nested(columns: Mapping[str, Raw]) -> tuple[str, ...]:
+    """The columns of the user's own whose type lets a key stand twice; the names in a struct are part of the schema."""
+    return tuple(name for name, raw in columns.items() if name not in READERS and re.search(r"MAP\(|JSON", raw.type))
 
 
 def _declared(name: str, type_: str) -> Raw:
@@ -76,21 +109,34 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+    source = _json_source("read_json_objects", files)
+    text = "CAST(json AS VARCHAR)"
     keys = (
-        f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd"
-        f" FROM {_json_source('read_json_objects', files)}"
+        f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd, {twice.in_row(text)} AS inside,"
+        f" coalesce(json_type(json, '/id') <> 'VARCHAR', false) AS number FROM {source}"
     )
     rows = connection.execute(
-        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys), odd FROM ({keys})"
+        f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) OR inside = 'twice', odd,"
+        f" inside = 'large', number FROM ({keys})"
     ).fetchall()
-    if any(twice for _, twice, _ in rows):
+    if any(again for _, again, *_ in rows):
         raise InputError(Problem("duplicate key in a result", file=files[0].name))
-    if any(odd for _, _, odd in rows):
+    if any(odd for _, _, odd, *_ in rows):
         raise InputError(
             Problem("NaN, an infinity or a trailing comma in a result: this is not JSON", file=files[0].name)
         )
-    names = sorted({str(name) for name, _, _ in rows})
-    return [Part({name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}, files)]
+    if any(large for *_, large, _ in rows):
+        cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
+        twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
+    names = sorted({str(name) for name, *_ in rows})
+    kinds = frozenset("number" if number else "text" for *_, number in rows)
+    columns = {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}
+    return [Part(columns, files, id_kinds=kinds)]
+
+
+def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:
+    while row := cursor.fetchone():
+        yield row
 
 
 def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[str]:
@@ -127,7 +173,8 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     # The cast to a struct refuses a key that is missing, new or there twice; TRY_CAST and json_transform do not.
     struct = ", ".join(f"{identifier(name)} {type_}" for name, type_ in types.items())
     table = f"(SELECT CAST(json AS STRUCT({struct})) AS row, json FROM {_json_source('read_json_objects', files)})"
-    return Part(columns, files, table=table, alike=True)
+    own = tuple(name for name in names if name not in READERS)
+    return Part(columns, files, table=table, alike=True, nested=own)
 
 
 def _json_relation(part: Part, wanted: list[str]) -> str:
@@ -135,10 +182,10 @@ def _json_relation(part: Part, wanted: list[str]) -> str:
     return _json_source("read_json", part.files, f", columns={{{columns}}}")
 
 
-def _csv_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
     by_header: dict[tuple[str, ...], list[ResultsFile]] = {}
     for file in files:
-        by_header.setdefault(_csv_header(connection, file), []).append(file)
+        by_header.setdefault(_csv_header(file), []).append(file)
     return [
         Part({name: Raw(csv_cell(name, identifier(name)), "JSON") for name in header}, tuple(same))
         for header, same in by_header.items()
@@ -146,49 +193,43 @@ def _csv_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -
     ]
 
 
-def _csv_header(connection: DuckDBPyConnection, file: ResultsFile) -> tuple[str, ...]:
+def _csv_header(file: ResultsFile) -> tuple[str, ...]:
     """The names of the first line; read by Python so that a name that stands twice is seen, not renamed."""
-    if file.compression:
-        text = connection.execute(
-            f"SELECT * FROM read_csv({literal(file.path)}, columns={{'line': 'VARCHAR'}}, header=false, delim='\x01',"
-            f" quote='', escape='', auto_detect=false, compression={literal(file.compression)}) LIMIT 1"
-        ).fetchone()
-        start = str(text[0]) if text else ""
-    else:
-        with Path(file.path).open("rb") as stream:
-            start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
+    with Path(file.path).open("rb") as stream:
+        start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
     try:
-        header = tuple(next(csv.reader(io.StringIO(start.removeprefix("\ufeff"), newline="")), []))
+        header = tuple(next(csv.reader(io.StringIO(start, newline="")), []))
     except csv.Error as error:
         raise InputError(
             Problem(f"this is not CSV: {error}", file=file.name, line=1, hint="wanted lines that end in a line feed")
         ) from error
-    if "\r" in start.rstrip("\r\n"):
-        raise InputError(
-            Problem(
-                "lines end in a carriage return alone",
-                file=file.name,
-                line=1,
-                hint="wanted lines that end in a line feed",
-            )
-        )
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise InputError(Problem(f"duplicate column {twice[0]!r}", file=file.name, line=1, hint="keep one of the two"))
-    if "" in header:
-        hint = "is there a comma too many?"
-        raise InputError(Problem("a column without a name in the header", file=file.name, line=1, hint=hint))
+    problem = _header_problem(start, header)
+    if problem:
+        message, hint = problem
+        raise InputError(Problem(message, file=file.name, line=1, hint=hint))
+    twice.refuse_columns(header, file.name, line=1)
     return header
+
+
+def _header_problem(line: str, header: tuple[str, ...]) -> tuple[str, str] | None:
+    """What is wrong with the first line of a CSV file, and what to do."""
+    if line and not line.strip():
+        # DuckDB would take the blank line for the header, and the names for a result.
+        return "the first line is blank", "wanted the names of the columns there: remove the blank lines above them"
+    if "\r" in line.rstrip("\r\n"):
+        return "lines end in a carriage return alone", "wanted lines that end in a line feed"
+    if "" in header:
+        return "a column without a name in the header", "is there a comma too many?"
+    return None
 
 
 def _csv_relation(part: Part, _wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
-    compression = part.files[0].compression or "none"
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
         " auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false,"
         f" ignore_errors=false, hive_partitioning=false, max_line_size={LONGEST_LINE},"
-        f" compression={literal(compression)})"
+        " compression='none')"
     )
 
 
@@ -211,7 +252,7 @@ def csv_cell(name: str, cell: str) -> str:
     if name in _LISTS:
         items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"
         written = f"CASE WHEN json_valid({cell}) THEN CAST(CAST({cell} AS JSON) AS VARCHAR) ELSE {as_text} END"
-        count = f"WHEN regexp_full_match({cell}, '[0-9]+') THEN {cell} " if name == "violations" else ""
+        count = f"WHEN regexp_full_match({cell}, {NUMBER}) THEN {cell} " if name == "violations" else ""
         return (
             f"CASE {count}WHEN left(ltrim({cell}), 1) IN ('[', '{{') THEN json({written})"
             f" WHEN {cell} IS NOT NULL THEN CAST(to_json({items}) AS VARCHAR) END"
@@ -227,19 +268,21 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
         footer = footers.get(file.path, file.path)
         if footer not in schemas:
             described = connection.execute(f"DESCRIBE SELECT * FROM {_parquet_source([file])}").fetchall()
+            twice.refuse_in_parquet(connection, file.path, file.name, str(described))
             schemas[footer] = tuple((row[0], str(row[1])) for row in described if row[0] != FILE)
         schema = schemas[footer]
         folders = tuple(name for name, _ in file.partitions)
         _refuse_both(file, {name for name, _ in schema}, folders)
         by_form.setdefault((schema, folders), []).append(file)
-    return [
-        Part(
-            {name: _declared(name, type_) for name, type_ in schema}
-            | {name: Raw(csv_cell(name, _of_folder(name, same)), "JSON") for name in folders},
-            tuple(same),
-        )
-        for (schema, folders), same in by_form.items()
-    ]
+    return [_parquet_part(schema, folders, tuple(same)) for (schema, folders), same in by_form.items()]
+
+
+def _parquet_part(
+    schema: tuple[tuple[str, str], ...], folders: tuple[str, ...], files: tuple[ResultsFile, ...]
+) -> Part:
+    columns = {name: _declared(name, type_) for name, type_ in schema}
+    of_folders = {name: Raw(csv_cell(name, _of_folder(name, files)), "JSON") for name in folders}
+    return Part(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested(columns))
 
 
 def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:

@@ -18,8 +18,9 @@ from highbar.engine import brackets, checks
 from highbar.engine.database import Found, Sizes, Wanted
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import Part, csv_cell
+from highbar.engine.sources import Part, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import translate
+from highbar.engine.twice import KEEP_ONE, refuse_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import Column, DataFrame, SparkSession
 
-RELATIONS = ("results", "trials", "scenarios", "profile", "ordered", "suite", "fixed")
+RELATIONS = ("results", "trials", "scenarios", "profile", "ordered", "suite", "fixed", "described")
 TYPES = {
     "string": "VARCHAR",
     "boolean": "BOOLEAN",
@@ -45,12 +46,12 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # a sum that overflows is an error, never another number
 }
 """What the session has while a check runs; then it has what it had."""
-WHOLE = ("trial", "tokens_used", "violations")
+WHOLE = ("id", "trial", "tokens_used", "violations")
 ABOUT = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
 """Spark's own approximation, which keeps to one in 10,000."""
 OF_THE_RESULTS = (
-    "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "FAILED_MERGING_SCHEMAS",
-    "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON",
+    "ARITHMETIC_OVERFLOW", "CANNOT_MERGE", "CANNOT_READ_FILE", "CAST_OVERFLOW", "COLUMN_ALREADY_EXISTS",
+    "DUPLICATED_MAP_KEY", "FAILED_MERGING_SCHEMAS", "FAILED_READ_FILE", "FAILED_TO_PARSE", "INVALID_JSON",
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
@@ -84,6 +85,7 @@ class SparkEngine:
     def __init__(self, frame: DataFrame, *, format_: str = "parquet") -> None:
         """Take the rows: typed columns as Parquet has them, or lines of text as `format_` says (jsonl, csv)."""
         self._session: SparkSession = frame.sparkSession
+        self._source, self.format = frame, format_
         _refuse_lenient(self._session)
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
@@ -111,11 +113,24 @@ class SparkEngine:
             raise checks.BadRows(checks.NO_ROW)
         # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
         rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
-        return Part(columns, (), table="results", costly=format_ != "parquet")
+        kinds = frozenset({"text"}) if format_ == "csv" else kinds_of_ids(columns)
+        return Part(columns, (), table="results", costly=format_ != "parquet", id_kinds=kinds)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""
         return columns_of(self._parts)
+
+    def addresses(self) -> tuple[str, ...]:
+        """Of all files that are read."""
+        return tuple(self._source.inputFiles())
+
+    def count(self) -> int:
+        """How many results there are, by a query of its own that nothing else is part of."""
+        from pyspark.sql import functions as spark
+
+        rows = self._source.where(spark.trim("value") != "") if self.format == "jsonl" else self._source
+        with refused():
+            return int(self._waiting_for(lambda: [rows.count()])[0])
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials."""
@@ -173,6 +188,7 @@ class SparkEngine:
         if name == "scenarios":
             self._doubles = frozenset(column for column, type_ in frame.dtypes if type_ == "double")
         if name == "profile":
+            self._profile = None  # else the profile at worst would answer for the one at best
             self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
@@ -259,9 +275,7 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    twice = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
-    if twice:
-        raise InputError(Problem(f"duplicate column {twice[0]!r}", hint="keep one of the two"))
+    refuse_columns(frame.columns)
     return frame, {name: _declared(_own_name(place), type_) for place, (name, type_) in enumerate(frame.dtypes)}
 
 
@@ -283,7 +297,12 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
 
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
     keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL of what is no object
-    found = [row["key"] for row in lines.select(spark.explode(keys).alias("key")).distinct().collect()]
+    # A variant refuses a key that is there twice, so in lower case it refuses `L` beside `l` too.
+    again = spark.col("value").rlike(r"\{[\s\S]*\{") & spark.expr("try_parse_json(lower(value))").isNull()
+    rows = lines.select(spark.explode(keys).alias("key"), again.alias("again")).distinct().collect()
+    if any(row["again"] for row in rows if row["key"] is not None):
+        raise InputError(Problem("a key stands twice in a result; case makes no difference", hint=KEEP_ONE))
+    found = {row["key"] for row in rows}
     if None in found:
         raise InputError(Problem("cannot be read by Spark: a line is not a JSON object", hint="wanted one per line"))
     names = sorted(found)
@@ -305,7 +324,17 @@ def _path(name: str) -> str:
 
 
 def _csv(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
+    _refuse_renamed(frame)
     return frame, {name: Raw(csv_cell(name, _own_name(place)), "JSON") for place, name in enumerate(frame.columns)}
+
+
+def _refuse_renamed(frame: DataFrame) -> None:
+    """Refuse a header that has a name twice: Spark appends to each of the two its place, `passed1` and `passed2`."""
+    ending = [name for place, name in enumerate(frame.columns) if name.endswith(str(place))]
+    if len(ending) > 1:
+        reader = frame.sparkSession.read.option("multiLine", "true").option("escape", '"')
+        header = reader.csv(frame.inputFiles()[:1], header=False).first()
+        refuse_columns([str(name) for name in header or ()])
 
 
 _READERS = {"parquet": _typed, "jsonl": _json_lines, "csv": _csv}

@@ -107,6 +107,7 @@ FUNCTIONS: Mapping[str, Builder] = {
         this="split", expressions=[arguments[0], exp.Literal.string(f"[{arguments[1].name}]"), exp.Literal.number(-1)]
     ),
     "TO_JSON": _spark(JSON_TEXT),
+    "JSON_KEYS": _spark("json_object_keys({0})"),
     "JSON_VALID": _spark("(try_parse_json({0}) IS NOT NULL)"),
     "JSON_TYPE": _spark("CASE WHEN startswith({0}, '\"') THEN 'VARCHAR' END"),
     "JSON_EXTRACT_STRING": lambda arguments: _extracted(arguments, "STRING"),
@@ -166,6 +167,8 @@ def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] =
 def _of_doubles(summed: exp.Expression, doubles: Collection[str]) -> bool:
     if isinstance(summed, exp.Coalesce):
         return isinstance(summed.this, exp.Column) and bool(DOUBLES.fullmatch(summed.this.name))
+    if isinstance(summed, exp.Case):  # the value, or what a trial without one counts as
+        return any(_of_doubles(exp.Coalesce(this=one.args["true"]), doubles) for one in summed.args["ifs"])
     return isinstance(summed, exp.Column) and summed.name in doubles
 
 

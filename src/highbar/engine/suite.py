@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from highbar.engine.database import Database
 from highbar.engine.protocol import Request, SuiteMatch
+from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, literal
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
-from highbar.model import Suite
+from highbar.model import DEMANDS, Suite
 
 _LISTS = ("expected_behaviors", "must_not")
-_MUST_BE_THERE = ("category", "capability", "cluster", "weight")
-"""What a scenario of the suite may not do without in the results, or it would count elsewhere, or for less."""
+_SAID_BY = {
+    "expected_behaviors": "`behaviors`",
+    "must_not": "`violations`, `behaviors`, or a `must_not` that says what happened",
+    "expected": "`predicted` or `correct`",
+    "answer": "`correct`",
+}
+"""By what the suite demands, the columns that say what became of it."""
 _MOST_LISTED = 10
 
 
@@ -43,7 +50,49 @@ def compare(database: Database, request: Request, parts: Sequence[Part]) -> Suit
     extra, extra_ids = counted(difference("scenarios", "suite"))
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
-    return SuiteMatch(missing, missing_ids, extra, extra_ids, _different(database, suite, parts), excused_ids)
+    different = _different(database, suite, parts)
+    unjudged = database.rows(f"SELECT DISTINCT id FROM trials WHERE j AND NOT e ORDER BY id LIMIT {_MOST_LISTED}")
+    unjudged_ids = tuple(id_ for (id_,) in unjudged)
+    match = SuiteMatch(missing, missing_ids, extra, extra_ids, different, excused_ids, unjudged_ids=unjudged_ids)
+    return _with_demands(match, database, suite) if suite.demands else match
+
+
+def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteMatch:
+    """What the suite demands must have been looked at in every trial that has no error."""
+    demanded = [
+        (id_, column, str(LOOKED_AT[column][0]))
+        for id_, fields in suite.scenarios.items()
+        for column, text in fields.items()
+        if column in DEMANDS and text != "[]"
+    ]
+    database.define("fixed", _table(("id", "wants", "bit"), demanded), kept=True)
+    silent = (
+        "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
+        " WHERE NOT e AND NOT j AND (looked_at & CAST(bit AS INTEGER)) = 0"
+    )
+    found = database.rows(f"{silent} ORDER BY id, wants LIMIT {_MOST_LISTED}")
+    number = database.rows(f"SELECT count(*) FROM ({silent})")[0][0]
+    return replace(
+        match,
+        different=(*match.different, *_forbidden(database, suite)),
+        unlooked=tuple(f"{id_}: {wants}, by {_SAID_BY[wants]}" for id_, wants in found),
+        unlooked_more=number - len(found),
+    )
+
+
+def _forbidden(database: Database, suite: Suite) -> list[str]:
+    """Behaviors that were observed though the suite forbids them, in trials that do not count them as violations."""
+    forbidden = [
+        (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
+    ]
+    if not forbidden:
+        return []
+    database.define("fixed", _table(("id", "wants"), forbidden), kept=True)
+    rows = database.rows(
+        "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
+        f" WHERE NOT v AND list_contains(observed, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
+    )
+    return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 
 
 def _different(database: Database, suite: Suite, parts: Sequence[Part]) -> tuple[str, ...]:
@@ -51,25 +100,28 @@ def _different(database: Database, suite: Suite, parts: Sequence[Part]) -> tuple
     held = {name for part in parts for name in part.columns}
     found: list[str] = []
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
-        if column in held or column in _MUST_BE_THERE or column.startswith("tags."):
+        if (column in held or column.startswith("tags.")) and column != "answer":
             fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
             found += (_lacking if column in _LISTS else _otherwise)(database, parts, column, fixed)
     return tuple(found)
 
 
 def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
-    """A column that has one value, compared as text, and as a number where both are one."""
+    """A column that has one value, compared as text; a number in the results is compared as a number.
+
+    Text is never read as a number: version "1" and version "1.0" are two things.
+    """
     database.define("fixed", _table(("id", "wants"), fixed.items()), kept=True)
     values = " UNION ALL ".join(
-        f"SELECT {_id(part)} AS id, {column_text('has', column, part).columns[0][1]} AS has"
+        f"SELECT {_id(part)} AS id, {column_text('has', column, part).columns[0][1]} AS has,"
+        f" {_is_number(part, column)} AS is_number"
         f" FROM {part.relation(dict.fromkeys(('id', column.partition('.')[0], column)))}"
         for part in parts
     )
-    same = "coalesce(TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
-    absent = "true" if column in _MUST_BE_THERE or column.startswith("tags.") else "has IS NOT NULL"
+    same = "coalesce(is_number AND TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
     rows = database.rows(
         f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"
-        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND {absent} ORDER BY id, has LIMIT {_MOST_LISTED}"
+        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND has IS NOT NULL ORDER BY id, has LIMIT {_MOST_LISTED}"
     )
     return [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
 
@@ -89,6 +141,14 @@ def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapp
         f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
     )
     return [f"{id_}: {column} lacks {wants!r} of the suite" for id_, wants in rows]
+
+
+def _is_number(part: Part, column: str) -> str:
+    """SQL: whether the results have a number in a column; a tag is text."""
+    raw = part.columns.get(column)
+    if raw is None or column.startswith("tags."):
+        return "false"
+    return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.is_number).lower()
 
 
 def _id(part: Part) -> str:

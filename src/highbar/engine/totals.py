@@ -9,7 +9,7 @@ from math import comb
 from typing import Any
 
 from highbar.engine import scoring
-from highbar.engine.layout import BARE_AND_VIOLATED, Layout
+from highbar.engine.layout import Layout
 from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
 from highbar.engine.ratios import SCALES, Sides
 from highbar.model import FlakyScenario, Ratio, Term, Where
@@ -45,13 +45,13 @@ class Profile:
         if term.column.startswith(("pass_at_", "pass_hat_")):
             return _repeated_total(rows, term)
         having, numerator = self._measure(term.column)
-        bare = self._bare(rows, term.column, having)
-        twice = BARE_AND_VIOLATED if term.column == "behavior_score" else ""
+        if having and not self._any_given(rows, term.column):
+            return Total(Fraction(0), 0)
         scale = SCALES.get(term.column, scoring.EXTRA if term.column.startswith("extra:") else 1)
         by_denominator: dict[tuple[int, int], int] = {}
         scenarios = 0
         for row in rows:
-            trials = row.get(having, 0) + (row["n_bare"] - row.get(twice, 0) if bare else 0) if having else 1
+            trials = row.get(having, 0) if having else 1
             if not trials:
                 continue
             scenarios += row["scenarios"]
@@ -63,29 +63,39 @@ class Profile:
             (Fraction(amount, denominator) * (self.layout.weights[weight] if weight >= 0 else 1))
             for (denominator, weight), amount in by_denominator.items()
         )
-        return Total(Fraction(value), scenarios)
+        return Total(Fraction(value), scenarios, *self._unknown(rows, numerator))
 
-    def ranked(self, column: str, where: Where) -> tuple[int, int]:
-        """How many trials a percentile ranks, and how many of these are errors; for scenarios of one trial each.
+    def _unknown(self, rows: Sequence[Row], numerator: str) -> tuple[int, int, int]:
+        """How many trials are undecided; how many scenarios have a trial without a value, and one beyond the end."""
+        total = numerator.removeprefix("sum_")
+        undecided, valueless, beyond = (
+            sum(row.get(f"sum_{kind}_{total}", 0) for row in rows) for kind in ("u", "none", "above")
+        )
+        return undecided, valueless, beyond
 
-        Where lower is better an error is above every number, known or not.
+    def _any_given(self, rows: Sequence[Row], column: str) -> bool:
+        """Whether a scenario has the measure by more than what errors, violations and open trials come to."""
+        having, bit = self.layout.measures[column].trials, self.layout.lone_bit(column)
+        return having == "n" or any(row[having] and not row["lone"] & bit for row in rows)
+
+    def ranked(self, column: str, where: Where) -> tuple[int, int, int]:
+        """How many trials a percentile ranks, how many of these are errors, and how many are undecided.
+
+        For scenarios of one trial each. Where lower is better an error is above every number, known or not.
         """
-        having, last = self.layout.measures[column].trials, column not in ("quality_score", "behavior_score")
+        measure = self.layout.measures[column]
         rows = [row for row in self.rows if not where or row[self.layout.flag(where)]]
-        errors = sum(row["sum_ke"] for row in rows) if last else 0
-        known = sum(row["scenarios"] for row in rows if row[having])
-        unknown = sum(row["sum_ke"] for row in rows if not row[having]) if last else 0
-        return known + unknown, errors
+        if not self._any_given(rows, column):
+            return 0, 0, 0
+        ranked = sum(row["scenarios"] for row in rows if row[measure.trials])
+        errors = sum(row["sum_errors"] for row in rows) if column not in ("quality_score", "behavior_score") else 0
+        return ranked, errors, sum(row.get(f"sum_u_{measure.total}", 0) for row in rows)
 
     def _measure(self, column: str) -> tuple[str, str]:
         if column == "scenario":
             return "", ""
         measure = self.layout.measures[column]
         return measure.trials, f"sum_{measure.total}"
-
-    def _bare(self, rows: Sequence[Row], column: str, having: str) -> bool:
-        """Whether errors without any expectation count as 0 here: wherever the measure has other data."""
-        return column in ("correct", "behavior_score") and any(row[having] for row in rows)
 
     def _amount(self, row: Row, term: Term, numerator: str, denominator: int) -> tuple[int, int]:
         own = term.weighted and self.layout.own_weight
@@ -141,4 +151,5 @@ def _repeated_total(rows: Sequence[Row], term: Term) -> Total:
         scenarios += row["scenarios"]
         share = 1 - Fraction(comb(n - c, k), comb(n, k)) if kind == "pass_at" else Fraction(comb(c, k), comb(n, k))
         value += share * row["scenarios"]
-    return Total(value if term.of == "sum" else Fraction(scenarios), scenarios)
+    undecided = sum(row.get("sum_u_kp", 0) for row in rows)
+    return Total(value if term.of == "sum" else Fraction(scenarios), scenarios, undecided)

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from highbar.engine import scoring
-from highbar.engine.layout import Layout
+from highbar.engine import descriptions, scoring
+from highbar.engine.layout import NO_ENDS, Layout
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal, pointer
 from highbar.engine.typed import EMPTY, NOT_JSON, READERS, Raw, Typed, number
 from highbar.model import Where
+from highbar.model.ranges import ColumnRange
 
 
-def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling: bool) -> str:
-    """SQL for the trials of all parts; `telling`: with `told`, what the reason of a failure can be made from later."""
-    columns = tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
-    typed = " UNION ALL ".join(_typed(part, columns, layout.extras) for part in parts)
-    evidence = _with(typed, scoring.evidence_columns(request.positive))
+def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling: bool, fill: bool = False) -> str:
+    """SQL for the trials of all parts.
+
+    `telling`: with `told`, what the reason of a failure can be made from later. `fill`: what describes a scenario in
+    one of its trials describes it in the others.
+    """
+    columns = chosen_by(layout)
+    typed = " UNION ALL ".join(_typed(part, columns, layout.extras, request.ranges) for part in parts)
+    described = descriptions.of_suite(request.suite, columns) is not None
+    filled = descriptions.joined(typed, columns, len(layout.extras), described=described, fill=fill)
+    evidence = _with(filled, scoring.evidence_columns(request.positive, len(layout.extras)))
     answers = _with(evidence, scoring.answer_columns())
     passing = _with(answers, scoring.passing_columns(request.pass_score))
     kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, telling=telling))
     return f"SELECT {kept} FROM ({passing}) AS step"
+
+
+def chosen_by(layout: Layout) -> tuple[str, ...]:
+    """The columns that slices and filters name."""
+    return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 
 
 def _with(inner: str, columns: Sequence[tuple[str, str]]) -> str:
@@ -37,12 +49,23 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tu
     kept = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
     kept += [("told", told)] * telling
     kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in held]
+    kept += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
     kept += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
     kept += [(f"w_{i}", _lets_through(where, places)) for i, where in enumerate(layout.wheres)]
-    kept += [(name, name) for name in ("e", "v", "p", "u", "c_has", "c", "bare", "s_has")]
-    kept += [(name, name) for name in ("o_has", "tp", "fp", "fn") if "tp" in measures or "fn" in measures]
-    kept += [(name, f"CAST({name} AS INTEGER)") for name in ("m", "k", "s_m", "s_k")]
-    kept.append(("q", f"CASE WHEN e THEN 0 ELSE CAST(round(quality_score * {scoring.QUALITY}) AS BIGINT) END"))
+    kept += [
+        (name, name) for name in ("e", "v", "p", "f", "j", "blank", "open", "v_known", "c_has", "c_known", "c", "bare")
+    ]
+    kept += [("given", "given"), ("lacking", "lacking"), *[("suite_bits", "suite_bits")] * layout.demands]
+    if layout.demands:
+        looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
+        kept += [("looked_at", looked), ("observed", "behaviors")]
+    kept.append(("lost", "NOT e AND j AND coalesce(output_blank, true)"))
+    kept.append(("unsaid", "v_known AND NOT v AND violation_count IS NULL"))
+    kept.append(("unlisted", "v_known AND NOT v AND violation_count IS NULL AND NOT lists"))
+    if "tp" in measures or "fn" in measures:
+        kept += [(name, name) for name in ("o_has", "o_known", "tp", "fp", "fn")]
+    kept += [(name, f"CAST({name} AS INTEGER)") for name in ("m", "k", "k_open", "s_m", "s_k", "s_open")]
+    kept.append(("q", f"CASE WHEN e THEN 0 ELSE CAST({_scaled('quality_score', scoring.QUALITY)} AS BIGINT) END"))
     kept.append(("q_known", "quality_score IS NOT NULL"))
     kept.append(("tokens", "tokens_used"))
     kept.append(("latency_rank", "CASE WHEN e THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
@@ -53,11 +76,24 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tu
         kept.append(("wi", f"CAST({layout.weight_index} AS INTEGER)"))
     if layout.own_weight:
         kept.append(("own", f"CAST(round(coalesce(weight, 1) * {scoring.WEIGHT}) AS HUGEINT)"))
-    kept += [(f"x{i}", f"CAST(round(extra_{i} * {scoring.EXTRA}) AS HUGEINT)") for i in range(len(layout.extras))]
+    for i, name in enumerate(layout.extras):
+        up = not layout.ends.get(f"extra:{name}", NO_ENDS).higher
+        kept.append((f"x{i}", f"CAST({_scaled(f'extra_{i}', scoring.EXTRA, up=up)} AS HUGEINT)"))
     return kept
 
 
-def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str:
+def _scaled(number: str, scale: int, *, up: bool = False) -> str:
+    """A number as a whole multiple of 1/scale: exact if it has no more digits, else the next one to the worse side.
+
+    The nearest one could be better than what was recorded, and reach a threshold that the number does not. What is off
+    by less than 1e-15 of the number is the double's own error.
+    """
+    multiple = f"({number} * {scale})"
+    better, sign = (f"{multiple} - round({multiple})", "+") if up else (f"round({multiple}) - {multiple}", "-")
+    return f"round({multiple} {sign} CASE WHEN {better} > abs({multiple}) * 1e-15 THEN 0.5e0 ELSE 0e0 END)"
+
+
+def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...], ranges: tuple[ColumnRange, ...] = ()) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
     bad = [] if "id" in part.columns else ["true"]
@@ -68,6 +104,7 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
             bad.append(read.bad)
         elif part.alike:
             bad.append(NOT_JSON.format(raw.sql))
+    bad += part.stated_twice()
     if part.alike:
         # Only a suspicion, that a comma is trailing: it sends the file the slower way, which looks outside of strings.
         nested = "tags" in part.columns or any(name not in READERS for name in part.columns)
@@ -83,10 +120,20 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...]) -> str
         read = number(">= -1e18", "1e18")(f"extra_{i}", raw_number) if raw_number else absent
         values[f"extra_{i}"] = read.columns[0][1]
         bad.append(read.bad)
-    needed = [name for name in part.columns if name in READERS or name in columns or name in extras]
+    bad += [_outside(range_, part) for range_ in ranges if range_.column in part.columns]
+    named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
+    needed = [name for name in part.columns if name in named or name.startswith("tags.")]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
     any_bad = " OR ".join(f"coalesce({condition}, false)" for condition in bad if condition != "false") or "false"
     return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
+
+
+def _outside(range_: ColumnRange, part: Part) -> str:
+    """SQL: whether a row that a metric with a range is over has a value outside of it."""
+    value = number(">= -1e300")("value", part.columns[range_.column]).columns[0][1]
+    places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
+    beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"
+    return f"{beyond} AND {_lets_through(range_.where, places)}" if places else beyond
 
 
 def column_text(name: str, column: str, part: Part) -> Typed:

@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from highbar.engine.sql import literal
+from highbar.engine import twice
+from highbar.engine.marks import marked
+from highbar.engine.patterns import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
 
-TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
-CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
-NOT_TEXT = literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|[\[{](.|\n)*)$")
 TEXT_LISTS = ("VARCHAR[]", "SUPPOSED[]")
-CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
-SEEN = literal(r"[^\s\p{Z}\p{C}]")
-"""A character that a reader sees: neither a space of any kind nor an invisible one."""
 LARGEST = "1e300"
 LONGEST = "1e15"
 """Milliseconds, 30,000 years: every engine sums these exactly, whatever the number of rows."""
@@ -30,17 +26,9 @@ NOT_JSON = (
 )
 """NaN, infinities and trailing commas, which DuckDB's parser lets through: looked for outside of strings."""
 INTEGERS = {
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "HUGEINT",
-    "UHUGEINT",
-}
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +64,23 @@ def _unquoted(json: str) -> str:
     return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
+def _is_no_number(text: str) -> str:
+    """Whether text is NaN or an infinity, in any case: DuckDB's parser takes them for values.
+
+    With AND in place of CASE, every text would be turned to small letters before its length is looked at.
+    """
+    return f"(CASE WHEN strlen({text}) IN (3, 8) THEN lower({text}) IN ('nan', 'inf', 'infinity') ELSE false END)"
+
+
 def _could_be_another(text: str) -> str:
     """Whether text that was read without its quotes may have been a number, a truth value, a list or an object.
 
-    All of those but the truth values begin outside of the letters, which costs a tenth of the pattern to see.
+    All of those but a few words begin outside of the letters, which costs a tenth of the pattern to see.
     """
-    seldom = f"{text} < 'A' OR ({text} >= '[' AND {text} < 'a') OR {text} >= '{{' OR {text} IN ('true', 'false')"
+    seldom = (
+        f"{text} < 'A' OR ({text} >= '[' AND {text} < 'a') OR {text} >= '{{' OR {text} IN ('true', 'false')"
+        f" OR {_is_no_number(text)}"
+    )
     return f"(CASE WHEN {seldom} THEN regexp_matches({text}, {NOT_TEXT}) ELSE false END)"
 
 
@@ -105,16 +104,22 @@ def _has_control(text: str) -> str:
 
 
 def identity(name: str, raw: Raw) -> Typed:
-    """The scenario's id: text, not empty, no control characters."""
+    """The scenario's id: text, not empty, no control characters; or a whole number, which is its digits."""
+    if raw.type in INTEGERS:
+        return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),), f"{raw.sql} IS NULL")
     if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
         value = f"CAST({raw.sql} AS VARCHAR)"
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)}"
         return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
-    value = _unquoted(json)
+    value = f"CASE WHEN starts_with({json}, '\"') THEN {_unquoted(json)} ELSE {json} END"
     clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
-    odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL})"
+    odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL}) OR {_is_whole(json)}"
     return Typed(((name, value),), f"{json} IS NULL OR NOT (CASE WHEN {clean} THEN true ELSE {odd} END)")
+
+
+def _is_whole(json: str) -> str:
+    return f"regexp_full_match({json}, '0|-?[1-9][0-9]*')"
 
 
 def boolean(name: str, raw: Raw) -> Typed:
@@ -188,7 +193,7 @@ def _text_list(raw: Raw) -> tuple[str, str]:
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
         seldom = (
             f"list_contains({raw.sql}, 'true') OR list_contains({raw.sql}, 'false')"
-            f" OR len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{')) > 0"
+            f" OR len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_is_no_number('x')})) > 0"
         )
         another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
         return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
@@ -204,32 +209,6 @@ def names(name: str, raw: Raw) -> Typed:
     return Typed(((name, value),), bad)
 
 
-def _marked(json: str, key: str) -> tuple[str, str, str]:
-    """{name: bool} or [{name, `key`: bool}]: all names, the names marked true, and whether the form is bad."""
-    pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
-    items = f"CAST(CAST({json} AS JSON) AS JSON[])"
-    item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"
-    keyed = f"starts_with({json}, '{{')"
-    said = "x.value IS NOT NULL AND x.value <> 'null'"  # a name without a mark is absent
-    every = (
-        f"CASE WHEN {keyed} THEN list_transform(list_filter({pairs}, lambda x: {said}), lambda x: x.key)"
-        f" ELSE list_transform({items}, lambda x: json_extract_string(x, '/name')) END"
-    )
-    marked = (
-        f"CASE WHEN {keyed} THEN list_transform(list_filter({pairs}, lambda x: x.value = 'true'), lambda x: x.key)"
-        f" ELSE list_transform(list_filter({items}, lambda x: {item_mark} = 'true'),"
-        " lambda x: json_extract_string(x, '/name')) END"
-    )
-    sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
-    odd_mark = "x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null')"
-    bad = (
-        f"CASE WHEN {keyed} THEN len(list_filter({pairs}, lambda x: {odd_mark})) > 0"
-        f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item})) > 0"
-        f" OR list_unique({every}) < len({items}) ELSE true END"
-    )
-    return every, marked, bad
-
-
 def _is_text_list(json: str) -> str:
     return f"(starts_with({json}, '[\"') OR {json} = '[]')"
 
@@ -240,28 +219,36 @@ def behaviors(name: str, raw: Raw) -> Typed:
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
     if raw.type in TEXT_LISTS:
         return Typed(((name, value), given), bad)
-    json = raw.as_json()
-    _, marked, bad_marked = _marked(json, "observed")
+    json, listed = raw.as_json(), _is_text_list(raw.as_json())
+    marks = marked(json, "observed")
     return Typed(
-        ((name, f"CASE WHEN {_is_text_list(json)} THEN {value} ELSE {marked} END"), given),
-        f"{json} IS NOT NULL AND CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
+        (
+            (name, f"CASE WHEN {listed} THEN {value} ELSE {marks.true} END"),
+            given,
+            ("denied", f"CASE WHEN NOT {listed} THEN {marks.false} END"),
+            ("unmarked", f"CASE WHEN NOT {listed} THEN {marks.unmarked} END"),
+        ),
+        f"{json} IS NOT NULL AND CASE WHEN {listed} THEN {bad} ELSE {marks.bad} END",
     )
 
 
 def must_not(name: str, raw: Raw) -> Typed:
-    """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did."""
+    """What must not happen: a list of text; or {name: bool} or [{name, violated}], which also say what did.
+
+    They say so only if every name has its mark.
+    """
     value, bad = _text_list(raw)
     if raw.type in TEXT_LISTS:
         return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
-    json = raw.as_json()
-    every, marked, bad_marked = _marked(json, "violated")
+    json, listed = raw.as_json(), _is_text_list(raw.as_json())
+    marks = marked(json, "violated")
     return Typed(
         (
-            (name, f"CASE WHEN {_is_text_list(json)} THEN {value} ELSE {every} END"),
-            ("happened", f"CASE WHEN NOT {_is_text_list(json)} THEN {marked} END"),
-            ("must_not_says", f"coalesce(NOT {_is_text_list(json)}, false)"),
+            (name, f"CASE WHEN {listed} THEN {value} ELSE {marks.every} END"),
+            ("happened", f"CASE WHEN NOT {listed} THEN {marks.true} END"),
+            ("must_not_says", f"coalesce(NOT {listed} AND len({marks.unmarked}) = 0, false)"),
         ),
-        f"{json} IS NOT NULL AND CASE WHEN {_is_text_list(json)} THEN {bad} ELSE {bad_marked} END",
+        f"{json} IS NOT NULL AND CASE WHEN {listed} THEN {bad} ELSE {marks.bad} END",
     )
 
 
@@ -291,7 +278,7 @@ def tags(name: str, raw: Raw) -> Typed:
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
-    sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0"
+    sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"
     )
@@ -327,6 +314,7 @@ READERS: dict[str, Reader] = {
     "quality_score": number("0", "1"),
     "cost_usd": number("0", "1e9"),
     "error": text,
+    "unjudged": text,
     "input": unread,
     "output": blank_output,
     "weight": number(">= 0.000001", "1e9"),
@@ -345,6 +333,8 @@ EMPTY: dict[str, str] = {
     "expected_behaviors": "VARCHAR[]",
     "behaviors": "VARCHAR[]",
     "has_behaviors": "BOOLEAN",
+    "denied": "VARCHAR[]",
+    "unmarked": "VARCHAR[]",
     "must_not": "VARCHAR[]",
     "happened": "VARCHAR[]",
     "must_not_says": "BOOLEAN",
@@ -362,6 +352,7 @@ EMPTY: dict[str, str] = {
     "quality_score": "DOUBLE",
     "cost_usd": "DOUBLE",
     "error": "VARCHAR",
+    "unjudged": "VARCHAR",
     "output_blank": "BOOLEAN",
     "weight": "DOUBLE",
     "cluster": "VARCHAR",

@@ -186,8 +186,11 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         threshold = Threshold(">=" if sign > 0 else "<=", bar, head.unit, text)
         sums = evidence.measured.sums(rule.metric, rule.where)
         judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, sums)
-        known = f"; the baseline is {digits.amount(base.value, base.unit)}"
-        judged = Judged(judged.outcome, judged.reason + known, judged.fragile, judged.second_run, judged.more_scenarios)
+        reason = f"{judged.reason}; the baseline is {digits.amount(base.value, base.unit)}"
+        # What is not there any more could have been what was bad: over fewer scenarios a higher value is no step.
+        lacking = _lacking(compared.difference(rule.metric, rule.where), compared) if judged.outcome == "pass" else ""
+        outcome: Outcome = "inconclusive" if lacking else judged.outcome
+        judged = replace(judged, outcome=outcome, reason=reason + lacking)
     return replace(_result(rule, rule.level, judged), value=head, threshold=text)
 
 

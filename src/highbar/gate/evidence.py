@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from highbar import formula
-from highbar.model import Expression, Metric, Value, Where
+from highbar.model import Expression, Metric, Trial, Value, Where
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval
 
@@ -41,10 +41,18 @@ class Matched(Protocol):
 
     @property
     def failed(self) -> int:
-        """How many of them did not pass every trial."""
+        """How many of them failed a trial."""
 
     @property
     def examples(self) -> tuple[str, ...]:
+        """The ids of some of those."""
+
+    @property
+    def undecided(self) -> int:
+        """How many failed no trial, but have an undecided one."""
+
+    @property
+    def undecided_examples(self) -> tuple[str, ...]:
         """The ids of some of those."""
 
 
@@ -75,6 +83,18 @@ class SuiteMatch(Protocol):
     def different(self) -> tuple[str, ...]:
         """Where a column that the suite fixes is another in the results, in words."""
 
+    @property
+    def unlooked(self) -> tuple[str, ...]:
+        """What the suite demands and some trial does not say, in words."""
+
+    @property
+    def unlooked_more(self) -> int:
+        """How many more of those there are."""
+
+    @property
+    def unjudged_ids(self) -> tuple[str, ...]:
+        """Some scenarios with an unjudged trial."""
+
 
 class Compared(Protocol):
     """What changed since the baseline."""
@@ -104,10 +124,18 @@ class Compared(Protocol):
     def base_value(self, metric: str, where: Where = ()) -> Value:
         """A metric over all scenarios of the baseline."""
 
+    @property
+    def best(self) -> Compared | None:
+        """The same with undecided trials at their best; None if nothing is undecided."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The metrics, what was found of the named scenarios and of the suite, and the one-sided error that is accepted."""
+    """The metrics, what was found of the named scenarios and of the suite, and the one-sided error that is accepted.
+
+    Undecided trials count as not passed, and so on, unless `at_best`. `best` is the same evidence with them at their
+    best, None if there are none; `undecided` names, by rule, the trials that it hangs on.
+    """
 
     measured: Measured
     metrics: Mapping[str, Metric]
@@ -116,4 +144,7 @@ class Evidence:
     alpha: float = 0.05
     baseline: Compared | None = None
     allow_missing_baseline: bool = False
+    at_best: bool = False
+    best: Evidence | None = None
+    undecided: Mapping[str, tuple[Trial, ...]] = field(default_factory=dict)
     baseline_file: str | None = None  # where it was looked for, if not where the policy says

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from highbar import formula
@@ -22,12 +23,26 @@ from highbar.model import (
     StepRule,
     SuiteRule,
     ThresholdRule,
+    Trial,
 )
 from highbar.policy import matches
 
+MOST_NAMED = 10
+"""Undecided trials that a rule names; the engine finds no more."""
+
 
 def judge(rule: Rule, evidence: Evidence) -> RuleResult:
-    """What became of the rule. What cannot be checked has not passed."""
+    """What became of the rule. What cannot be checked has not passed.
+
+    If trials are undecided it is judged with them at their worst and at their best; only a pass in both is one.
+    """
+    worst = _judge(rule, evidence)
+    if evidence.best is None:
+        return worst
+    return settle(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
+
+
+def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
     match rule:
         case ThresholdRule():
             return _threshold(rule, evidence)
@@ -37,7 +52,7 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
             outcome, reason = _scenarios(rule, evidence)
             return RuleResult(rule.name, rule.level, outcome, reason, description=rule.description, place=rule.place)
         case SuiteRule():
-            outcome, reason = _suite(evidence.suite)
+            outcome, reason = _suite(evidence.suite, at_best=evidence.at_best)
             return RuleResult(rule.name, rule.level, outcome, reason, place=rule.place)
         case BaselineRule() | StepRule() | NewFailuresRule():
             from highbar.gate.baseline import judge_baseline  # few policies have one
@@ -100,6 +115,9 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     if found.failed:
         ids = _some(found.failed, found.examples)
         return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
+    if found.undecided and not evidence.at_best:
+        ids = _some(found.undecided, found.undecided_examples)
+        return "fail", f"{found.undecided} of {count(found.scenarios, 'scenario')} with an undecided trial: {ids}"
     excused = () if evidence.suite is None else evidence.suite.excused_ids
     absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
     if absent:
@@ -110,7 +128,7 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     return "pass", f"{count(found.scenarios, 'scenario')} passed every trial"
 
 
-def _suite(match: SuiteMatch | None) -> tuple[Outcome, str]:
+def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
     if match is None:
         return "undefined", "the results were not compared with the suite"
     parts = []
@@ -120,11 +138,37 @@ def _suite(match: SuiteMatch | None) -> tuple[Outcome, str]:
     if match.extra:
         parts.append(f"{count(match.extra, 'scenario')} not in the suite: {_some(match.extra, match.extra_ids)}")
     parts.extend(match.different)
+    more = f" and {match.unlooked_more} more" if match.unlooked_more else ""
+    parts += [f"not everything that the suite demands was looked at: {'; '.join(match.unlooked)}{more}"] * bool(
+        match.unlooked
+    )
+    if match.unjudged_ids and not at_best:
+        ids = ", ".join(match.unjudged_ids)
+        parts.append(f"unjudged trials, so that not every scenario was judged: {ids}")
     if parts:
         return "fail", "; ".join(parts)
     if match.excused_ids:
         return "pass", f"every scenario of the suite has a result, but for {len(match.excused_ids)} that are optional"
     return "pass", "every scenario of the suite has a result, and no other has"
+
+
+def settle(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
+    """One outcome from two: a pass if both pass, inconclusive if one does, else what it is at the worst."""
+    at_best = None if best.value is None else best.value.value
+    settled = replace(worst, best=at_best if undecided else None, undecided=undecided)
+    if (worst.outcome == "pass") == (best.outcome == "pass"):
+        return settled
+    named = ", ".join(name_of(trial) for trial in undecided)
+    more = ", …" if len(undecided) >= MOST_NAMED else ""
+    reason = f"{worst.reason}; it depends on undecided trials ({named}{more}): at best, {best.reason}"
+    # More scenarios would not settle this, and a second run says nothing about these trials.
+    return replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
+
+
+def name_of(trial: Trial) -> str:
+    """`SEC-001`, or `SEC-001 trial 2`."""
+    id_, number = trial
+    return id_ if number is None else f"{id_} trial {number}"
 
 
 def _some(number: int, ids: tuple[str, ...]) -> str:

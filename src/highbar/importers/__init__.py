@@ -8,7 +8,6 @@ the same function and, if its files are to be known without `--input-format`, `r
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
+from highbar.importers.ours import is_ours
 from highbar.importers.report import Report
 
 Row = dict[str, object]
@@ -113,15 +113,18 @@ def title(name: str) -> str:
     return next((importer.title for importer in IMPORTERS if importer.name == name), name)
 
 
-def recognize(name: str, head: bytes) -> str | None:
-    """The format of a file by its name and first bytes; None where no tool claims it."""
+def recognize(name: str, head: bytes, start: Callable[[], bytes] | None = None) -> str | None:
+    """The format of a file by its name and first bytes; None if no tool claims it.
+
+    `start` reads more of the file, to know a row of ours whose columns come after a long text.
+    """
     own = next((importer.name for importer in IMPORTERS if importer.recognizes(name, head)), None)
-    return own or _recognized_by_outsiders(name, head)
+    return own or _recognized_by_outsiders(name, head, start or (lambda: head))
 
 
-def _recognized_by_outsiders(name: str, head: bytes) -> str | None:
-    """Rows of ours have an id, and no outsider is asked about them: to ask takes longer than to judge a few."""
-    if name.lower().endswith(".parquet") or _has_id(head, table=name.lower().endswith(".csv")):
+def _recognized_by_outsiders(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
+    """No outsider is asked about rows of ours: that would run other people's code, and take longer than a check."""
+    if is_ours(name, head) or not _entry_points() or is_ours(name, start()):
         return None
     for format_name in _entry_points():
         claims = getattr(_loaded(format_name), "recognizes", None)
@@ -137,17 +140,6 @@ def _asked(claims: Callable[[str, bytes], bool], format_name: str, name: str, he
     except Exception as error:
         told = f"the format {format_name!r} of an installed package failed on it: {type(error).__name__}: {error}"
         raise InputError(Problem(told, file=name, hint="name the format: --input-format")) from error
-
-
-def _has_id(head: bytes, *, table: bool) -> bool:
-    """Whether the file starts with a row that has an id: the header of a table, an object, or an array of them."""
-    text = head.decode("utf-8-sig", "replace").lstrip(" \t\r\n[")
-    if table:
-        return "id" in [cell.strip(' "') for cell in text.partition("\n")[0].strip().split(",")]
-    try:
-        return "id" in json.JSONDecoder().raw_decode(text)[0]
-    except (ValueError, TypeError, RecursionError):  # cut off, no JSON, or no object
-        return False
 
 
 def _loaded(name: str) -> Any:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import sys
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, cast
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from typing import IO, Any
 
 from highbar.errors import Problem
-from highbar.load import hints
-from highbar.load.rows import faults
+from highbar.load import counting, hints, unpacking
+from highbar.load.rows import faults, said_twice
 from highbar.model import ResultsFile
+from highbar.model.ranges import ColumnRange
 
 MOST_PROBLEMS = 20
-LONGEST_LINE = 16 * 1024 * 1024
+LONGEST_LINE = counting.LONGEST
 DEEPEST = 64
+NUMBERS = frozenset({"latency_ms", "quality_score", "cost_usd", "weight", "tokens_used", "trial"})
+_QUOTED_OR_END = re.compile(r'"(?:[^"]|"")*"|\r\n|\r|\n')
+_LINE_ENDS = {"\r\n": "a carriage return and a line feed", "\n": "a line feed", "\r": "a carriage return alone"}
 FLAT = "keep such data out of the results, or as text"
 
 
@@ -31,7 +34,7 @@ class _Refused(ValueError):
 
 
 def explain(
-    files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()
+    files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
     """The first problems of the files, in order. Empty where this reader finds nothing to object to."""
     found: list[Problem] = []
@@ -45,34 +48,14 @@ def explain(
 
 def opened(file: ResultsFile) -> IO[bytes]:
     """The bytes of a file, unpacked."""
-    if file.compression == "gzip":
-        return cast("IO[bytes]", gzip.open(file.path, "rb"))
-    if file.compression == "zstd":
-        return _open_zstd(file.path)
-    return open(file.path, "rb")
+    return unpacking.opened(file.path, file.compression)
 
 
-def _open_zstd(path: str) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd  # only for a refused file of this kind
-
-        return zstd.open(path, "rb")
-    import duckdb  # the engine reads zstd; Python before 3.14 does not
-
-    with duckdb.connect() as connection:
-        lines = connection.execute(
-            "SELECT line FROM read_csv($path, columns={'line': 'VARCHAR'}, header=false, delim='\x01', quote='',"
-            " escape='', auto_detect=false, compression='zstd', max_line_size=16777216)",
-            {"path": path},
-        ).fetchall()
-    return io.BytesIO("\n".join(row[0] or "" for row in lines).encode())
-
-
-def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     def problem(message: str, hint: str | None = None, column: int | None = None) -> Problem:
         if file.imported:  # its lines are not those of the file that the user has
             return Problem(f"row {number}: {message}", file=file.name, hint=hint or "`highbar import` shows the rows")
-        return Problem(message, file=file.name, line=number, column=column, hint=hint)
+        return Problem(message, file=file.name, line=number or None, column=column, hint=hint)
 
     number = 0
     try:
@@ -87,15 +70,17 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
                 if not line.strip():
                     continue
                 yield from _line_problems(line, scalars, numbers, problem)
-    except (OSError, EOFError, zlib.error) as error:
-        yield problem(f"cannot be read: {error}", hint=hints.UNPACKED)
+    except unpacking.Damaged as error:
+        yield problem(error.message, hint=error.hint)
+    except OSError as error:
+        yield problem(f"cannot be read: {error.strerror}")
 
 
 def _line_problems(
-    line: bytes, scalars: tuple[str, ...], numbers: tuple[str, ...], problem: Callable[..., Problem]
+    line: bytes, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...], problem: Callable[..., Problem]
 ) -> Iterator[Problem]:
     try:
-        row = _parse(line)
+        row = parse(line)
     except UnicodeDecodeError as error:
         yield problem("this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
         return
@@ -113,7 +98,8 @@ def _line_problems(
         yield problem(message, hint)
 
 
-def _parse(text: bytes) -> Any:
+def parse(text: bytes) -> Any:
+    """A JSON value by the rules of results: no key twice, no NaN, no half of a character."""
     return json.loads(
         text.decode("utf-8-sig"),
         object_pairs_hook=_unique,
@@ -125,10 +111,8 @@ def _parse(text: bytes) -> Any:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
-    if len(row) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Refused(f"duplicate key {twice!r}", hints.DUPLICATE)
+    if len({name.casefold() for name in row}) != len(pairs):
+        raise _Refused(said_twice([name for name, _ in pairs]) or "duplicate key", hints.DUPLICATE)
     _check_surrogates(row)
     return row
 
@@ -154,7 +138,7 @@ def _float(text: str) -> float:
 
 
 def _int(text: str) -> int | float:
-    return int(text) if len(text) <= 40 else float(text[:300])
+    return int(text) if len(text) <= 300 else float(text[:300])
 
 
 def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | None]:
@@ -176,7 +160,7 @@ def _encoding_hint(line: bytes) -> str | None:
     return "save the file as UTF-8"
 
 
-def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     try:
         with opened(file) as stream:
             content = stream.read()
@@ -184,8 +168,11 @@ def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
     except UnicodeDecodeError:
         yield Problem("this is not UTF-8 text", file=file.name, hint=_encoding_hint(content))
         return
-    except (OSError, EOFError, zlib.error) as error:
-        yield Problem(f"cannot be read: {error}", file=file.name, hint=hints.UNPACKED)
+    except unpacking.Damaged as error:
+        yield error.of_file(file.name)
+        return
+    except OSError as error:
+        yield Problem(f"cannot be read: {error.strerror}", file=file.name)
         return
     if not text.lstrip().startswith("["):
         hint = "begin it with [; or name the file .jsonl and write one result per line"
@@ -194,7 +181,9 @@ def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str,
     yield from _array_problems(file.name, text, scalars, numbers)
 
 
-def _array_problems(name: str, text: str, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+def _array_problems(
+    name: str, text: str, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]
+) -> Iterator[Problem]:
     """The problems of the results in an array, read one by one so that each has its line."""
     decoder = json.JSONDecoder(
         object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int
@@ -247,15 +236,17 @@ def _lowered(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     csv.field_size_limit(LONGEST_LINE)
+    measured = NUMBERS | {range_.column for range_ in numbers}
     try:
         with opened(file) as stream:
             text = stream.read().decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
-        if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
-            yield Problem("the header is one field", file=file.name, line=1, hint="wanted a comma between fields")
+        problem = _mixed_line_ends(file.name, text) or _header_problem(file.name, header)
+        if problem:
+            yield problem
             return
         for cells in reader:
             if len(cells) != len(header):
@@ -263,7 +254,13 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) 
                 quote = "a field with a comma in it stands in double quotes"
                 yield Problem(message, file=file.name, line=reader.line_num, hint=quote)
                 continue
-            row = {name: _cell(name, cell) for name, cell in zip(header, cells, strict=True) if cell != ""}
+            try:
+                row = {
+                    name: _cell(name, cell, measured) for name, cell in zip(header, cells, strict=True) if cell != ""
+                }
+            except _Refused as error:
+                yield Problem(str(error), file=file.name, line=reader.line_num, hint=error.hint)
+                continue
             for message, hint in faults(row, scalars, numbers):
                 yield Problem(message, file=file.name, line=reader.line_num, hint=hint)
     except UnicodeDecodeError:
@@ -272,21 +269,45 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) 
         yield Problem(f"this is not CSV: {error}", file=file.name, line=reader.line_num, hint="is a quote left open?")
 
 
-def _cell(name: str, cell: str) -> object:
-    """A field as the value that it stands for."""
+def _header_problem(name: str, header: Sequence[str]) -> Problem | None:
+    again = said_twice(header)
+    if again:
+        return Problem(again, file=name, line=1, hint=hints.DUPLICATE)
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
+        return Problem("the header is one field", file=name, line=1, hint="wanted a comma between fields")
+    return None
+
+
+def _mixed_line_ends(name: str, text: str) -> Problem | None:
+    """The first line that ends in another way than the first one does; line breaks between quotes are text."""
+    wanted, line = "", 1
+    for found in _QUOTED_OR_END.findall(text):
+        if found in _LINE_ENDS:
+            wanted = wanted or found
+            if found != wanted:
+                message = f"this line ends in {_LINE_ENDS[found]}, and those before it in {_LINE_ENDS[wanted]}"
+                return Problem(message, file=name, line=line, hint="save the file with one kind of line ends")
+        line += found.count("\n") or found == "\r"
+    return None
+
+
+def _cell(name: str, cell: str, measured: Collection[str]) -> object:
+    """A field as the value that it stands for; `measured` columns hold numbers."""
     lists = name in ("expected_behaviors", "behaviors", "must_not", "violations", "tags")
     if name in ("passed", "correct", "expected", "predicted") and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     if lists and cell.lstrip()[:1] in ("[", "{"):
         try:
-            return _parse(cell.encode())
-        except ValueError:
+            return parse(cell.encode())
+        except _Refused:
+            raise
+        except (ValueError, RecursionError):
             return cell
-    if name == "violations" and cell.isdigit():
-        return int(cell)
+    if name == "violations" and not isinstance(_as_number(cell), str):
+        return _as_number(cell)
     if lists:
         return [item.strip() for item in cell.split(";") if item.strip()]
-    if name in ("latency_ms", "quality_score", "cost_usd", "weight", "tokens_used", "trial"):
+    if name in measured:
         return _as_number(cell)
     return cell
 
@@ -299,48 +320,39 @@ def _as_number(cell: str) -> object:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else cell
 
 
-def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[str, ...]) -> Iterator[Problem]:
+def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     import duckdb  # only for a refused file of this kind
 
+    from highbar.load import footer  # likewise
+
+    try:
+        footer.rows(file.path)
+        yield from _parquet_rows(file, scalars, numbers)
+    except (counting.Uncountable, duckdb.Error) as error:
+        reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(file.path, file.name)
+        message = f"this is not a sound Parquet file: {reason}"
+        yield Problem(message, file=file.name, hint="was it written to its end?")
+
+
+def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
+    import duckdb  # see above
+
     with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
-        try:
-            cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": file.path})
-        except duckdb.Error as error:
-            message = f"this is not a sound Parquet file: {str(error).splitlines()[0]}"
-            yield Problem(message, file=file.name, hint="was it written to its end?")
-            return
+        cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": file.path})
         names = [column[0] for column in cursor.description or ()]
         number = 0
-        while rows := cursor.fetchmany(10_000):
-            for values in rows:
-                number += 1
-                for message, hint in faults(dict(zip(names, values, strict=True)), scalars, numbers):
-                    yield Problem(f"row {number}: {message}", file=file.name, hint=hint)
+        try:
+            while rows := cursor.fetchmany(10_000):
+                for values in rows:
+                    number += 1
+                    for message, hint in faults(dict(zip(names, values, strict=True)), scalars, numbers):
+                        yield Problem(f"row {number}: {message}", file=file.name, hint=hint)
+        except (duckdb.Error, ValueError, TypeError) as error:
+            told, hint = hints.of_engine(error)
+            yield Problem(told, file=file.name, hint=hint or "was it written to its end?")
 
 
 _READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _parquet}
-
-
-def explain_table(table: object, scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()) -> tuple[Problem, ...]:
-    """The first problems of an Arrow table or a frame."""
-    import duckdb  # only for a refused table
-
-    found: list[Problem] = []
-    with duckdb.connect() as connection:
-        connection.register("results", table)
-        cursor = connection.execute("SELECT * FROM results")
-        names = [column[0] for column in cursor.description or ()]
-        number = 0
-        while rows := cursor.fetchmany(10_000):
-            for values in rows:
-                number += 1
-                row = dict(zip(names, values, strict=True))
-                found += [
-                    Problem(f"row {number}: {message}", hint=hint) for message, hint in faults(row, scalars, numbers)
-                ]
-                if len(found) >= MOST_PROBLEMS:
-                    return tuple(found[:MOST_PROBLEMS])
-    return tuple(found)
 
 
 def locate(files: Sequence[ResultsFile], text: str) -> Problem:
@@ -349,7 +361,7 @@ def locate(files: Sequence[ResultsFile], text: str) -> Problem:
     for file in files:
         if file.format == "parquet":
             continue
-        with opened(file) as stream:
+        with opened(file) as stream, suppress(unpacking.Damaged):
             for number, line in enumerate(stream, 1):
                 if any(form in line for form in wanted):
                     return Problem("", file=file.name, line=None if file.imported else number)

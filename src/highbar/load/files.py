@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from highbar import importers
 from highbar.errors import InputError, Problem
-from highbar.load import foreign, hints, partitions
+from highbar.load import folders, foreign, partitions, unpacking
+from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
@@ -30,17 +28,10 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
-_MOST_NAMED = 10
+WANTED = folders.WANTED
 _BLOCK = 65536
 LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
-
-
-def sha256(file: ResultsFile) -> str:
-    """The digest of the file's bytes as they were given."""
-    with open(file.original or file.path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def find(
@@ -67,26 +58,18 @@ def find(
             if argument == "-":
                 found.append(_from_stdin(stdin, input_format, stack, mapping))
             else:
-                paths = _expand(argument)
-                named = (_as_file(path, input_format, stack, mapping) for path in paths)
-                inside = list(partitions.read(argument, named))
-                found += _with_note(inside, _skipped(argument, paths))
+                named = folders.expand(argument, is_results)
+                read = [
+                    partitions.read(_as_file(path, input_format, stack, mapping), folder)
+                    for path, folder in named.found
+                ]
+                found += _with_note(read, named.note)
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_named_twice(found))
-    if len(found) > 1:
-        problems.extend(Problem("this file holds no row", file=file.name) for file in found if _holds_no_row(file))
-    problems.extend(
-        Problem("the array is cut off: it does not end in ]", file=file.name, hint=hints.CUT_OFF)
-        for file in found
-        if file.format == "json" and _is_cut_off(file)
-    )
     if problems:
         raise InputError(*problems)
-    return tuple(
-        _without_pattern_characters(_uncompressed_table(_without_byte_order_mark(file, stack), stack), stack)
-        for file in found
-    )
+    return tuple(_without_pattern_characters(_readable(file, stack), stack) for file in found)
 
 
 def names(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -94,7 +77,7 @@ def names(arguments: Sequence[str]) -> tuple[str, ...]:
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):
-            found += [] if argument == "-" else _expand(argument)
+            found += [] if argument == "-" else folders.expand(argument, is_results).files
     return tuple(found)
 
 
@@ -112,50 +95,17 @@ def find_foreign(
             path = _copy_of_stdin(stdin, stack)
             yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping)
             continue
-        for path in _expand(argument):
+        for path in folders.expand(argument, is_results).files:
             yield foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping)
-
-
-def _expand(argument: str) -> Iterable[str]:
-    path = Path(argument)
-    if path.is_dir():
-        inside = [
-            str(p)
-            for p in sorted(path.rglob("*"))
-            if p.is_file() and (_suffixes(p.name)[0] or p.name.endswith(LOGS)) and not _hidden(p, path)
-        ]
-        if not inside:
-            raise InputError(Problem("no results file in this folder", file=argument, hint=WANTED))
-        return inside
-    if path.exists():
-        return [argument]
-    matches = sorted(match for match in glob.glob(argument, recursive=True) if os.path.isfile(match))
-    if not matches:
-        what = "no file matches this pattern" if glob.has_magic(argument) else "no such file"
-        raise InputError(Problem(what, file=argument))
-    return matches
-
-
-def _skipped(argument: str, read: Iterable[str]) -> str | None:
-    """What to say of the files of a folder that are not read; those whose own name is hidden are meant to be."""
-    folder = Path(argument)
-    if not folder.is_dir():
-        return None
-    inside = {str(path) for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")}
-    left = sorted(os.path.relpath(path, folder) for path in inside - set(read))
-    if not left:
-        return None
-    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-    what = "1 file was" if len(left) == 1 else f"{len(left)} files were"
-    return f"{argument}: {what} not read: {', '.join(left[:_MOST_NAMED])}{more}"
 
 
 def _with_note(found: list[ResultsFile], note: str | None) -> list[ResultsFile]:
     return [replace(found[0], notes=(*found[0].notes, note)), *found[1:]] if note and found else found
 
 
-def _hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+def is_results(name: str) -> bool:
+    """Whether a file of this name in a folder is read."""
+    return _suffixes(name)[0] is not None or name.endswith(LOGS)
 
 
 def _suffixes(name: str) -> tuple[Format | None, str | None]:
@@ -194,17 +144,22 @@ def _tool(path: str, name: str, input_format: str | None) -> str | None:
 
 def _array_or_lines(path: str, format_: Format, compression: str | None) -> Format:
     """A `.json` file holds an array; one that starts with an object is read line by line."""
-    if format_ != "json" or compression:
+    if format_ != "json":
         return format_
+    start = _start_of(path, compression).removeprefix(BYTE_ORDER_MARK).lstrip()
+    if start.split(b"\n", 1)[0].strip() == b"{":
+        message = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
+        raise InputError(Problem(message, file=path, line=1, hint="a mapping reads any other shape: --map FILE"))
+    return "jsonl" if start.startswith(b"{") else "json"
+
+
+def _start_of(path: str, compression: str | None) -> bytes:
+    """The first bytes of a file, unpacked; none if they are damaged, which is said when it is read whole."""
     try:
         with open(path, "rb") as stream:
-            start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+            return unpacking.first_bytes(stream.read(4096), compression)
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
-    if start.split(b"\n", 1)[0].strip() == b"{":
-        told = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
-        raise InputError(Problem(told, file=path, line=1, hint="a mapping reads any other shape: --map FILE"))
-    return "jsonl" if start.startswith(b"{") else "json"
 
 
 def _from_stdin(
@@ -214,10 +169,8 @@ def _from_stdin(
     tool = None if input_format is None else _tool(copy, "<stdin>", input_format)
     if tool:
         return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping).file
-    with open(copy, "rb") as stream:
-        start = stream.read(4096)
-    compression = "gzip" if start[:2] == b"\x1f\x8b" else "zstd" if start[:4] == b"\x28\xb5\x2f\xfd" else None
-    format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(_unpacked(start, compression))
+    compression = unpacking.kind_of(_start_of(copy, None))
+    format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(_start_of(copy, compression))
     return ResultsFile(copy, "<stdin>", format_, compression)
 
 
@@ -233,70 +186,11 @@ def _copy_of_stdin(stdin: BinaryIO | None, stack: ExitStack) -> str:
     return copy
 
 
-def _unpacked(start: bytes, compression: str | None) -> bytes:
-    """The first bytes of what is packed; nothing where they are damaged, which the engine will say."""
-    if compression is None:
-        return start
-    from highbar.load.unpacking import first_bytes  # only for a file that needs it
-
-    return first_bytes(start, compression)
-
-
 def _format_of(start: bytes) -> Format:
-    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = start.removeprefix(BYTE_ORDER_MARK).lstrip()
     if text[:4] == b"PAR1":
         return "parquet"
     return "jsonl" if text[:1] in (b"{", b"") else "json" if text[:1] == b"[" else "csv"
-
-
-def _opened(file: ResultsFile) -> IO[bytes]:
-    import gzip  # only for a file that needs it
-
-    return cast("IO[bytes]", gzip.open(file.path, "rb")) if file.compression == "gzip" else open(file.path, "rb")
-
-
-def _holds_no_row(file: ResultsFile) -> bool:
-    """Whether a file has only what stands around rows. A damaged one, or one that is not text, is the engine's."""
-    if file.format == "parquet" or file.compression == "zstd":
-        return False
-    try:
-        with _opened(file) as stream:
-            start = stream.read(65536).removeprefix(b"\xef\xbb\xbf").strip()
-            whole = not stream.read(1)
-    except (OSError, EOFError, ValueError):
-        return False
-    around = {b"", b"[]"} if file.format == "json" else {b""}
-    only_header = file.format == "csv" and b"\n" not in start
-    return whole and (b"".join(start.split()) in around or only_header)
-
-
-def _is_cut_off(file: ResultsFile) -> bool:
-    """Whether a JSON array does not end: DuckDB takes one that stops after a comma for complete."""
-    if file.compression == "zstd":
-        return False
-    try:
-        with _opened(file) as stream:
-            if not file.compression:
-                stream.seek(max(0, os.path.getsize(file.path) - 65536))
-            end = b""
-            while block := stream.read(1 << 20):
-                end = (end + block).rstrip()[-65536:]
-    except (OSError, EOFError, ValueError):
-        return False  # the engine says what is wrong with it
-    return not end.endswith(b"]")
-
-
-def _uncompressed_table(file: ResultsFile, stack: ExitStack) -> ResultsFile:
-    """A gzipped CSV file is unpacked: DuckDB cannot read one whose fields hold line breaks of another kind."""
-    if file.format != "csv" or file.compression != "gzip":
-        return file
-    copy = _temporary(stack, suffix=".csv")
-    try:
-        with _opened(file) as stream, open(copy, "wb") as target:
-            shutil.copyfileobj(stream, target)
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(Problem(f"cannot be read: {error}", file=file.name, hint=hints.UNPACKED)) from error
-    return replace(file, path=copy, compression=None, original=file.original or file.path)
 
 
 def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
@@ -310,17 +204,25 @@ def _named_twice(files: Sequence[ResultsFile]) -> list[Problem]:
     return twice
 
 
-def _without_byte_order_mark(file: ResultsFile, stack: ExitStack) -> ResultsFile:
-    """UTF-8 with a byte order mark is accepted: DuckDB refuses it in JSON, so such a file is copied without."""
-    if file.compression or file.format not in ("jsonl", "json"):
+def _readable(file: ResultsFile, stack: ExitStack) -> ResultsFile:
+    """The file, or a copy of it if DuckDB cannot read it as it is.
+
+    Compressed CSV is unpacked, since its fields may hold line breaks of another kind than the rows end in. A byte order
+    mark is accepted in every format, and DuckDB refuses it in JSON.
+    """
+    if file.format == "parquet":
         return file
-    with open(file.path, "rb") as stream:
-        if stream.read(3) != b"\xef\xbb\xbf":
-            return file
-        copy = _temporary(stack, suffix=".json")
+    marked = file.format != "csv" and _start_of(file.path, file.compression).startswith(BYTE_ORDER_MARK)
+    if not marked and not (file.format == "csv" and file.compression):
+        return file
+    copy = _temporary(stack, suffix=f".{file.format}")
+    try:
         with open(copy, "wb") as target:
-            shutil.copyfileobj(stream, target)
-    return ResultsFile(copy, file.name, file.format, original=file.path)
+            blocks = unpacking.unpacked(unpacking.blocks_of(file.path), file.compression)
+            target.writelines(without_mark(blocks) if marked else blocks)
+    except unpacking.Damaged as error:
+        raise InputError(error.of_file(file.name)) from error
+    return replace(file, path=copy, compression=None, original=file.original or file.path)
 
 
 def _without_pattern_characters(file: ResultsFile, stack: ExitStack) -> ResultsFile:

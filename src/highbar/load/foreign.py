@@ -19,6 +19,9 @@ MAPPED = "map"
 """The format of files that are read by a mapping."""
 
 
+LONGEST_ROW = 16 * 1024 * 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """A file that was read for another tool: the rows that were made of it, and what became of its records."""
@@ -30,12 +33,15 @@ class Import:
 
 def format_of(path: str, name: str) -> str | None:
     """Whose file this is, by its name and its first bytes; None where no tool claims it."""
-    try:
-        with open(path, "rb") as stream:
-            head = stream.read(importers.HEAD)
-    except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", file=name)) from error
-    return importers.recognize(name, head)
+
+    def start(size: int = LONGEST_ROW) -> bytes:
+        try:
+            with open(path, "rb") as stream:
+                return stream.read(size)
+        except OSError as error:
+            raise InputError(Problem(f"cannot be read: {error.strerror}", file=name)) from error
+
+    return importers.recognize(name, start(importers.HEAD), start)
 
 
 def import_file(path: str, name: str, format_name: str, target: str, mapping: RowMap | None = None) -> Import:

@@ -8,7 +8,6 @@ CUT_OFF = "did the run end before it had written everything?"
 DUPLICATE = "keep one of the two: which of them counts would be left to chance"
 NO_NUMBER = "write null where there is no number"
 ONE_RESULT = 'a result is an object: {"id": …}'
-UNPACKED = "is the file complete, and compressed as its name says?"
 
 _PYTHON_WORDS = (b"True", b"False", b"None")
 
@@ -27,6 +26,17 @@ def of_json(text: bytes) -> str | None:
     if text.rstrip().endswith((b",}", b", }", b",]", b", ]")):
         return "no comma before } or ]"
     return None if start.startswith((b"{", b"[")) else "a .jsonl file has one JSON object per line"
+
+
+def of_engine(error: Exception) -> tuple[str, str | None]:
+    """What DuckDB or another library says of data that it cannot read, for people: a message and a hint."""
+    text = str(error)
+    told = text.splitlines()[0] if text else type(error).__name__
+    if "Map keys must be unique" in text or "duplicate key" in text:
+        return "a key stands twice in a map, or in an object", DUPLICATE
+    if "Invalid unicode" in text or "invalid UTF-8" in text:
+        return "a text is not UTF-8", "write text as UTF-8"
+    return f"cannot be read: {told}", None
 
 
 def of_value(column: str, value: object) -> str | None:

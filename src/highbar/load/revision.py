@@ -8,7 +8,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from highbar.errors import InputError, Problem
 
@@ -52,6 +52,11 @@ class Revision:
         """Whether there was something at that path."""
         return bool(self._entry(path))
 
+    def submodule(self, path: str) -> str | None:
+        """The submodule that the path leads into, whose files this repository does not hold; None if it does not."""
+        folders = (str(folder) for folder in reversed(PurePosixPath(path).parents))
+        return next((folder for folder in folders if self._entry(folder).startswith(b"160000 ")), None)
+
     def read(self, path: str) -> Path:
         """A copy of the file. Raises InputError where there was none, or where it was no plain file."""
         entry = _FOUND.match(self._entry(path))
@@ -87,6 +92,7 @@ def at(ref: str, folder: Path) -> Revision:
     if _NOT_A_REF.search(ref):
         raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
     root = Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
+    _refuse_a_submodule(root, ref)
     done = _run("rev-parse", "--verify", f"{ref}^{{commit}}")
     if done.returncode:
         hint = f"is it fetched? git fetch origin {ref.removeprefix('origin/')}"
@@ -95,6 +101,15 @@ def at(ref: str, folder: Path) -> Revision:
         hint = f"write refs/heads/{ref}, refs/tags/{ref}, or the commit itself"
         raise InputError(Problem(f"--against-ref {ref} is ambiguous: it is the name of more than one thing", hint=hint))
     return Revision(ref, done.stdout.decode("ascii").strip(), root, folder)
+
+
+def _refuse_a_submodule(root: Path, ref: str) -> None:
+    """Inside a submodule `main` is the submodule's own: not the bar of the repository that a change is merged into."""
+    around = os.fsdecode(_git("rev-parse", "--show-superproject-working-tree").removesuffix(b"\n"))
+    if around:
+        message = f"--against-ref {ref}: this is the submodule {root}, whose {ref} is not that of {around}"
+        hint = f"keep the policy in {around}, and run from there; or check out the submodule by itself"
+        raise InputError(Problem(message, hint=hint))
 
 
 def _git(*arguments: str) -> bytes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from highbar.load import hints
+from highbar.model import Where
+from highbar.model.ranges import ColumnRange
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LARGEST_WHOLE = 2**63 - 1
@@ -41,7 +43,8 @@ def _text(value: object) -> str | None:
 
 def _id(value: object) -> str | None:
     if not isinstance(value, str):
-        return "wanted text"
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return None if whole else "wanted text or a whole number"
     if not value:
         return "wanted text that is not empty"
     return "wanted text without control characters" if CONTROL.search(value) else None
@@ -103,8 +106,8 @@ def _marked(key: str) -> Callable[[object], str | None]:
         sound = all(
             isinstance(i, Mapping) and isinstance(i.get("name"), str) and isinstance(i.get(key), bool) for i in value
         )
-        if sound and len({i["name"] for i in value}) < len(value):
-            return "wanted each name once"
+        if sound and len({i["name"].casefold() for i in value}) < len(value):
+            return "wanted each name once, in any case"
         return None if sound else wanted
 
     return check
@@ -122,6 +125,40 @@ def _label(value: object) -> str | None:
 
 def _outcome(value: object) -> str | None:
     return None if value in ("tp", "fp", "fn", "tn") else "wanted tp, fp, fn or tn"
+
+
+def said_twice(names: Sequence[str]) -> str | None:
+    """What to say of keys that are one, apart from case; None if all differ."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.get(name.casefold())
+        if other is not None:
+            return (
+                f"duplicate key {name!r}" if other == name else f"the keys {other!r} and {name!r} differ only in case"
+            )
+        seen[name.casefold()] = name
+    return None
+
+
+def _inside(value: object) -> str | None:
+    """What to say of a key that stands twice at any depth of a value."""
+    if isinstance(value, Mapping):
+        own = said_twice([str(name) for name in value])
+        return own or next(filter(None, map(_inside, value.values())), None)
+    return next(filter(None, map(_inside, value)), None) if isinstance(value, list | tuple) else None
+
+
+def _stated_twice(row: Mapping[str, Any]) -> Iterator[str]:
+    """Keys that stand twice inside of a row's values, and flat columns `tags.NAME` beside the same tag in `tags`."""
+    for column, value in row.items():
+        again = _inside(value)
+        if again:
+            yield f"{column}: {again}"
+    tags = row.get("tags")
+    said = {str(name).casefold() for name, tag in tags.items() if tag is not None} if isinstance(tags, Mapping) else ()
+    for column, value in row.items():
+        if value is not None and column.startswith("tags.") and column.removeprefix("tags.").casefold() in said:
+            yield f"the tag {column!r} is there twice: in `tags`, and as a column of its own"
 
 
 def _tags(value: object) -> str | None:
@@ -148,13 +185,25 @@ CHECKS: dict[str, Callable[[object], str | None]] = {
     "weight": _number(0.000001, 1e9, "wanted a number above 0 (from 0.000001 to 1000000000)"),
     "tags": _tags,
     **dict.fromkeys(
-        ("category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge"), _text
+        (
+            "category",
+            "capability",
+            "error",
+            "unjudged",
+            "input",
+            "output",
+            "cluster",
+            "agent_version",
+            "suite",
+            "judge",
+        ),
+        _text,
     ),
 }
 
 
 def faults(
-    row: object, scalars: tuple[str, ...] = (), numbers: tuple[str, ...] = ()
+    row: object, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> Iterator[tuple[str, str | None]]:
     """What is wrong with a row, each with a hint or None. `scalars` are sliced by, `numbers` are measured."""
     if not isinstance(row, Mapping):
@@ -167,14 +216,38 @@ def faults(
         wanted = None if value is None else check(value)
         if wanted:
             yield f"{column}: found {shown(value)}, {wanted}", hints.of_value(column, value)
+    for message in _stated_twice(row):
+        yield message, hints.DUPLICATE
     for column in scalars:
         if isinstance(_dotted(row, column), Mapping | list | tuple):
             message = f"{column}: found {shown(_dotted(row, column))}, wanted text or a number to slice by"
             yield message, "slice by a column that has one value for each scenario"
-    for column in numbers:
-        value = row.get(column)
-        if value is not None and (not _is_number(value) or not abs(value) <= 1e18):
-            yield f"{column}: found {shown(value)}, wanted a finite number", hints.of_number(value)
+    for range_ in numbers:
+        value = row.get(range_.column)
+        wanted = None if value is None else _outside(value, range_, row)
+        if wanted:
+            yield f"{range_.column}: found {shown(value)}, {wanted}", hints.of_number(value)
+
+
+def _outside(value: Any, range_: ColumnRange, row: Mapping[str, Any]) -> str | None:
+    """What was wanted of a number that a metric is made of."""
+    if not _is_number(value) or not abs(value) <= 1e18:
+        return "wanted a finite number"
+    if range_.least <= value <= range_.most or not _let_through(range_.where, row):
+        return None
+    ends = f"{float(range_.least):g} to {float(range_.most):g}"
+    return f"wanted a number from {ends}, which a metric of the policy declares as its range"
+
+
+def _let_through(where: Where, row: Mapping[str, Any]) -> bool:
+    for column, values in where:
+        tags = row.get("tags")
+        tag = (
+            tags.get(column.removeprefix("tags.")) if column.startswith("tags.") and isinstance(tags, Mapping) else None
+        )
+        if (row.get(column) if tag is None else tag) not in values:
+            return False
+    return True
 
 
 def _dotted(row: Mapping[str, Any], column: str) -> object:

@@ -1,31 +1,135 @@
-"""Packed files, of which only the start is wanted."""
+"""Packed bytes in, unpacked bytes out; a stream that is damaged, cut off or followed by anything else is refused."""
 
 from __future__ import annotations
 
+import io
 import sys
 import zlib
+from collections.abc import Iterable, Iterator
+from typing import IO, TYPE_CHECKING, Any
 
+from highbar.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+BLOCK = 1 << 20
 _MOST = 4096
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+HINT = "is the file complete, and compressed as its name says?"
 
 
-def first_bytes(start: bytes, compression: str) -> bytes:
-    """What the start of a packed file unpacks to; nothing where it is damaged."""
-    return _gzip(start) if compression == "gzip" else _zstd(start)
+class Damaged(InputError):
+    """A compressed stream that does not unpack to its end; which file it is, who reads it knows."""
+
+    def __init__(self, message: str, hint: str = HINT) -> None:
+        super().__init__(Problem(message, hint=hint))
+        self.message = message
+        self.hint = hint
+
+    def of_file(self, name: str) -> Problem:
+        """The same as a problem of a file."""
+        return Problem(self.message, file=name, hint=self.hint)
 
 
-def _gzip(start: bytes) -> bytes:
+def kind_of(start: bytes) -> str | None:
+    """How data that starts like this is compressed, if it is."""
+    return "gzip" if start.startswith(_GZIP) else "zstd" if start.startswith(_ZSTD) else None
+
+
+def first_bytes(start: bytes, compression: str | None) -> bytes:
+    """What the start of a file unpacks to; nothing if it is damaged."""
+    if compression is None:
+        return start
+    unpacker, error = _unpacker(compression)
     try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start, _MOST)
-    except zlib.error:
+        return bytes(unpacker.decompress(start, _MOST))
+    except error:
         return b""
 
 
-def _zstd(start: bytes) -> bytes:
+def blocks_of(path: str) -> Iterator[bytes]:
+    """The bytes of a file, as they are."""
+    with open(path, "rb", buffering=0) as stream:
+        while block := stream.read(BLOCK):
+            yield block
+
+
+def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes]:
+    """The unpacked bytes of a file in blocks of bounded size.
+
+    A file may consist of several streams, one behind the other. The checksums are compared by zlib and libzstd.
+    """
+    if compression is None:
+        yield from blocks
+        return
+    unpacker, error = _unpacker(compression)
+    ended = False  # whether a stream is behind us, and no other has begun
+    try:
+        for block in blocks:
+            rest = block
+            while rest:
+                if ended:
+                    unpacker, ended = _unpacker(compression)[0], False
+                yield from _outputs(unpacker, rest)
+                rest, ended = unpacker.unused_data, unpacker.eof
+    except error as reason:
+        raise Damaged(f"the {compression} data is damaged: {_last_words(reason)}") from reason
+    if not ended:
+        raise Damaged(f"the {compression} data is cut off")
+
+
+def opened(path: str, compression: str | None) -> IO[bytes]:
+    """A file as something to read from, unpacked; raises Damaged where it is."""
+    if compression is None:
+        return open(path, "rb")
+    return io.BufferedReader(_Reader(unpacked(blocks_of(path), compression)), BLOCK)
+
+
+class _Reader(io.RawIOBase):
+    """Blocks as a raw stream."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Some of what is left; 0 at the end."""
+        while not self._rest:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._rest = block
+        view = memoryview(buffer).cast("B")
+        size = min(len(view), len(self._rest))
+        view[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def _outputs(unpacker: Any, data: bytes) -> Iterator[bytes]:
+    """What some more data of a stream unpacks to, in blocks: a bomb does not fill the memory."""
+    while not unpacker.eof:
+        yield unpacker.decompress(data, BLOCK)
+        data = getattr(unpacker, "unconsumed_tail", b"")  # zlib gives back what it did not take, zstd keeps it
+        if not data and getattr(unpacker, "needs_input", True):
+            return
+
+
+def _unpacker(compression: str) -> tuple[Any, type[Exception]]:
+    """What unpacks one stream, and what it raises."""
+    if compression == "gzip":
+        return zlib.decompressobj(zlib.MAX_WBITS | 16), zlib.error
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor, ZstdError  # only for a file that needs it
     else:
         from backports.zstd import ZstdDecompressor, ZstdError  # likewise
-    try:
-        return ZstdDecompressor().decompress(start, _MOST)
-    except ZstdError:
-        return b""
+    return ZstdDecompressor(), ZstdError
+
+
+def _last_words(reason: Exception) -> str:
+    """`incorrect data check` of `Error -3 while decompressing data: incorrect data check`."""
+    return str(reason).rpartition(": ")[2].rstrip(".")

@@ -1,6 +1,18 @@
 """Sums in, metrics out: every value exact, with its interval and the count it rests on, or undefined with a reason."""
 
+from highbar.measure.ranges import column_ranges
 from highbar.measure.spread import repetition, standings, weight_warnings
+from highbar.measure.unknown import ends, undecided_of
 from highbar.measure.values import Measured, Needs, needs
 
-__all__ = ["Measured", "Needs", "needs", "repetition", "standings", "weight_warnings"]
+__all__ = [
+    "Measured",
+    "Needs",
+    "column_ranges",
+    "ends",
+    "needs",
+    "repetition",
+    "standings",
+    "undecided_of",
+    "weight_warnings",
+]

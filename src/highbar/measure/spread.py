@@ -11,7 +11,7 @@ from highbar.measure.parts import of_metric
 from highbar.measure.values import Measured
 from highbar.model import Ratio, Repetition
 from highbar.statistics.bounds import effective_clusters
-from highbar.statistics.slices import benjamini_hochberg, shrink, worse_than_rest
+from highbar.statistics.slices import benjamini_hochberg, shrink, steady, worse_than_rest
 from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
 
 FALSE_DISCOVERIES = 0.10
@@ -36,7 +36,9 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
     found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
     if everything is None or len(found) < 2:
         return [Standing() for _ in slices]
-    p_values = [worse_than_rest(part, everything.without(part)) for part in parts if part is not None and part.clusters]
+    whole_sums = steady(everything)
+    steady_parts = [steady(part) for part in parts if part is not None and part.clusters]
+    p_values = [worse_than_rest(part, whole_sums.without(part)) for part in steady_parts]
     marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)
     likely = shrink([(part.z, part.d) for part in parts if part is not None and part.clusters])
     standing = [Standing() for _ in slices]

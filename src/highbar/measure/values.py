@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
 from highbar import catalogue, formula
 from highbar.formula import Undefined
-from highbar.measure import intervals
+from highbar.measure import intervals, unknown
 from highbar.measure.parts import Formula, Part, is_share, of_metric
 from highbar.measure.parts import ratios as ratios_of
+from highbar.measure.ranges import refuse_outside
 from highbar.model import (
     Binary,
     Call,
     Comparison,
     Condition,
     ConditionRule,
+    Ends,
     Expression,
     Metric,
     Name,
@@ -55,6 +57,18 @@ class Total(Protocol):
     def scenarios(self) -> int:
         """How many scenarios have a value."""
 
+    @property
+    def undecided(self) -> int:
+        """How many trials are undecided."""
+
+    @property
+    def valueless(self) -> int:
+        """How many scenarios have a trial without a value, in a column without bounds."""
+
+    @property
+    def beyond(self) -> int:
+        """How many scenarios have a value beyond the end at which such a trial counts."""
+
 
 class Rank(intervals.Rank, Protocol):
     """The value at a percentile's rank, and what it rests on."""
@@ -70,6 +84,10 @@ class Rank(intervals.Rank, Protocol):
     @property
     def scenarios(self) -> int:
         """How many scenarios they are of."""
+
+    @property
+    def undecided(self) -> int:
+        """How many of the trials have no value of their own."""
 
 
 class Group(Protocol):
@@ -109,7 +127,7 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
     crosses: dict[tuple[Ratio, Ratio], None] = {}
     instances = [*((name, ()) for name in policy.metrics), *wheres]
     for name, where in instances:
-        for leaf, narrowed in _leaves(policy, policy.metrics[name], where):
+        for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=_where(wanted))] = None
@@ -144,37 +162,50 @@ def _where(wanted: tuple[Term, ...] | Percentile) -> Where:
     return wanted.where if isinstance(wanted, Percentile) else wanted[0].where
 
 
-def _leaves(policy: Policy, metric: Metric, where: Where) -> Iterator[tuple[Name | Call, Where]]:
-    """The measures that a metric comes down to, each with the scenarios that it is over."""
-    narrowed = catalogue.narrow(where, metric.where)
-    for leaf in formula.leaves(metric.expression):
-        inner = policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
-        if inner is not None:
-            yield from _leaves(policy, inner, narrowed)
-        elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
-            yield leaf, narrowed
-
-
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The metrics of one group; each is computed once, when it is asked for."""
+    """The metrics of one group; each is computed once, when it is asked for.
+
+    If trials are undecided, `group` has them at their worst and `best` at their best. A value is then the worse of the
+    two, its interval reaches from the worse end at worst to the better end at best, and its `best` says the other.
+    `at_best` turns that around.
+    """
 
     policy: Policy
     group: Group
+    best: Group | None = None
+    is_best: bool = False
     _known: dict[tuple[str, Where], Value] = field(default_factory=dict)
+    _alone: dict[tuple[str, Where], Value] = field(default_factory=dict)
     _bounded: dict[Part, Interval] = field(default_factory=dict)
     _formulas: dict[tuple[str, Where], Formula] = field(default_factory=dict)
+    _twin: list[Measured] = field(default_factory=list)
 
-    def over(self, group: Group) -> Measured:
+    def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, _formulas=self._formulas)
+        return Measured(self.policy, group, best, _formulas=self._formulas)
+
+    def at_best(self) -> Measured | None:
+        """The same with undecided trials at their best; None if nothing is undecided."""
+        if self.best is None:
+            return None
+        return Measured(self.policy, self.best, self.group, is_best=True, _formulas=self._formulas)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` lets through."""
         key = (name, where)
         if key not in self._known:
-            self._known[key] = self._measure(self.policy.metrics[name], where)
+            metric = self.policy.metrics[name]
+            own = self._own(name, where)
+            self._known[key] = own if self.best is None else self._paired(own, self._other(metric, where))
         return self._known[key]
+
+    def _own(self, name: str, where: Where) -> Value:
+        """The value in this group, whatever the other says."""
+        key = (name, where)
+        if key not in self._alone:
+            self._alone[key] = self._measure(self.policy.metrics[name], where)
+        return self._alone[key]
 
     def values(self) -> dict[str, Value]:
         """All metrics of the policy."""
@@ -187,14 +218,16 @@ class Measured:
 
     def difference(self, left: Expression, right: Expression) -> Value:
         """One expression less another over all scenarios, with its interval."""
-        return self._measure(difference(left, right), ())
+        metric = difference(left, right)
+        own = self._measure(metric, ())
+        return own if self.best is None else _spanning(own, self._other(metric, ()))
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
         """What a formula's names are worth over the scenarios that `where` lets through."""
 
         def find(leaf: Name | Call) -> Fraction | Undefined:
             if isinstance(leaf, Name) and leaf.name in self.policy.metrics:
-                value = self.value(leaf.name, where)
+                value = self._own(leaf.name, where)
                 return Undefined(value.reason or "undefined") if value.value is None else value.value
             if isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS:
                 return self.policy.latency_limit
@@ -203,13 +236,36 @@ class Measured:
 
         return find
 
+    def _other(self, metric: Metric, where: Where) -> Value:
+        """The value in the other group, by itself."""
+        if not self._twin and self.best is not None:
+            self._twin.append(Measured(self.policy, self.best, _formulas=self._formulas))
+        return self._twin[0]._measure(metric, where)  # noqa: SLF001 - the same class
+
+    def _paired(self, own: Value, other: Value) -> Value:
+        """The worse of the two, or the better one if this is at best, with what the other says."""
+        worst, best = (other, own) if self.is_best else (own, other)
+        if worst.value is not None and best.value is not None:
+            turned = worst.value > best.value if own.better == "higher" else worst.value < best.value
+            worst, best = (best, worst) if turned else (worst, best)  # a formula may fall where its parts rise
+        chosen, left = (best, worst) if self.is_best else (worst, best)
+        undecided = max(own.undecided, other.undecided)
+        return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
+
     def _measure(self, metric: Metric, where: Where) -> Value:
-        result = formula.evaluate(metric.expression, self.lookup(catalogue.narrow(where, metric.where)))
-        scenarios, missing = self._support(metric, where)
+        uneven = self._uneven(metric, where)
+        lookup = self.lookup(catalogue.narrow(where, metric.where))
+        result = Undefined(uneven) if uneven else formula.evaluate(metric.expression, lookup)
+        scenarios, missing, undecided = self._support(metric, where)
         if isinstance(result, Undefined):
-            return Value(None, scenarios, missing, metric.unit, metric.better, reason=result.reason)
+            return Value(None, scenarios, missing, metric.unit, metric.better, result.reason, undecided=undecided)
+        refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
-        return Value(result, scenarios, missing, metric.unit, metric.better, low=low, high=high)
+        return Value(result, scenarios, missing, metric.unit, metric.better, low=low, high=high, undecided=undecided)
+
+    @property
+    def _ends(self) -> Mapping[str, Ends]:
+        return unknown.ends(self.policy)
 
     def _formula(self, metric: Metric, where: Where) -> Formula:
         if self.policy.metrics.get(metric.name) is not metric:
@@ -227,27 +283,45 @@ class Measured:
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
-        if metric.unit == "ratio":
+        if metric.range is not None:
+            low, high = max(low, float(metric.range[0])), min(high, float(metric.range[1]))
+        elif metric.unit == "ratio":
             low, high = max(low, 0.0), min(high, 1.0)
         elif metric.unit != "number":
             low = max(low, 0.0)  # neither times nor money nor tokens are negative
         return _shown(min(low, shown)), _shown(max(high, shown))
 
-    def _support(self, metric: Metric, where: Where) -> tuple[int, int]:
-        """How many scenarios all parts of the metric rest on, and how many the worst off of them lacks."""
+    def _uneven(self, metric: Metric, where: Where) -> str | None:
+        """Why a formula says nothing if it adds up a column that some scenarios lack, which its other parts count.
+
+        Whoever loses the cost of a scenario would make the others cheaper.
+        """
+        narrowed = catalogue.narrow(where, metric.where)
+        resting: dict[str, int] = {}
+        for leaf in formula.leaves(metric.expression):
+            known = isinstance(leaf, Name) and (leaf.name in self.policy.metrics or leaf.name in catalogue.SETTINGS)
+            if known or (isinstance(leaf, Call) and leaf.function != "sum"):
+                continue
+            wanted = catalogue.terms(leaf, narrowed)
+            if not isinstance(wanted, Percentile):
+                resting[wanted[0].column] = self.group.totals[wanted[0]].scenarios
+        return unknown.uneven(resting)
+
+    def _support(self, metric: Metric, where: Where) -> tuple[int, int, int]:
+        """How many scenarios all parts rest on, how many the worst off lacks, and how many trials are undecided."""
         resting: list[int] = []
         lacking: list[int] = []
-        for leaf, narrowed in _leaves(self.policy, metric, where):
+        undecided: list[int] = []
+        for leaf, narrowed in unknown.leaves(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=_where(wanted))].scenarios
-            has = (
-                self.group.ranks[wanted].scenarios
-                if isinstance(wanted, Percentile)
-                else self.group.totals[wanted[0]].scenarios
+            found: Rank | Total = (
+                self.group.ranks[wanted] if isinstance(wanted, Percentile) else self.group.totals[wanted[0]]
             )
-            resting.append(has)
-            lacking.append(there - has)
-        return min(resting, default=0), max(lacking, default=0)
+            resting.append(found.scenarios)
+            lacking.append(there - found.scenarios)
+            undecided.append(found.undecided)
+        return min(resting, default=0), max(lacking, default=0), max(undecided, default=0)
 
     def _total(self, terms: tuple[Term, ...]) -> Fraction | Undefined:
         first = self.group.totals[terms[0]]
@@ -260,9 +334,18 @@ class Measured:
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
         if not first.scenarios:
             return Undefined(LACKS.get(column, f"no scenario has `{column.removeprefix('extra:')}`"))
+        if first.valueless and terms[0].of == "sum":
+            reason = self._valueless(column, first)
+            if reason:
+                return Undefined(reason)
         if len(terms) == 1:
             return first.value
         return first.value / self.group.totals[terms[1]].value
+
+    def _valueless(self, column: str, total: Total) -> str | None:
+        """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
+        column = "tokens_used" if column == "tokens_both" else column
+        return unknown.without_values(column, total.valueless, total.beyond, self._ends.get(column))
 
     def _rank(self, wanted: Percentile) -> Fraction | Undefined:
         rank = self.group.ranks[wanted]
@@ -272,7 +355,17 @@ class Measured:
             return Undefined(_nothing_there(wanted.where))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
-        return Undefined(f"{rank.errors} of {rank.trials} trials never completed, and one of them stands at that rank")
+        never = f"{rank.errors} of {rank.trials} trials never completed, and one of them stands at that rank"
+        return Undefined(never if rank.errors else "an undecided trial stands at that rank")
+
+
+def _spanning(value: Value, other: Value) -> Value:
+    """A value with the interval that reaches over its own and another's; unbounded where either is."""
+    if value.value is None:
+        return value
+    low = None if value.low is None or other.low is None else min(value.low, other.low)
+    high = None if value.high is None or other.high is None else max(value.high, other.high)
+    return replace(value, low=low, high=high)
 
 
 def _shown(end: float) -> float | None:

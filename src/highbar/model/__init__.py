@@ -3,6 +3,7 @@
 from highbar.model.formulas import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 from highbar.model.rules import (
     COMPARE,
+    DEMANDS,
     BaselineRule,
     ConditionRule,
     Demand,
@@ -22,7 +23,7 @@ from highbar.model.rules import (
     ThresholdRule,
     Weights,
 )
-from highbar.model.sums import Linear, Percentile, Ratio, ResultsFile, Term
+from highbar.model.sums import Ends, Linear, Percentile, Ratio, ResultsFile, Term, Trial, Undecided
 from highbar.model.verdict import (
     NO_POLICY,
     Against,
@@ -36,6 +37,7 @@ from highbar.model.verdict import (
     ScenarioResult,
     Slice,
     Source,
+    UndecidedScenario,
     Value,
     Verdict,
     Weakening,
@@ -44,6 +46,7 @@ from highbar.model.words import Better, Decision, Evidence, Format, Level, Opera
 
 __all__ = [
     "COMPARE",
+    "DEMANDS",
     "NO_POLICY",
     "Against",
     "BaselineRule",
@@ -56,6 +59,7 @@ __all__ = [
     "Counts",
     "Decision",
     "Demand",
+    "Ends",
     "Evidence",
     "Expression",
     "FailedScenario",
@@ -94,6 +98,9 @@ __all__ = [
     "Term",
     "Threshold",
     "ThresholdRule",
+    "Trial",
+    "Undecided",
+    "UndecidedScenario",
     "Unit",
     "Value",
     "Verdict",

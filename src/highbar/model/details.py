@@ -26,7 +26,7 @@ class TrialDetail:
     """
 
     trial: int | None
-    passed: bool
+    passed: bool | None  # None: undecided
     reason: str | None
     input: Excerpt | None = None
     output: Excerpt | None = None

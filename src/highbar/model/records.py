@@ -16,8 +16,9 @@ class ScenarioRecord:
     """What became of one scenario: how many of its trials passed, and its value of every measure that it has.
 
     A value is the mean over the trials that have it. `ranks` holds the values of the trials that a percentile ranks,
-    None for one that never completed, where `values` do not say them already. `bare` marks a scenario whose errors
-    carry no expectation: it counts as 0 in `correct` and `behavior_score` wherever other scenarios have those.
+    None for one that never completed, where `values` do not say them already. `lone` names the values that stand only
+    for what errors, violations and undecided trials come to: they count if other scenarios have the measure. In those
+    that `valueless` names some trial has no value, so that a mean of them says nothing. `undecided` counts trials.
     """
 
     id: str
@@ -28,7 +29,9 @@ class ScenarioRecord:
     ranks: Mapping[str, tuple[Fraction | None, ...]] = field(default_factory=dict)
     weight: Fraction = ONE
     cluster: str | None = None
-    bare: bool = False
+    lone: frozenset[str] = frozenset()
+    valueless: frozenset[str] = frozenset()
+    undecided: int = 0
 
     @property
     def all_passed(self) -> bool:
@@ -37,8 +40,8 @@ class ScenarioRecord:
 
     @property
     def flaky(self) -> bool:
-        """Whether some trials passed and others did not."""
-        return 0 < self.passed < self.trials
+        """Whether some trials passed and others failed."""
+        return 0 < self.passed < self.trials - self.undecided
 
     def ranked(self, column: str) -> tuple[Fraction | None, ...]:
         """The values of its trials that a percentile of the column ranks, None for one that never completed."""

@@ -26,6 +26,7 @@ class Metric:
     use_case: str = ""
     typical_threshold: str | None = None
     where: Where = ()
+    range: tuple[Fraction, Fraction] | None = None  # as declared: its least and its greatest value
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +226,23 @@ class Weights:
     by_metric: Mapping[str, Fraction] = field(default_factory=dict)
 
 
+DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
+"""What a suite can demand to have been looked at in every trial."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suite:
     """The scenarios that must all have a result, with whatever columns the suite file fixes for them."""
 
     file: str
     scenarios: Mapping[str, Mapping[str, str]]  # id -> {"category": …, "capability": …}
+
+    @property
+    def demands(self) -> bool:
+        """Whether it says what any of its scenarios must be judged by."""
+        return any(
+            name in DEMANDS and text != "[]" for fields in self.scenarios.values() for name, text in fields.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +264,7 @@ class Policy:
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
     latency_limit: Fraction = Fraction(5000)
+    limits: Mapping[str, Fraction] = field(default_factory=dict)  # by column: what a trial without a value counts as
     allow_columns: frozenset[str] = frozenset()
     allow_categories: frozenset[str] = frozenset()
     description: str | None = None

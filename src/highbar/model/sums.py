@@ -42,6 +42,26 @@ class Percentile:
     where: Where = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The ends of a column at which a trial without a value counts; None where the policy gives none."""
+
+    worst: Fraction | None = None
+    best: Fraction | None = None
+    higher: bool = False  # whether higher values are better
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Which trials are undecided for any of some columns, each over some scenarios; of ids that match a pattern."""
+
+    parts: tuple[tuple[str, Where], ...]
+    pattern: str | None = None
+
+
+Trial = tuple[str, int | None]
+"""A scenario's id, and which of its trials."""
+
 Linear = tuple[tuple[Term, Fraction], ...]
 """A weighted sum of terms."""
 

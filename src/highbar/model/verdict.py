@@ -8,6 +8,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
+from highbar.errors import Problem
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:  # few checks ask for details, and their classes take time to 
     from highbar.model.details import Details
 
 NOWHERE = Place()
-NO_POLICY = "no policy: the typical thresholds apply"
-"""The first thing that a verdict without a policy warns of."""
+NO_POLICY = "no policy: nothing was judged"
+"""What a report says in place of the policy's name if no policy was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Value:
     reason: str | None = None
     low: float | None = None
     high: float | None = None
+    undecided: int = 0  # trials of which it is not known what they add; `value` has them at their worst
+    best: Fraction | None = None  # with those at their best; None if it is undefined then, or if there are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ class RuleResult:
     second_run: float | None = None  # how likely that is for the same agent
     more_scenarios: int | None = None  # about how many more would settle it, at the observed value
     progressive: Progressive | None = None
+    best: Fraction | None = None  # the metric's value with undecided trials at their best
+    undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # how much better than the threshold the value surely is, where that is far better
 
 
@@ -105,10 +110,36 @@ class FailedScenario:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioResult:
-    """What became of one scenario, passed or not; `reason` is None where every trial passed.
+class UndecidedScenario:
+    """A scenario that failed no trial, and of which some trial is undecided, and why."""
 
-    `errors` and `violated` count trials; `duration_ms` is the latencies of its trials added up, where they have any.
+    id: str
+    category: str | None
+    reason: str
+    trials: int
+    passed_trials: int
+    required: bool = False
+
+    def as_result(self) -> ScenarioResult:
+        """The same as a report shows it that lists all scenarios."""
+        open_ = self.trials - self.passed_trials
+        return ScenarioResult(
+            self.id,
+            self.category,
+            self.trials,
+            self.passed_trials,
+            reason=self.reason,
+            required=self.required,
+            undecided_trials=open_,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """What became of one scenario: passed, failed or undecided; `reason` is None where every trial passed.
+
+    `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the latencies of its trials
+    added up, where they have any.
     """
 
     id: str
@@ -120,11 +151,17 @@ class ScenarioResult:
     reason: str | None = None
     required: bool = False
     duration_ms: Fraction | None = None
+    undecided_trials: int = 0
 
     @property
     def passed(self) -> bool:
         """Whether every trial passed."""
         return self.passed_trials == self.trials
+
+    @property
+    def undecided(self) -> bool:
+        """Whether no trial failed, and some trial is undecided."""
+        return not self.passed and self.passed_trials + self.undecided_trials == self.trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +198,7 @@ class Counts:
     errors: int
     unjudged: int
     failed: int
+    undecided: int = 0  # trials that neither passed nor failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +244,13 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer: pass, fail or inconclusive, and everything it rests on."""
+    """The answer: pass, fail or inconclusive, and everything it rests on.
 
-    verdict: Decision
+    Without a policy there is no answer: `verdict` is None, `rules` is empty, `problems` says where a policy was looked
+    for, and `advice` has the typical thresholds as they would be judged.
+    """
+
+    verdict: Decision | None
     counts: Counts
     metrics: Mapping[str, Value]
     slices: tuple[Slice, ...]
@@ -217,6 +259,7 @@ class Verdict:
     warnings: tuple[str, ...]
     policy: Source | None
     results: tuple[Source, ...]
+    scenarios_undecided: tuple[UndecidedScenario, ...] = ()  # a bounded number, the required ones first
     agent_version: str | None = None
     confidence: Fraction = Fraction(95, 100)
     flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
@@ -224,10 +267,12 @@ class Verdict:
     against: Against | None = None
     scenarios: tuple[ScenarioResult, ...] = ()  # the failed first, a bounded number; only where a report asked for them
     details: Details | None = None  # where a report asked for them
+    advice: tuple[RuleResult, ...] = ()  # without a policy: the typical thresholds, which decide nothing
+    problems: tuple[Problem, ...] = ()  # why there is no verdict
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is a pass; an inconclusive one is not."""
+        """Whether the verdict is a pass; an inconclusive one is not, nor is none at all."""
         return self.verdict == "pass"
 
     def _repr_html_(self) -> str:

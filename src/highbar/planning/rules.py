@@ -106,7 +106,7 @@ def plan_verdict(verdict: Verdict) -> Plan:
     """
     return Plan(
         Assumptions(verdict.confidence),
-        standings=tuple(_standing(rule) for rule in verdict.rules if rule.threshold is not None),
+        standings=tuple(_standing(rule) for rule in verdict.rules or verdict.advice if rule.threshold is not None),
         policy=verdict.policy.file if verdict.policy else None,
         scenarios=verdict.counts.scenarios,
         trials=verdict.counts.trials,

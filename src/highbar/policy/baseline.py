@@ -10,7 +10,7 @@ from highbar.model import BaselineRule, Demand, Level, Metric, NewFailuresRule, 
 from highbar.policy.cursor import Cursor
 from highbar.policy.metrics import MetricTable
 from highbar.policy.settings import Settings, read_where
-from highbar.policy.suite import read_id
+from highbar.policy.suite import read_ids
 from highbar.threshold import read_margin
 
 BASELINE_KEYS = ("file", "margin", "step", "new_failures", "description")
@@ -106,7 +106,7 @@ class BaselineReader:
     def _patterns(self, cursor: Cursor) -> tuple[str, ...]:
         """The scenarios that must not newly fail: the required ones, all, or those that a list names."""
         if cursor.is_kind("list"):
-            found = tuple(text for text, item in cursor.texts() if read_id(item))
+            found = tuple(text for text, _ in read_ids(cursor))
             if not cursor.node.items:
                 cursor.refuse("the list is empty")
             return found

@@ -68,20 +68,34 @@ class Cursor:
             self.refuse_kind("a mapping (key: value)")
             return {}
         found: dict[str, Cursor] = {}
-        lines: dict[str, int | None] = {}
+        before: dict[str, Node] = {}
         for key, value in self.node.entries:
             if key.kind in ("mapping", "list", "null"):
                 self.refuse(f"found {KIND_NAMES[key.kind]} as a key, wanted text", at=key.place(self.file))
-            elif key.text in found:
-                before = f", first on line {lines[key.text]}" if lines[key.text] else ""
-                self.refuse(f"duplicate key '{key.text}'{before}", at=key.place(self.file))
+            elif key.text.casefold() in before:
+                self._refuse_again(key, before[key.text.casefold()])
             else:
                 path = f"{self.path}.{key.text}" if self.path else key.text
                 found[key.text] = Cursor(value, path, self.file, self.problems)
-                lines[key.text] = key.line
+                before[key.text.casefold()] = key
         if not keep_description and DESCRIPTION in found:
             found.pop(DESCRIPTION).text()
         return found
+
+    def _refuse_again(self, key: Node, first: Node) -> None:
+        """Note a key that another is, apart from case."""
+        line = f", first on line {first.line}" if first.line else ""
+        case = "" if key.text == first.text else f": apart from case it is '{first.text}'"
+        self.refuse(f"duplicate key '{key.text}'{case}{line}", at=key.place(self.file))
+
+    def refuse_duplicates(self) -> None:
+        """Note every key that stands twice in this node or below it, if nobody else reads those mappings."""
+        if self.is_kind("mapping"):
+            for inner in self.entries(keep_description=True).values():
+                inner.refuse_duplicates()
+        elif self.is_kind("list"):
+            for item in self.items():
+                item.refuse_duplicates()
 
     def child(self, name: str) -> Cursor | None:
         """The value of one key, the first where it is repeated, without a word about the others."""

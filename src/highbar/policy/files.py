@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +15,10 @@ from highbar.policy.tree import MAX_BYTES, Node
 from highbar.policy.yaml_tree import parse_yaml
 
 NAMES = ("highbar.yaml", "highbar.yml", "highbar.json")
+_ALIKE = re.compile(r"\.?((high[-_ .]?bar|policy)([-_ .]?policy)?)\.(ya?ml|json|toml)(\.\w+)?", re.IGNORECASE)
+"""Names that may be meant as a policy: `Highbar.yaml`, `.highbar.yml`, `policy.yaml`, `highbar.yaml.txt`."""
+_MOST_ENTRIES = 1000  # of a folder, that are looked at for such names
+_MOST_ALIKE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +34,55 @@ class Document:
 def find(start: Path | None = None) -> Path | None:
     """The policy that holds in `start`, the working folder unless said: in it, or above it up to the repository's root.
 
-    Outside a repository only the folder itself is looked at. Raises InputError where a folder has two.
+    Outside a repository only the folder itself is looked at. Raises InputError if a folder has two, or if something
+    has the name of a policy and is no file: to go on upward would judge by another bar than the one that is meant.
     """
     for current in folders(start):
-        found = [current / name for name in NAMES if (current / name).is_file()]
+        named = [current / name for name in NAMES if os.path.lexists(current / name)]
+        found = [path for path in named if path.is_file()]
+        if len(found) < len(named):
+            raise InputError(*(_no_file(path) for path in named if path not in found))
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
             raise InputError(Problem(f"{current} has two policies, {names}", hint="keep one, or name it with --policy"))
         if found:
             return found[0]
     return None
+
+
+def _no_file(path: Path) -> Problem:
+    shown = os.path.relpath(path)
+    if path.is_symlink() and not path.exists():
+        hint = "restore the file that it points to, or remove the link"
+        return Problem(f"is a broken link to {path.readlink()}", shown, hint=hint)
+    what = "is a folder" if path.is_dir() else "is not a regular file"
+    return Problem(f"{what}, wanted a policy", shown, hint="rename it, or name the policy with --policy")
+
+
+def missing(start: Path | None = None) -> Problem:
+    """What to say if `find` finds nothing: where it looked, and which files there could have been meant."""
+    looked = folders(start)
+    shown = [os.path.relpath(folder) for folder in looked]
+    where = "the working folder" if start is None else shown[0]
+    above = f" or above it, up to {shown[-1]}" if len(shown) > 1 else ""
+    names = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
+    hint = "highbar init writes a policy to start from; --policy typical judges by the typical thresholds"
+    alike = [path for folder in looked for path in _alike(folder)]
+    if alike:
+        listed = ", ".join(os.path.relpath(path) for path in alike[:_MOST_ALIKE])
+        hint = f"found {listed}: if that is the policy, name it with --policy; {hint}"
+    return Problem(f"no policy: there is no {names} in {where}{above}", hint=hint)
+
+
+def _alike(folder: Path) -> list[Path]:
+    """Files of the folder with nearly the name of a policy, and policies in its subfolders."""
+    entries: list[Path] = []
+    with suppress(OSError):  # a folder that cannot be listed has nothing to offer
+        entries = sorted(path for _, path in zip(range(_MOST_ENTRIES), folder.iterdir(), strict=False))
+    found = [path for path in entries if _ALIKE.fullmatch(path.name) and path.name not in NAMES]
+    with suppress(OSError):
+        found += [inside for path in entries for name in NAMES if (inside := path / name).is_file()]
+    return found
 
 
 def folders(start: Path | None = None) -> list[Path]:

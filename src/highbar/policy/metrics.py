@@ -35,6 +35,7 @@ MAX_WEIGHTS = 100
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RATIO_RANGE = re.compile(r"0\s*%?\s*(?:-|–|to|\.\.)\s*(?:100\s*%|1(?:\.0)?)")
+_NUMBER_RANGE = re.compile(r"(-?\d{1,15}(?:\.\d{1,9})?)\s*(?:-|–|to|\.\.)\s*(-?\d{1,15}(?:\.\d{1,9})?)")
 _UNITS: dict[str, Unit] = {
     "ratio": "ratio",
     "ms": "ms",
@@ -156,7 +157,8 @@ def _read_definition(
     expression = None if text is None else fields["formula"].attempt(lambda: parse(text))
     if name is None or text is None or expression is None or unit is None or better not in ("higher", "lower"):
         return None
-    metric = Metric(name, text.strip(), expression, unit, better, use_case or "", where=where)  # type: ignore[arg-type]
+    range_ = _read_range(fields["range"].node.text) if "range" in fields else None
+    metric = Metric(name, text.strip(), expression, unit, better, use_case or "", where=where, range=range_)  # type: ignore[arg-type]
     return Definition(metric, fields["formula"], fields.get("typical_threshold"))
 
 
@@ -173,13 +175,24 @@ def _read_unit(fields: Mapping[str, Cursor], before: Metric | None) -> Unit | No
     text = fields["range"].text()
     if text is None:
         return None
-    if not _RATIO_RANGE.fullmatch(text.strip()):
-        fields["range"].refuse(f"found '{text}', wanted 0-100%", "leave the range out where the metric is not a ratio")
+    if _read_range(text) is None:
+        fields["range"].refuse(f"found '{text}', wanted the least and the greatest value", "write 0-100%, 0-1 or 1-5")
         return None
+    if not _RATIO_RANGE.fullmatch(text.strip()):
+        return by_unit or "number"
     if by_unit not in (None, "ratio"):
         fields["range"].refuse(f"the range {text} is that of a ratio, but the unit is {by_unit}")
         return None
     return "ratio"
+
+
+def _read_range(text: str) -> tuple[Fraction, Fraction] | None:
+    """`0-100%`, `0-1` or `1-5` as its two ends; None if it is neither, or the ends are not in order."""
+    if _RATIO_RANGE.fullmatch(text.strip()):
+        return Fraction(0), Fraction(1)
+    found = _NUMBER_RANGE.fullmatch(text.strip())
+    low, high = (Fraction(end) for end in found.groups()) if found else (Fraction(0), Fraction(0))
+    return (low, high) if low < high else None
 
 
 def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], table: MetricTable) -> None:
@@ -213,7 +226,27 @@ def check_formulas(definitions: Iterable[Definition], table: MetricTable) -> Non
         if not rests_on_results(definition.metric.expression):
             message = f"'{definition.metric.formula}' names no measure, so it is the same for any results"
             definition.formula.refuse(message, "divide one measure by another, such as correct_outputs / total_outputs")
+    _check_columns(definitions)
     _check_cycles({definition.metric.name: definition.formula for definition in definitions}, table)
+
+
+def _check_columns(definitions: Iterable[Definition]) -> None:
+    """Metrics that are the mean or a percentile of one column must agree on where its worse end is.
+
+    It is where a crash counts, which is the same crash in both.
+    """
+    first: dict[str, Metric] = {}
+    for definition in definitions:
+        metric = definition.metric
+        match metric.expression:
+            case Call("mean" | "percentile", (Name(column), *_)):
+                other = first.setdefault(column, metric)
+                differs = (
+                    metric.range and other.range and metric.range != other.range
+                ) or metric.better != other.better
+                if differs and column not in catalogue.BOUNDED_COLUMNS:
+                    message = f"'{metric.name}' and '{other.name}' disagree on which end of '{column}' is worse"
+                    definition.formula.refuse(message, "give both the same `range` and the same `better`")
 
 
 def rests_on_results(node: Expression | Condition) -> bool:

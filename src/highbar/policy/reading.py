@@ -12,7 +12,6 @@ from highbar.catalogue import CATEGORIES
 from highbar.errors import InputError, Problem
 from highbar.formula import names
 from highbar.model import (
-    NO_POLICY,
     BaselineRule,
     NewFailuresRule,
     Policy,
@@ -59,6 +58,8 @@ KEYS = (
     "positive",
     "pass_score",
     "latency_limit",
+    "tokens_limit",
+    "cost_limit",
     "population",
     "allow_columns",
     "allow_categories",
@@ -90,10 +91,30 @@ def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:
     return _read(from_values(mapping), None, None, folder or Path(), ())
 
 
-def default(metrics: Collection[str] | None = None) -> Policy:
-    """The policy where there is none: the typical thresholds, of the named `metrics` only where they are given.
+TYPICAL = "typical"
+"""What `--policy` is called with to judge by the typical thresholds."""
 
-    They block, but for those of times, which warn.
+
+def read_named(name: str) -> Policy:
+    """The policy in the file of that name, or the typical thresholds if the name is `typical`. Raises InputError."""
+    if name != TYPICAL:
+        return read(Path(name))
+    if Path(name).is_file():
+        hint = f"write ./{TYPICAL} for the file, or rename it"
+        message = f"--policy {TYPICAL} means the typical thresholds, and there is a file of that name"
+        raise InputError(Problem(message, hint=hint))
+    return default()
+
+
+def is_typical(policy: Policy) -> bool:
+    """Whether the policy is the typical thresholds and no file."""
+    return policy.file == TYPICAL and policy.sha256 is None
+
+
+def default(metrics: Collection[str] | None = None) -> Policy:
+    """The typical thresholds as a policy; if `metrics` are given, only the thresholds of those.
+
+    They block, except for times, which only warn.
     """
     builtin = catalogue.metrics()
     rules = tuple(
@@ -106,7 +127,7 @@ def default(metrics: Collection[str] | None = None) -> Policy:
         for name, metric in builtin.items()
         if metric.typical_threshold and (metrics is None or name in metrics)
     )
-    return Policy(rules, builtin, notes=(NO_POLICY,))
+    return Policy(rules, builtin, file=TYPICAL)
 
 
 def baseline_file(policy: Policy, path: Path) -> Path:
@@ -177,6 +198,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         positive=settings.positive,
         pass_score=settings.pass_score,
         latency_limit=settings.latency_limit,
+        limits=settings.limits,
         allow_columns=settings.allow_columns,
         allow_categories=settings.allow_categories,
         description=settings.description,

@@ -29,7 +29,7 @@ from highbar.policy.cursor import Cursor
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.patterns import matches
 from highbar.policy.settings import Settings, check_category, read_where
-from highbar.policy.suite import read_id
+from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
 from highbar.policy.yaml_tree import QUOTE_IT
 from highbar.threshold import read as read_threshold
@@ -256,7 +256,7 @@ def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioR
         if cursor.is_kind("mapping"):
             cursor.refuse("no ids", "ids: [SEC-001, SEC-002]")
         return []
-    found = [(text, item) for text, item in fields["ids"].texts() if read_id(item)]
+    found = read_ids(fields["ids"])
     if fields["ids"].is_kind("list") and not fields["ids"].node.items:
         fields["ids"].refuse("the list is empty")
     return [(ScenarioRule(f"{cursor.path}.{text}", level, text, description, item.place), item) for text, item in found]

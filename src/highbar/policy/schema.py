@@ -12,6 +12,7 @@ from highbar.policy.schema_mapping import mapping_definitions, mapping_schema
 
 _TEXT = {"type": "string", "minLength": 1}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
+_IDS = {"type": "array", "items": {"anyOf": [_TEXT, {"type": "integer"}]}, "uniqueItems": True}
 _SHARE = {"type": ["string", "number"], "examples": ["95%", 0.95]}
 _THRESHOLD = {"$ref": "#/$defs/threshold"}
 _WHERE = {"$ref": "#/$defs/where"}
@@ -84,7 +85,7 @@ def _definitions() -> dict[str, Any]:
 
 
 def _rule_blocks() -> dict[str, Any]:
-    ids = {**_TEXTS, "minItems": 1, "description": "Ids of scenarios; * stands for any text, ? for any character."}
+    ids = {**_IDS, "minItems": 1, "description": "Ids of scenarios; * stands for any text, ? for any character."}
     return {
         "thresholds": _closed(
             {
@@ -151,7 +152,7 @@ def _amount(key: str, about: str) -> dict[str, Any]:
 
 
 def _new_failures() -> dict[str, Any]:
-    ids = {"anyOf": [{"enum": ["required", "all"]}, {**_TEXTS, "minItems": 1}]}
+    ids = {"anyOf": [{"enum": ["required", "all"]}, {**_IDS, "minItems": 1}]}
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
     about = "Scenarios that may not fail now if they passed in the baseline."
     return {
@@ -214,7 +215,16 @@ def _settings() -> dict[str, Any]:
         "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless said."},
         "latency_limit": {
             "type": ["string", "number"],
-            "description": "The 1 of normalized_latency; 5000ms unless said.",
+            "description": "The 1 of normalized_latency; 5000ms unless said. If it is given, a trial without a latency"
+            " counts as this in a mean.",
+        },
+        "tokens_limit": {
+            "type": ["string", "number"],
+            "description": "What a crashed or undecided trial without `tokens_used` counts as.",
+        },
+        "cost_limit": {
+            "type": ["string", "number"],
+            "description": "What a crashed or undecided trial without `cost_usd` counts as, in USD.",
         },
         "population": {"enum": ["scenarios", "suite"], "description": "What the intervals speak about."},
         "allow_columns": {**_TEXTS, "description": "Columns that only look like misspelled ones."},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -14,7 +14,11 @@ from highbar.spelling import near_miss
 from highbar.threshold import read_duration, read_positive, read_share
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
+LIMITS = {"latency_ms": "latency_limit", "tokens_used": "tokens_limit", "cost_usd": "cost_limit"}
+"""By column, the setting that says what a trial without a value counts as."""
 _LOWEST_CONFIDENCE = Fraction(1, 2)
+_FINEST = 10**20
+"""The largest denominator of a pass_score: times the behaviors of a trial it must fit 128 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Settings:
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
     latency_limit: Fraction = Fraction(5000)
+    limits: Mapping[str, Fraction] = field(default_factory=dict)  # by column, those that the policy gives
     allow_columns: frozenset[str] = frozenset()
     allow_categories: frozenset[str] = frozenset()
     slices: tuple[str, ...] = ()
@@ -36,7 +41,7 @@ class Settings:
 
 def read_settings(top: Mapping[str, Cursor]) -> Settings:
     """The settings of a policy; what is not said, or said badly, is left at its default."""
-    columns = _names(top.get("allow_columns"))
+    columns, limits = _names(top.get("allow_columns")), _limits(top)
     read: dict[str, object] = {
         "description": _optional(top, "description", Cursor.text),
         "agent_version": _optional(top, "agent_version", lambda cursor: cursor.scalar("a version, such as 2.1.0")),
@@ -45,12 +50,27 @@ def read_settings(top: Mapping[str, Cursor]) -> Settings:
         "population": _optional(top, "population", lambda cursor: cursor.choice("scenarios", "suite")),
         "positive": _optional(top, "positive", _positive),
         "pass_score": _optional(top, "pass_score", _pass_score),
-        "latency_limit": _optional(top, "latency_limit", lambda cursor: cursor.number(read_duration, "a time")),
+        "latency_limit": limits.get("latency_ms"),
+        "limits": limits,
         "allow_columns": columns,
         "allow_categories": _names(top.get("allow_categories")),
         "slices": _slices(top.get("slices"), columns),
     }
     return Settings(**{key: value for key, value in read.items() if value is not None})  # type: ignore[arg-type]
+
+
+def _limits(top: Mapping[str, Cursor]) -> dict[str, Fraction]:
+    """By column, what a trial without a value counts as; only what the policy gives."""
+    read = {column: _limit(top, key) for column, key in LIMITS.items()}
+    return {column: value for column, value in read.items() if value is not None}
+
+
+def _limit(top: Mapping[str, Cursor], key: str) -> Fraction | None:
+    if key not in top:
+        return None
+    if key == "latency_limit":
+        return top[key].number(read_duration, "a time")
+    return top[key].number(read_positive, "a number above 0")
 
 
 def _optional(top: Mapping[str, Cursor], key: str, read: Callable[[Cursor], object]) -> object:
@@ -69,6 +89,9 @@ def _pass_score(cursor: Cursor) -> Fraction | None:
     value = cursor.number(read_share, "a share, such as 0.8")
     if value == 0:
         cursor.refuse("found 0, wanted a share above 0: every trial would pass", "write 0.8 or 80%")
+        return None
+    if value is not None and value.denominator > _FINEST:
+        cursor.refuse(f"found {cursor.node.text}, wanted at most 20 decimal places", "write 0.8 or 80%")
         return None
     return value
 

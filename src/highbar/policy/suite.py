@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,10 +21,11 @@ MAX_BYTES = 64 * 2**20
 
 TEXTS = ("category", "capability", "cluster")
 LISTS = ("expected_behaviors", "must_not")
-FIXED_COLUMNS = (*TEXTS, "weight", "expected", *LISTS)
+FIXED_COLUMNS = (*TEXTS, "weight", "expected", "answer", *LISTS)
 """What a suite may fix for a scenario, besides its tags and columns of the user's own."""
 OF_A_RUN = frozenset(column.name for column in COLUMNS) - {*FIXED_COLUMNS, "tags"} | {"description"}
 """What a run says, or nobody compares: in a suite it is for those who run it."""
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 LONGEST = 200
 """A text of a column of the user's own that is longer is no label."""
 
@@ -79,12 +81,29 @@ def _read_scenarios(root: Cursor, settings: Settings) -> dict[str, Mapping[str, 
 
 
 def read_id(cursor: Cursor) -> str | None:
-    """A scenario's id: text without control characters."""
+    """A scenario's id: text without control characters, or a whole number, which is its digits."""
+    if cursor.is_kind("number"):
+        if _WHOLE.fullmatch(cursor.node.text):
+            return cursor.node.text
+        cursor.refuse_kind("text or a whole number", f'quote it: "{cursor.node.text}"')
+        return None
     text = cursor.text()
     if text is not None and any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
         cursor.refuse(f"the id {text!a} has a control character")
         return None
     return text
+
+
+def read_ids(cursor: Cursor) -> list[tuple[str, Cursor]]:
+    """The ids of a list, each once, with where they stand."""
+    found: dict[str, Cursor] = {}
+    for item in cursor.items():
+        id_ = read_id(item)
+        if id_ is not None and id_ in found:
+            item.refuse(f"'{id_}' is listed twice")
+        elif id_ is not None:
+            found[id_] = item
+    return list(found.items())
 
 
 def _fixed(entries: Mapping[str, Cursor], settings: Settings) -> Mapping[str, str]:
@@ -96,6 +115,9 @@ def _fixed(entries: Mapping[str, Cursor], settings: Settings) -> Mapping[str, st
                 columns[key] = text
         elif key in LISTS:
             columns[key] = json.dumps([text for text, _ in cursor.texts()], ensure_ascii=False)
+        elif key == "answer":
+            if cursor.node.text or cursor.node.items or cursor.node.entries:
+                columns[key] = "given"  # only that there is one: whether it was met, a row says in `correct`
         elif key == "tags":
             tags = {name: tag.text() for name, tag in cursor.entries(keep_description=True).items()}
             columns |= {f"tags.{name}": text for name, text in tags.items() if text is not None}
@@ -103,4 +125,6 @@ def _fixed(entries: Mapping[str, Cursor], settings: Settings) -> Mapping[str, st
             cursor.refuse(f"'{key}' is nearly '{missed}'", f"did you mean '{missed}'?")
         elif key not in OF_A_RUN and cursor.is_kind("text", "number", "boolean") and len(cursor.node.text) <= LONGEST:
             columns[key] = cursor.node.text
+        else:
+            cursor.refuse_duplicates()
     return columns

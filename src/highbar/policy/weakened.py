@@ -26,6 +26,7 @@ from highbar.model import (
     Weakening,
 )
 from highbar.policy.notes import is_looser
+from highbar.policy.settings import LIMITS
 from highbar.policy.versions import order, steps_from
 from highbar.policy.words import say
 
@@ -218,8 +219,7 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
         yield Weakening("confidence", "lowered", amount(before.confidence, "ratio"), amount(now.confidence, "ratio"))
     if now.pass_score < before.pass_score:
         yield Weakening("pass_score", "lowered", amount(before.pass_score, "ratio"), amount(now.pass_score, "ratio"))
-    if now.latency_limit > before.latency_limit:
-        yield Weakening("latency_limit", "changed", amount(before.latency_limit, "ms"), amount(now.latency_limit, "ms"))
+    yield from _of_limits(before, now)
     if _version_lowered(before, now):
         yield Weakening("agent_version", "lowered", before.agent_version or "", now.agent_version)
     for key in ("positive", "population"):
@@ -232,6 +232,17 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
         if added:
             yield Weakening(key, "changed", "not allowed", _some(added))
     yield from _of_weights(before, now)
+
+
+def _of_limits(before: Policy, now: Policy) -> Iterator[Weakening]:
+    """A higher latency_limit makes slow look fast, a lower limit of any kind makes a crash look cheap."""
+    if now.latency_limit != before.latency_limit:
+        yield Weakening("latency_limit", "changed", amount(before.latency_limit, "ms"), amount(now.latency_limit, "ms"))
+    for column, key in LIMITS.items():
+        old, new = before.limits.get(column), now.limits.get(column)
+        if key != "latency_limit" and old != new:
+            shown = (write_decimal(limit) if limit is not None else "not given" for limit in (old, new))
+            yield Weakening(key, "changed", *shown)
 
 
 def _version_lowered(before: Policy, now: Policy) -> bool:
@@ -254,8 +265,8 @@ def _of_weights(before: Policy, now: Policy) -> Iterator[Weakening]:
 def _of_metrics(before: Policy, now: Policy) -> Iterator[Weakening]:
     for name, metric in before.metrics.items():
         other = now.metrics.get(name)
-        if other and (other.expression, other.where, other.better, other.unit) != (
-            metric.expression, metric.where, metric.better, metric.unit,
+        if other and (other.expression, other.where, other.better, other.unit, other.range) != (
+            metric.expression, metric.where, metric.better, metric.unit, metric.range,
         ):  # fmt: skip
             yield Weakening(
                 f"metrics.{name}", "changed", " ".join(metric.formula.split()), " ".join(other.formula.split())

@@ -17,6 +17,7 @@ Event = Any  # the types that PyYAML comes with leave out most of what an event 
 QUOTE_IT = "quote it, or write ≥ 95%"
 _OPERATOR = re.compile(r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])")
 _MAX_REPAIRS = 100
+_HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
 
 
 def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
@@ -29,6 +30,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
 
     lines = text.split("\n")
     problems: list[Problem] = []
+    _refuse_hidden_breaks(lines, file)
     while True:
         try:
             reader = _Reader("\n".join(lines), file)
@@ -41,6 +43,23 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
         except yaml.YAMLError as error:
             message = str(error).splitlines()[0]
             raise InputError(*problems, Problem(f"this is not YAML: {message}", file)) from None
+
+
+def _refuse_hidden_breaks(lines: list[str], file: str) -> None:
+    """Refuse characters that end a line in YAML and in no editor: what seems to be a comment would be read."""
+    found = [
+        Problem(
+            f"the character U+{ord(mark[0]):04X} ends a line in YAML, though most editors do not show it",
+            file,
+            number,
+            mark.start() + 1,
+            f'remove it; in text, write "\\u{ord(mark[0]):04x}" in double quotes',
+        )
+        for number, line in enumerate(lines, 1)
+        for mark in _HIDDEN_BREAK.finditer(line)
+    ]
+    if found:
+        raise InputError(*found)
 
 
 def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem | None:

@@ -1,4 +1,4 @@
-r"""The verdict as CSV: one table, of which `kind` says what a row is about: verdict, metric, slice, rule, scenario.
+r"""The verdict as CSV: one table. `kind` says what a row is: verdict, problem, metric, slice, rule, advice, scenario.
 
 A spreadsheet takes a text that begins like a formula for one, quoted or not: every such text has an apostrophe before
 it, and so has one that begins with an apostrophe, so that taking the first one away gives the text back. Where a comma
@@ -22,9 +22,10 @@ from highbar.report.visible import visible
 COLUMNS = (
     "kind", "name", "outcome", "level", "metric", "column", "slice", "threshold", "value", "low", "high", "unit",
     "better", "scenarios", "missing", "category", "trials", "passed_trials", "required", "fragile", "reason",
+    "undecided", "best",
 )  # fmt: skip
 """A new column comes last: who reads by place must not be surprised."""
-_NUMBERS = {"value", "low", "high", "scenarios", "missing", "trials", "passed_trials"}
+_NUMBERS = {"value", "low", "high", "scenarios", "missing", "trials", "passed_trials", "undecided", "best"}
 # What a spreadsheet may read as a formula (OWASP), in full width too, and what is needed to tell ours from theirs.
 _FORMULA = tuple("=+-@\t\r\n\0'＝＋－＠")
 _NEW_CELL = re.compile(r";(?=[\s\"']*[=+\-@＝＋－＠])")
@@ -34,7 +35,7 @@ _Row = Mapping[str, str | int | None]
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """A row for the verdict, then one for each metric, slice and metric, rule, and scenario."""
-    bounds = bounds_by_metric(verdict.rules)
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     return _text(_rows(verdict, bounds))
 
 
@@ -48,11 +49,13 @@ def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
     yield {
         "kind": "verdict",
         "name": verdict.agent_version,
-        "outcome": verdict.verdict,
+        "outcome": verdict.verdict or "none",
         "scenarios": counts.scenarios,
         "trials": counts.trials,
+        "undecided": counts.undecided,
         "reason": f"{headline(verdict)}; {evidence(counts)}",
     }
+    yield from (_problem(problem) for problem in verdict.problems)
     for name, value in verdict.metrics.items():
         yield {"kind": "metric", "metric": name, "name": name, **_value(value, bounds.get(name, ()))}
     for part in verdict.slices:
@@ -62,6 +65,8 @@ def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
             yield {**by, "metric": name, "name": name, "outcome": outcome, **_value(value, bounds.get(name, ()))}
     for rule in verdict.rules:
         yield _rule(rule, bounds)
+    for rule in verdict.advice:
+        yield {**_rule(rule, bounds), "kind": "advice"}
     yield from _scenarios(verdict)
 
 
@@ -74,6 +79,8 @@ def _value(value: Value, bounds: tuple[Fraction, ...]) -> _Row:
         "better": value.better,
         "scenarios": value.scenarios,
         "missing": value.missing,
+        "undecided": value.undecided,
+        "best": number(value.best, bounds),
         "reason": value.reason,
     }
 
@@ -109,7 +116,9 @@ def _scenarios(verdict: Verdict) -> Iterator[_Row]:
         for failed in verdict.scenarios_failed:
             told = ScenarioResult(failed.id, failed.category, failed.trials, failed.passed_trials)
             yield {**_scenario(told), "reason": failed.reason, "required": _yes(failed.required)}
-    listed = len(verdict.scenarios or verdict.scenarios_failed)
+        for undecided in verdict.scenarios_undecided:
+            yield _scenario(undecided.as_result())
+    listed = len(verdict.scenarios) or len(verdict.scenarios_failed) + len(verdict.scenarios_undecided)
     if listed < verdict.counts.scenarios:
         yield {
             "kind": "unlisted",
@@ -122,10 +131,11 @@ def _scenario(scenario: ScenarioResult) -> _Row:
     return {
         "kind": "scenario",
         "name": scenario.id,
-        "outcome": "pass" if scenario.passed else "fail",
+        "outcome": "pass" if scenario.passed else "undecided" if scenario.undecided else "fail",
         "category": scenario.category,
         "trials": scenario.trials,
         "passed_trials": scenario.passed_trials,
+        "undecided": scenario.undecided_trials,
         "required": _yes(scenario.required),
         "reason": scenario.reason,
     }

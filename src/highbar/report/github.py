@@ -52,7 +52,7 @@ def rule_annotations(verdict: Verdict, located: Located) -> str:
     missed = not_passed(verdict.rules)
     errors = [_of_rule(rule, "error", located) for rule in missed if rule.level == "blocking"]
     warned = [_of_rule(rule, "warning", located) for rule in missed if rule.level == "warning"]
-    return _lines(_shown(errors)) + _lines(_shown(warned))
+    return problem_annotations(verdict.problems, located) + _lines(_shown(errors)) + _lines(_shown(warned))
 
 
 def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
@@ -87,7 +87,7 @@ def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
     counts = verdict.counts
     missed = [rule for rule in not_passed(verdict.rules) if rule.level == "blocking"]
     return {
-        "verdict": verdict.verdict,
+        "verdict": verdict.verdict or "none",
         "exit_code": str(exit_code),
         "headline": headline(verdict),
         "rules_failed": str(len(missed)),
@@ -96,6 +96,7 @@ def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
         "scenarios_failed": str(counts.failed),
         "trials": str(counts.trials),
         "errors": str(counts.errors),
+        "undecided": str(counts.undecided),
         "policy_sha256": (verdict.policy.sha256 or "") if verdict.policy else "",
     }
 

@@ -5,19 +5,25 @@ What comes from a file goes through the `encode` of the report that asks; everyt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from types import MappingProxyType
 
 from highbar.digits import amount
-from highbar.model import NO_POLICY, Counts, RuleResult, Slice, Verdict
+from highbar.model import Counts, Decision, RuleResult, Slice, Value, Verdict
 
-WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE"}
+WORDS: Mapping[Decision | None, str] = MappingProxyType(
+    {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", None: "NO POLICY"}
+)
+MOST_UNDECIDED = 10
+"""Undecided scenarios that a report names."""
+UNDECIDED = "Undecided scenarios"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
 
 
 def headline(verdict: Verdict) -> str:
     """`FAIL: 2 of 9 blocking rules did not pass, 1 warning`; holds no text from the results."""
-    return f"{WORDS[verdict.verdict]}: {_summary(verdict)}"
+    return f"{WORDS[verdict.verdict]}: {_summary(verdict) if verdict.verdict else _unjudged(verdict)}"
 
 
 def evidence(counts: Counts) -> str:
@@ -27,9 +33,26 @@ def evidence(counts: Counts) -> str:
         parts.append(f"{_count(counts.failed, 'scenario')} failed")
     if counts.errors:
         parts.append(_count(counts.errors, "error"))
-    if counts.unjudged:
-        parts.append(f"{_count(counts.unjudged, 'trial')} that nothing judges")
+    if counts.undecided:
+        parts.append(f"{_count(counts.undecided, 'trial')} undecided")
     return ", ".join(parts)
+
+
+def counted(value: Value) -> str:
+    """`50`, or `50, 2 missing, 1 undecided (at best 94.0%)`: the scenarios that a value rests on, and what it lacks."""
+    parts = [str(value.scenarios)] + [f"{value.missing} missing"] * bool(value.missing)
+    if value.undecided:
+        best = "" if value.best is None else f" (at best {amount(value.best, value.unit)})"
+        parts.append(f"{value.undecided} undecided{best}")
+    return ", ".join(parts)
+
+
+def undecided(verdict: Verdict, encode: Callable[[str], str]) -> list[tuple[str, str, str]]:
+    """The first undecided scenarios: id, category and why nothing says whether they passed."""
+    return [
+        (encode(one.id), encode(one.category or "-"), encode(one.reason))
+        for one in verdict.scenarios_undecided[:MOST_UNDECIDED]
+    ]
 
 
 def not_passed(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
@@ -44,7 +67,7 @@ def warnings(verdict: Verdict) -> int:
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
     """What the verdict warns of, but for what stands at the top of the report already."""
-    told = {*(verdict.against.notes if verdict.against else ()), *(() if verdict.policy else (NO_POLICY,))}
+    told = verdict.against.notes if verdict.against else ()
     return tuple(warning for warning in verdict.warnings if warning not in told)
 
 
@@ -118,6 +141,18 @@ def _summary(verdict: Verdict) -> str:
     weakened = len(verdict.against.weakened) if verdict.against else 0
     told = f"{told}, {_count(warned, 'warning')}" if warned else told
     return f"{told}; the bar is weakened in {_count(weakened, 'place')}" if weakened else told
+
+
+def _unjudged(verdict: Verdict) -> str:
+    """What to say if there was no policy: nothing was judged, whatever the typical thresholds come to."""
+    blocking = [rule.outcome for rule in verdict.advice if rule.level == "blocking"]
+    if not blocking:
+        return "nothing was judged"
+    open_ = blocking.count("inconclusive")
+    missed = sum(outcome != "pass" for outcome in blocking) - open_
+    would = f"{missed} of {len(blocking)}" if missed else "none"
+    unsure = f", {open_} of {len(blocking)} would be inconclusive" if open_ else ""
+    return f"nothing was judged; of the typical thresholds {would} would fail{unsure}"
 
 
 def weakened(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[str]]:

@@ -14,7 +14,19 @@ from typing import Any
 
 from highbar.digits import as_float, bounds_by_metric
 from highbar.errors import Problem
-from highbar.model import Against, FailedScenario, Goal, Progressive, RuleResult, Slice, Source, Value, Verdict, Where
+from highbar.model import (
+    Against,
+    FailedScenario,
+    Goal,
+    Progressive,
+    RuleResult,
+    Slice,
+    Source,
+    UndecidedScenario,
+    Value,
+    Verdict,
+    Where,
+)
 from highbar.report import PAGE, Display
 
 SCHEMA = "highbar/verdict/1"
@@ -23,7 +35,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """Everything the verdict holds. The display does not matter: the bytes depend on the verdict alone."""
-    bounds = bounds_by_metric(verdict.rules)
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     counts = verdict.counts
     return encode(
         {
@@ -37,11 +49,13 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
                 "errors": counts.errors,
                 "unjudged": counts.unjudged,
                 "failed": counts.failed,
+                "undecided": counts.undecided,
             },
             "metrics": _metrics(verdict.metrics, bounds),
             "slices": [_slice(part, bounds) for part in verdict.slices],
             "rules": [_rule(rule, bounds) for rule in verdict.rules],
             "scenarios_failed": [_scenario(scenario) for scenario in verdict.scenarios_failed],
+            "scenarios_undecided": [_scenario(scenario) for scenario in verdict.scenarios_undecided],
             "flaky": [
                 {"id": one.id, "trials": one.trials, "passed_trials": one.passed_trials} for one in verdict.flaky
             ],
@@ -50,23 +64,32 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
             "policy": _source(verdict.policy) if verdict.policy else None,
             "against": _against(verdict.against) if verdict.against else None,
             "results": [_source(source) for source in verdict.results],
+            **(_unjudged(verdict, bounds) if verdict.verdict is None else {}),
         }
     )
 
 
+def _unjudged(verdict: Verdict, bounds: _Bounds) -> dict[str, Any]:
+    """What a document has besides if there was no policy."""
+    return {
+        "advice": [_rule(rule, bounds) for rule in verdict.advice],
+        "problems": [_problem(problem) for problem in verdict.problems],
+    }
+
+
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """What is printed in place of a verdict when nothing could be judged."""
-    listed = [
-        {
-            "file": problem.file,
-            "line": problem.line,
-            "column": problem.column,
-            "message": problem.message,
-            "hint": problem.hint,
-        }
-        for problem in problems
-    ]
-    return encode({"schema": SCHEMA, "verdict": None, "problems": listed})
+    return encode({"schema": SCHEMA, "verdict": None, "problems": [_problem(problem) for problem in problems]})
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
 
 
 def encode(document: Mapping[str, Any] | Sequence[Any]) -> str:
@@ -86,6 +109,8 @@ def _value(value: Value, bounds: tuple[Fraction, ...]) -> dict[str, Any]:
         "high": _end(value.high),
         "scenarios": value.scenarios,
         "missing": value.missing,
+        "undecided": value.undecided,
+        "best": _number(value.best, bounds),
         "unit": value.unit,
         "better": value.better,
         "reason": value.reason,
@@ -126,6 +151,8 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> dict[str, Any]:
         "high": _end(value.high) if value else None,
         "scenarios": value.scenarios if value else None,
         "missing": value.missing if value else None,
+        "best": _number(rule.best, bounds.get(rule.metric or "", ())),
+        "undecided": [{"id": id_, "trial": trial} for id_, trial in rule.undecided],
         "outcome": rule.outcome,
         "reason": rule.reason,
         "fragile": rule.fragile,
@@ -156,7 +183,7 @@ def _where(where: Where) -> dict[str, Any] | None:
     return {column: values[0] if len(values) == 1 else list(values) for column, values in where} or None
 
 
-def _scenario(scenario: FailedScenario) -> dict[str, Any]:
+def _scenario(scenario: FailedScenario | UndecidedScenario) -> dict[str, Any]:
     return {
         "id": scenario.id,
         "category": scenario.category,

@@ -1,7 +1,8 @@
 """The verdict as JUnit XML: a test case for each rule and for each scenario, as GitLab, Jenkins and GitHub read them.
 
 - A blocking rule that did not pass is a failure. A warning is skipped: it is seen, and marks nothing as failed.
-- A scenario that did not pass every trial is a failure; an error where nothing but errors kept it from passing.
+- A scenario that failed a trial is a failure; an error where nothing but errors kept it from passing, or where nothing
+  decides whether it passed.
 - The reason stands in `message`, which Jenkins shows, and in the body, of which GitLab shows nothing else.
 - GitLab keeps one test case of each suite, class and name, joined by `_`, and others one of each name in a suite: no
   two are alike either way.
@@ -101,10 +102,14 @@ class _Case:
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """Two suites, `rules` and `scenarios`; whatever there is to say of the whole is in the properties of the first."""
-    bounds = bounds_by_metric(verdict.rules)
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     rules, scenarios = _Suite("rules"), _Suite("scenarios")
+    for problem in verdict.problems:
+        rules.add(_problem(problem))
     for rule in verdict.rules:
         rules.add(_rule(rule, bounds))
+    for rule in verdict.advice:
+        rules.add(_advice(rule, bounds))
     room = LARGEST - rules.size
     listed = 0
     for scenario in verdict.scenarios or _failed(verdict):
@@ -121,12 +126,16 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     """An error for each problem, and no rule: a reader sees that nothing was judged, never an empty success."""
     suite = _Suite("problems")
     for problem in problems:
-        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-        hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""
-        message = visible(problem.message)
-        name = visible(place) or NO_VERDICT
-        suite.add(_Case("highbar.problems", name, "error", "problem", message, f"{NO_VERDICT}\n{message}{hint}"))
+        suite.add(_problem(problem))
     return _document([(suite, (("verdict", "none"),))])
+
+
+def _problem(problem: Problem) -> _Case:
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""
+    message = visible(problem.message)
+    name = visible(place) or NO_VERDICT
+    return _Case("highbar.problems", name, "error", "problem", message, f"{NO_VERDICT}\n{message}{hint}")
 
 
 def _document(suites: Iterable[tuple[_Suite, _Attributes]]) -> str:
@@ -172,6 +181,13 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _Case:
     )
 
 
+def _advice(rule: RuleResult, bounds: _Bounds) -> _Case:
+    """A typical threshold if there is no policy: skipped, since it decides nothing, passed or not."""
+    message = f"advice: {visible(rule.reason)}"
+    properties = _rule(rule, bounds).properties
+    return _Case("highbar.advice", _name(rule.rule), "skipped", rule.outcome, message, message, properties=properties)
+
+
 def _where(where: Where) -> Iterator[tuple[str, str]]:
     return ((f"where.{column}", value) for column, values in where for value in values)
 
@@ -184,17 +200,19 @@ def _value(prefix: str, value: Value, bounds: tuple[Fraction, ...]) -> Iterator[
     yield f"{named}high", end(value.high) or None
     yield f"{named}scenarios", value.scenarios
     yield f"{named}missing", value.missing or None
+    yield f"{named}undecided", value.undecided or None
+    yield f"{named}best", number(value.best, bounds) or None
 
 
 def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int | None]]:
     counts = verdict.counts
-    yield "verdict", verdict.verdict
+    yield "verdict", verdict.verdict or "none"
     yield "agent_version", verdict.agent_version
     yield "policy", verdict.policy.file if verdict.policy else None
     yield "policy_sha256", verdict.policy.sha256 if verdict.policy else None
     yield "confidence", number(verdict.confidence)
     yield from (("scenarios", counts.scenarios), ("trials", counts.trials), ("errors", counts.errors))
-    yield from (("unjudged", counts.unjudged), ("failed", counts.failed))
+    yield from (("unjudged", counts.unjudged), ("failed", counts.failed), ("undecided", counts.undecided))
     for name, value in verdict.metrics.items():
         yield from _value(f"metric.{name}", value, bounds.get(name, ()))
 
@@ -208,14 +226,17 @@ def _scenario(scenario: ScenarioResult) -> _Case:
     why = visible(scenario.reason or "")
     message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
     told = [message, "required by the policy" if scenario.required else ""]
-    missed = "" if scenario.passed else "error" if only_errors else "failure"
+    missed = "" if scenario.passed else "error" if only_errors or scenario.undecided else "failure"
+    kind = (
+        "undecided" if scenario.undecided else "error" if only_errors else "violated" if scenario.violated else "failed"
+    )
     # Jenkins takes everything behind the last dot for the class.
     category = "." + visible(scenario.category).replace(".", "_") if scenario.category else ""
     return _Case(
         classname=f"highbar.scenarios{category}",
         name=_name(scenario.id),
         outcome=missed,
-        type="error" if only_errors else "violated" if scenario.violated else "failed",
+        type=kind,
         message=message,
         body="\n".join(line for line in told if line),
         properties=(
@@ -232,6 +253,7 @@ def _failed(verdict: Verdict) -> Iterator[ScenarioResult]:
         yield ScenarioResult(
             one.id, one.category, one.trials, one.passed_trials, reason=one.reason, required=one.required
         )
+    yield from (one.as_result() for one in verdict.scenarios_undecided)
 
 
 def _unlisted(verdict: Verdict, listed: int) -> _Case:

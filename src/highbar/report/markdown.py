@@ -13,11 +13,13 @@ from fractions import Fraction
 
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
-from highbar.model import NO_POLICY, FailedScenario, RuleResult, Slice, Value, Verdict, Where
-from highbar.report import PAGE, Display, progressive
+from highbar.model import NO_POLICY, FailedScenario, RuleResult, Slice, Verdict, Where
+from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (
     NO_VERDICT,
+    UNDECIDED,
     bounds_label,
+    counted,
     evidence,
     headline,
     more,
@@ -25,6 +27,7 @@ from highbar.report.headline import (
     notes,
     repeated,
     standings,
+    undecided,
     unsettled,
     weakened,
 )
@@ -56,14 +59,17 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 def within(verdict: Verdict, longest: int) -> str:
     """The report in at most so many characters."""
-    bounds = bounds_by_metric(verdict.rules)
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     heading, less = weakened(verdict, code)
     sections = (
+        _Section("### Why", (), tuple(_problem(problem) for problem in verdict.problems), len(verdict.problems)),
+        _table(f"### {advice.HEADING}", ("metric", *advice.COLUMNS), advice.rows(verdict)),
         _list(f"### {heading}", less),
         _rules(verdict, bounds),
         _table(f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.rows(verdict, code)),
         _metrics(verdict, bounds),
         _failed_scenarios(verdict.scenarios_failed, verdict.counts.failed),
+        _undecided_scenarios(verdict),
         *_slices(verdict, bounds),
         _list("### Repeated trials", repeated(verdict)),
         _list("### Notes", [code(note) for note in notes(verdict)]),
@@ -152,7 +158,7 @@ def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
         code(rule.rule) + _where(rule.slice),
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         _wanted(rule),
-        _scenarios(value) if value else "",
+        counted(value) if value else "",
         code(rule.reason) + (f" {unsettled(rule)}" if rule.fragile else ""),
     )
 
@@ -167,16 +173,12 @@ def _where(where: Where) -> str:
     return "".join(f" {code(f'{column}: {value}')}" for column, values in where for value in values)
 
 
-def _scenarios(value: Value) -> str:
-    return f"{value.scenarios} ({value.missing} missing)" if value.missing else str(value.scenarios)
-
-
 def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
     rows = (
         (
             code(name),
             show(value, bounds.get(name, ())),
-            _scenarios(value),
+            counted(value),
             code(value.reason) if value.reason else "",
         )
         for name, value in verdict.metrics.items()
@@ -220,6 +222,11 @@ def _failed_scenarios(scenarios: Sequence[FailedScenario], total: int) -> _Secti
     )
     names = ("scenario", "category", "trials passed", "why")
     return _table("### Failed scenarios", names, rows, total)
+
+
+def _undecided_scenarios(verdict: Verdict) -> _Section:
+    rows = [(id_, "" if category == code("-") else category, why) for id_, category, why in undecided(verdict, code)]
+    return _table(f"### {UNDECIDED}", ("scenario", "category", "why"), rows, len(verdict.scenarios_undecided))
 
 
 def _list(heading: str, items: Sequence[str]) -> _Section:

@@ -56,21 +56,34 @@ class _Family:
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The verdict, the counts, every metric, every slice and every rule, as gauges and sets of states."""
-    bounds = bounds_by_metric(verdict.rules)
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     about = _Family("highbar", "info", "What was judged.")
     about.add("1", _about(verdict), "_info")
-    families = [_verdict(verdict.verdict), about, *_counts(verdict)]
+    families = [_verdict(verdict.verdict or "none"), about, *_counts(verdict)]
+    families += [_problems(verdict.problems)] if verdict.problems else []
     families += _metrics(verdict.metrics, bounds)
     families += _slices(verdict, bounds)
     families += _rules(verdict.rules, bounds)
+    families += [_advice(verdict.advice)]
     return _text(families)
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """The state `none` of the verdict, and how many problems there are; what they are does not belong in a label."""
+    return _text([_verdict("none"), _problems(problems)])
+
+
+def _problems(problems: Iterable[Problem]) -> _Family:
     count = _Family("highbar_problems", "gauge", "How many problems kept a verdict from being made.")
     count.add(str(sum(1 for _ in problems)))
-    return _text([_verdict("none"), count])
+    return count
+
+
+def _advice(rules: Iterable[RuleResult]) -> _Family:
+    family = _Family("highbar_advice_outcome", "stateset", "What a typical threshold comes to; it decides nothing.")
+    for rule in rules:
+        family.add_state(rule.outcome, _OUTCOMES, {"rule": rule.rule, "level": rule.level})
+    return family
 
 
 def _text(families: Iterable[_Family]) -> str:
@@ -97,10 +110,11 @@ def _counts(verdict: Verdict) -> Iterator[_Family]:
     for name, value, told in (
         ("highbar_confidence", number(verdict.confidence), "With which each end of an interval holds by itself."),
         ("highbar_scenarios", str(counts.scenarios), "Scenarios that have a result."),
-        ("highbar_scenarios_failed", str(counts.failed), "Scenarios of which not every trial passed."),
+        ("highbar_scenarios_failed", str(counts.failed), "Scenarios that failed a trial."),
         ("highbar_trials", str(counts.trials), "Trials."),
         ("highbar_trials_errors", str(counts.errors), "Trials that ended in an error."),
-        ("highbar_trials_unjudged", str(counts.unjudged), "Trials that nothing judges."),
+        ("highbar_trials_unjudged", str(counts.unjudged), "Trials that say that they are unjudged."),
+        ("highbar_trials_undecided", str(counts.undecided), "Trials that neither passed nor failed."),
     ):
         family = _Family(name, "gauge", told)
         family.add(value)
@@ -149,11 +163,14 @@ def _value_families(prefix: str, what: str) -> list[_Family]:
         _Family(f"{prefix}_high", "gauge", f"{what}: the upper end of its interval; none where there is none."),
         _Family(f"{prefix}_scenarios", "gauge", f"{what}: how many scenarios it rests on."),
         _Family(f"{prefix}_missing", "gauge", f"{what}: how many lack what it needs."),
+        _Family(f"{prefix}_undecided", "gauge", f"{what}: how many trials are undecided; the value has them at worst."),
+        _Family(f"{prefix}_best", "gauge", f"{what}: its value with undecided trials at their best."),
     ]
 
 
 def _add_value(families: Sequence[_Family], value: Value, bounds: tuple[Fraction, ...], labels: _Labels) -> None:
-    amounts = (number(value.value, bounds), end(value.low), end(value.high), str(value.scenarios), str(value.missing))
+    known = (number(value.value, bounds), end(value.low), end(value.high), str(value.scenarios), str(value.missing))
+    amounts = (*known, str(value.undecided), number(value.best, bounds))
     for family, amount in zip(families, amounts, strict=True):
         family.add(amount, labels)
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from highbar.digits import amount, show, wanted
-from highbar.model import NO_POLICY, Where
+from highbar.model import Where
 from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display
 from highbar.report.layout import paint, paragraph, table, title
 from highbar.report.visible import visible
 
 _NONE = "-"
+_TYPICAL = "no policy: planned for the typical thresholds"
 _TOLD = {
     "needs": "at least: if every scenario is good; scenarios: if the true rate is halfway to perfection",
     "passes": "passes, fails: agents whose true rate is so good, or so bad",
@@ -42,7 +43,7 @@ def _assumed(plan: Plan) -> str:
     if assumed.trials > 1:
         parts.append(f"{assumed.trials} trials per scenario, correlation {float(assumed.correlation):g}")
     if plan.rules or plan.trials is not None:
-        parts.append(NO_POLICY if plan.policy is None else f"policy {visible(plan.policy)}")
+        parts.append(_TYPICAL if plan.policy is None else f"policy {visible(plan.policy)}")
     return ", ".join(parts)
 
 

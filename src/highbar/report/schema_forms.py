@@ -34,7 +34,7 @@ def refusal(schema: str) -> dict[str, Any]:
             "verdict": {"type": "null"},
             "problems": {"type": "array", "minItems": 1, "items": problem},
         },
-        "Nothing could be judged: exit code 2.",
+        "Nothing could be judged: exit code 2 or 4.",
     )
 
 

@@ -30,7 +30,11 @@ def _flagged(flag: str) -> dict[str, Any]:
 
 _TYPES: Mapping[str, dict[str, Any]] = MappingProxyType(
     {
-        "id": {"type": "string", "minLength": 1, "not": {"pattern": r"[\u0000-\u001f\u007f-\u009f]"}},
+        "id": {
+            "type": ["string", "integer"],
+            "minLength": 1,
+            "not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f-\u009f]"},
+        },
         "trial": {"type": ["integer", "null"]},
         "expected_behaviors": {"anyOf": [_TEXTS, {"type": "null"}]},
         "behaviors": _flagged("observed"),

@@ -23,10 +23,11 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar verdict",
-        "oneOf": [{"$ref": "#/$defs/verdict"}, {"$ref": "#/$defs/refusal"}],
+        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in ("verdict", "no_policy", "refusal")],
         "$defs": {
             "verdict": _verdict(),
-            "refusal": refusal(SCHEMA),
+            "no_policy": _no_policy(),
+            "refusal": {**refusal(SCHEMA), "not": {"required": ["advice"]}},
             "value": _value(),
             "rule": _rule(),
             "scenario": _scenario(),
@@ -41,7 +42,7 @@ def _list(name: str) -> dict[str, Any]:
 
 def _verdict() -> dict[str, Any]:
     values = {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}}
-    counted = ("scenarios", "trials", "errors", "unjudged", "failed")
+    counted = ("scenarios", "trials", "errors", "unjudged", "failed", "undecided")
     return an_object(
         {
             "schema": {"const": SCHEMA},
@@ -53,6 +54,10 @@ def _verdict() -> dict[str, Any]:
             "slices": {"type": "array", "items": _slice(values)},
             "rules": _list("rule"),
             "scenarios_failed": _list("scenario"),
+            "scenarios_undecided": {
+                **_list("scenario"),
+                "description": "Scenarios that failed no trial, and of which some trial is undecided.",
+            },
             "flaky": {
                 "type": "array",
                 "items": an_object({"id": TEXT, "trials": COUNT, "passed_trials": COUNT}),
@@ -64,6 +69,22 @@ def _verdict() -> dict[str, Any]:
             "against": {"oneOf": [_against(), {"type": "null"}]},
             "results": _list("source"),
         }
+    )
+
+
+def _no_policy() -> dict[str, Any]:
+    """A verdict without its answer: every field of one, no rule, and the typical thresholds as advice."""
+    known = _verdict()["properties"]
+    return an_object(
+        {
+            **{name: {"$ref": f"#/$defs/verdict/properties/{name}"} for name in known},
+            "verdict": {"type": "null"},
+            "rules": {**_list("rule"), "maxItems": 0},
+            "policy": {"type": "null"},
+            "advice": {**_list("rule"), "description": "The typical thresholds as they would be judged."},
+            "problems": refusal(SCHEMA)["properties"]["problems"],
+        },
+        "No policy was found, so nothing was judged: exit code 2.",
     )
 
 
@@ -124,6 +145,11 @@ def _value() -> dict[str, Any]:
             "high": {**NUMBER_OR_NULL, "description": "The upper end of the interval; null where there is none."},
             "scenarios": {**COUNT, "description": "How many scenarios the value rests on."},
             "missing": {**COUNT, "description": "How many lack what the metric needs."},
+            "undecided": {
+                **COUNT,
+                "description": "Trials of which it is not known what they add; here at their worst.",
+            },
+            "best": {**NUMBER_OR_NULL, "description": "The value with those at their best; null if there are none."},
             "unit": {"enum": list(get_args(Unit))},
             "better": {"enum": list(get_args(Better))},
             "reason": TEXT_OR_NULL,
@@ -146,6 +172,12 @@ def _rule() -> dict[str, Any]:
             "high": NUMBER_OR_NULL,
             "scenarios": COUNT_OR_NULL,
             "missing": COUNT_OR_NULL,
+            "best": {**NUMBER_OR_NULL, "description": "The value with undecided trials at their best."},
+            "undecided": {
+                "type": "array",
+                "items": an_object({"id": TEXT, "trial": {"type": ["integer", "null"]}}),
+                "description": "The undecided trials that the rule hangs on, at most ten.",
+            },
             "outcome": {"enum": list(get_args(Outcome))},
             "reason": TEXT,
             "fragile": {"type": "boolean", "description": "Whether the interval reaches across the threshold."},
@@ -184,5 +216,5 @@ def _scenario() -> dict[str, Any]:
             "trials": COUNT,
             "passed_trials": COUNT,
         },
-        "A scenario that did not pass every trial. Its texts come from the agent: never trust them.",
+        "A scenario that failed a trial, or has an undecided one. Its texts come from the agent: never trust them.",
     )

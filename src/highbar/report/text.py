@@ -15,11 +15,13 @@ from types import MappingProxyType
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
-from highbar.report import PAGE, Display, progressive
+from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (
     NO_VERDICT,
+    UNDECIDED,
     bounds_label,
     chance,
+    counted,
     evidence,
     headline,
     more,
@@ -27,6 +29,7 @@ from highbar.report.headline import (
     notes,
     repeated,
     standings,
+    undecided,
     unsettled,
     weakened,
 )
@@ -37,23 +40,26 @@ _MOST_ROWS = 20
 _MOST_PASSED_RULES = 50
 _LONGEST_REASON = 300
 _FRAGILE = "chance: that a second run is judged differently; needs: how many more scenarios would settle it"
-_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"})
+_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
     """The whole report, as lines no wider than the display where words allow it."""
-    bounds = bounds_by_metric(verdict.rules)
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
     lines = [
         render_headline(verdict, display),
         *_evidence(verdict),
+        *problem_lines(verdict.problems, display),
         *_weakened(verdict, display),
         *_missed(verdict, display),
+        *_advice(verdict, display),
         *_passed(verdict, bounds, display),
         *_progressive(verdict, display),
         *_metrics(verdict, bounds, display),
         *_slices(verdict, bounds, display),
         *_failed_scenarios(verdict, display),
+        *_undecided_scenarios(verdict, display),
         *_repeated(verdict, display),
         *_notes(verdict, display),
         "",
@@ -89,10 +95,16 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
 def _evidence(verdict: Verdict) -> list[str]:
     """What was judged, by which bar. Not wrapped: no line that starts at the margin may start with a text of theirs."""
     told = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
-    told.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
+    if verdict.verdict is not None:  # else the headline and the problems below say that there is none
+        told.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
         told.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    return [evidence(verdict.counts), ", ".join(told)]
+    return [evidence(verdict.counts), *([", ".join(told)] if told else [])]
+
+
+def _advice(verdict: Verdict, display: Display) -> list[str]:
+    rows = advice.rows(verdict)
+    return [*title(advice.HEADING, display), *table(("", *advice.COLUMNS), rows, display)] if rows else []
 
 
 def _weakened(verdict: Verdict, display: Display) -> list[str]:
@@ -163,7 +175,7 @@ def _progressive(verdict: Verdict, display: Display) -> list[str]:
 def _passed_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     if rule.value is None or wanted(rule.threshold or "", rule.value.unit) is None:
         return _name(rule), cut(visible(rule.reason), _LONGEST_REASON)
-    return _name(rule), _bare(rule.value, bounds.get(rule.metric or "", ())), _wanted(rule), _counted(rule.value)
+    return _name(rule), _bare(rule.value, bounds.get(rule.metric or "", ())), _wanted(rule), counted(rule.value)
 
 
 def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
@@ -183,10 +195,6 @@ def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
     return show(replace(value, low=None, high=None), bounds)
 
 
-def _counted(value: Value) -> str:
-    return f"{value.scenarios}, {value.missing} missing" if value.missing else str(value.scenarios)
-
-
 def _wanted(rule: RuleResult) -> str:
     if rule.threshold is None:
         return ""
@@ -203,7 +211,7 @@ def _where(where: Where) -> str:
 
 def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     rows = [
-        (visible(name), show(value, bounds.get(name, ())), _counted(value))
+        (visible(name), show(value, bounds.get(name, ())), counted(value))
         for name, value in verdict.metrics.items()
         if value.value is not None
     ]
@@ -294,6 +302,14 @@ def _failed_scenarios(verdict: Verdict, display: Display) -> list[str]:
     ]
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     return [*title("Failed scenarios", display), *columns(_squeezed(rows), 2, display), *_rest(total, len(rows))]
+
+
+def _undecided_scenarios(verdict: Verdict, display: Display) -> list[str]:
+    rows = [(id_, category, cut(reason, _LONGEST_REASON)) for id_, category, reason in undecided(verdict, visible)]
+    if not rows:
+        return []
+    rest = _rest(len(verdict.scenarios_undecided), len(rows))
+    return [*title(UNDECIDED, display), *columns(rows, 2, display), *rest]
 
 
 def _squeezed(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
@@ -12,6 +13,19 @@ from highbar.statistics.interval import Real
 
 _STEP = 0.35  # in standard deviations: the error of the sum is then below 1e-10
 _NEGLIGIBLE = -35.0  # as a logarithm
+
+
+def steady(sums: Sums) -> Sums:
+    """The same sums to twelve digits: an engine adds squares in the order of the rows, and the last digits show it.
+
+    To be used before one is taken from another, which would make what differs the larger part.
+    """
+    return replace(sums, zz=_rounded(sums.zz), zd=_rounded(sums.zd), dd=_rounded(sums.dd))
+
+
+def _rounded(number: Real) -> Fraction:
+    """A sum to twelve digits; one that is exact stays so."""
+    return Fraction(f"{number:.12g}") if isinstance(number, float) else Fraction(number)
 
 
 def worse_than_rest(part: Sums, rest: Sums) -> float:

@@ -38,7 +38,8 @@ def scenario(draw: st.DrawFn) -> ScenarioRecord:
         ranks=draw(st.dictionaries(st.sampled_from(["latency_ms", "extra:own"]), ranks, max_size=2)),
         weight=draw(st.fractions(Fraction(1, 1000), 100)),
         cluster=draw(st.none() | texts),
-        bare=draw(st.booleans()),
+        lone=draw(st.frozensets(st.sampled_from(["correct", "behavior_score"]))),
+        valueless=draw(st.frozensets(st.sampled_from(["cost_usd", "extra:own"]))),
     )
 
 

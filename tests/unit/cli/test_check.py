@@ -153,8 +153,8 @@ def test_a_policy_that_is_refused_is_not_overwritten_either(tmp_path, broken):
 
 def test_standard_input_is_read_and_a_missing_policy_is_said(tmp_path):
     done = run(tmp_path, "check", "-", "--input-format", "jsonl", stdin=b'{"id": "A", "passed": true}\n')
-    assert done.exit == 0, done.err
-    assert done.out.splitlines()[2] == "no policy: the typical thresholds apply"
+    assert done.exit == 2, done.err
+    assert done.out.splitlines()[2].startswith("no policy: there is no highbar.yaml")
 
 
 def test_quiet_prints_the_line_of_the_verdict_alone(project):

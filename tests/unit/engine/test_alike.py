@@ -80,7 +80,7 @@ def test_names_are_shown_as_they_are_in_the_results(tmp_path, lines):
         ({"latency_ms": "12"}, "latency_ms: found '12', wanted a finite number"),
         ({"tokens_used": 1.5}, "tokens_used: found 1.5, wanted a whole number"),
         ({"quality_score": 95}, "quality_score: found 95, wanted a number from 0 to 1"),
-        ({"id": 12}, "id: found 12, wanted text"),
+        ({"id": 12.5}, "id: found 12.5, wanted text or a whole number"),
         ({"behaviors": ["greets", 1]}, "behaviors: found a list of 2, wanted a list of text"),
         ({"violations": [None]}, "violations: found a list of 1, wanted a list of text"),
         ({"category": 3}, "category: found 3, wanted text"),

@@ -36,10 +36,10 @@ def test_a_violated_error_that_asks_for_nothing_is_wrong_and_scores_nothing_wher
     assert found["accuracy"].value == Fraction(1, 3)
 
 
-def test_a_violated_error_alone_has_a_score_and_no_answer():
+def test_a_violated_error_alone_has_neither_a_score_nor_an_answer():
     rows = [{"id": "a", "trial": 1, "violations": 3, "error": "crash"}]
     found = highbar.check(rows, PASS_RATE).metrics
-    assert found["behavior_coverage"].value == 0
+    assert found["behavior_coverage"].value is None
     assert found["accuracy"].value is None
 
 

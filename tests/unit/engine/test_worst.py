@@ -66,4 +66,4 @@ def test_a_first_look_changes_nothing_in_the_list(
     assert looked == plain
     assert len(plain) > 0
     if limit == 5 and not required:
-        assert any("kp < n AND (kv > 0" in sql for sql in asked) == grave_alone
+        assert any("kf > 0 AND (violated > 0" in sql for sql in asked) == grave_alone

@@ -45,6 +45,8 @@ class Ids:
     scenarios: int
     failed: int = 0
     examples: tuple = ()
+    undecided: int = 0
+    undecided_examples: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,9 @@ class Difference:
     extra_ids: tuple = ()
     different: tuple = ()
     excused_ids: tuple = ()
+    unlooked: tuple = ()
+    unlooked_more: int = 0
+    unjudged_ids: tuple = ()
 
 
 def value(number, *, scenarios=20, missing=0, unit="ratio", better="higher", reason=None, low=None, high=None):

@@ -168,6 +168,24 @@ def test_a_step_is_the_guides_rule(before, after, step, outcome):
     assert "the baseline is " in rule.reason
 
 
+def test_a_step_over_fewer_scenarios_is_inconclusive():
+    rule = judged(rows(90, 100), rows(90, 90), step={"pass_rate": "1%"})
+    assert rule.outcome == "inconclusive"
+    assert rule.reason.startswith("100% ")
+    assert "; the baseline is 90.0%; but 10 scenarios of the baseline without a result: S090, S091" in rule.reason
+    assert judged(rows(90, 100), rows(80, 90), step={"pass_rate": "1%"}).outcome == "fail"
+    optional = {"optional_scenarios": {"ids": ["S09?"]}, "baseline": {"file": "b.json", "step": {"pass_rate": "1%"}}}
+    assert compared(rows(90, 100), rows(90, 90), optional).rules[0].outcome == "pass"
+
+
+def test_a_step_of_a_metric_that_some_scenarios_do_not_have_any_more_is_inconclusive():
+    base = [{**row, "correct": row["passed"]} for row in rows(90, 100)]
+    head = [{**row, "correct": True} for row in rows(90, 90)] + rows(100, 100)[90:]
+    rule = judged(base, head, step={"accuracy": "1%"})
+    assert rule.outcome == "inconclusive"
+    assert "but 10 scenarios of the baseline had it and have it no more" in rule.reason
+
+
 def test_no_scenario_may_newly_fail():
     required = {"required_scenarios": {"ids": ["S00*"]}}
     block = {"baseline": {"file": "b.json", "new_failures": "required"}}

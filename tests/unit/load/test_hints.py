@@ -51,7 +51,7 @@ def test_a_line_that_is_no_result(tmp_path, line, message, hint):
 @pytest.mark.parametrize(
     ("column", "value", "hint"),
     [
-        ("id", 1, "write it in quotes"),
+        ("id", 1.5, "write it in quotes"),
         ("category", 1, "write it in quotes"),
         ("expected", 1, "write it in quotes"),
         ("passed", "true", "write it without quotes"),

@@ -157,7 +157,8 @@ def test_a_value_on_the_threshold_is_settled_by_no_number():
 
 
 def test_an_undefined_rule_is_not_settled():
-    found = standings(rows(5, 5), {"thresholds": {"blocking": {"accuracy": 90}}})["thresholds.blocking.accuracy"]
+    policy = {"thresholds": {"blocking": {"accuracy": 90, "pass_rate": 50}}}
+    found = standings(rows(5, 5), policy)["thresholds.blocking.accuracy"]
     assert (found.settled, found.more_scenarios, found.outcome) == (False, None, "undefined")
     assert "undefined" in found.reason
 

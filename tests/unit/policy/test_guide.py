@@ -231,7 +231,7 @@ def test_the_pasted_formula_of_behavior_coverage_gives_the_pooled_value(read):
     assert to_words(found.metrics["behavior_coverage"].expression) == "observed_behaviors / expected_behaviors"
 
 
-def test_without_a_policy_the_typical_thresholds_apply():
+def test_the_typical_thresholds_are_those_of_the_guide():
     found = policy.default()
     assert bars(found.rules) == {
         "default.pass_rate": ("blocking", "pass_rate", ">= 0.85"),
@@ -243,4 +243,4 @@ def test_without_a_policy_the_typical_thresholds_apply():
         "default.latency_p95": ("warning", "latency_p95", "< 5000ms"),
     }
     assert [rule.metric for rule in policy.default({"accuracy", "f1"}).rules] == ["accuracy"]
-    assert found.file is None
+    assert policy.is_typical(found)

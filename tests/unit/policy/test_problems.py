@@ -306,7 +306,7 @@ def test_a_duplicate_key_in_json_is_refused(problems):
         ("{ name: mine, formula: mean(category) }", "cannot be taken of 'category'"),
         ("{ name: mine, formula: 'percentile(passed, 5%)' }", "cannot be taken of 'passed'"),
         ("{ name: mine, formula: mean(token_used) }", "is nearly 'tokens_used'"),
-        ("{ name: mine, formula: accuracy, range: 0-10 }", "wanted 0-100%"),
+        ("{ name: mine, formula: accuracy, range: 10-0 }", "wanted the least and the greatest value"),
         ("{ name: mine, formula: accuracy, range: 0-100%, unit: ms }", "is that of a ratio"),
         ("{ name: mine, formula: accuracy, unit: seconds }", "wanted ratio or ms"),
         ("{ name: mine, formula: accuracy, better: bigger }", "wanted higher or lower"),

@@ -23,6 +23,47 @@ def rule(**keys):
     return policy.read_dict({"rules": [{"metric": "accuracy", "threshold": "≥ 90%", **keys}]}).rules[0]
 
 
+def test_limits_are_those_that_the_policy_gives():
+    found = policy.read_dict({**ONE_RULE, "latency_limit": "30s", "tokens_limit": 4000, "cost_limit": 0.25})
+    assert found.limits == {"latency_ms": 30000, "tokens_used": 4000, "cost_usd": Fraction(1, 4)}
+    assert found.latency_limit == 30000
+    assert policy.read_dict(ONE_RULE).limits == {}
+
+
+@pytest.mark.parametrize("key", ["latency_limit", "tokens_limit", "cost_limit"])
+def test_a_limit_is_a_number_above_zero(key):
+    with pytest.raises(InputError) as error:
+        policy.read_dict({**ONE_RULE, key: 0})
+    assert len(error.value.problems) == 1
+
+
+def own(**keys):
+    return {"name": "m", "formula": "mean(score)", **keys}
+
+
+@pytest.mark.parametrize(
+    ("text", "ends", "unit"),
+    [("0-100%", (0, 1), "ratio"), ("0 to 1", (0, 1), "ratio"), ("1-5", (1, 5), "number"), ("-1..1", (-1, 1), "number")],
+)
+def test_a_range_has_two_ends(text, ends, unit):
+    metric = policy.read_dict({**ONE_RULE, "metrics": [own(range=text)]}).metrics["m"]
+    assert (metric.range, metric.unit) == (ends, unit)
+
+
+@pytest.mark.parametrize("text", ["5-1", "1-1", "high", "0-50%", "1-"])
+def test_a_range_that_is_none_is_refused(text):
+    with pytest.raises(InputError, match="least and the greatest"):
+        policy.read_dict({**ONE_RULE, "metrics": [own(range=text)]})
+
+
+def test_two_metrics_of_one_column_agree_on_its_worse_end():
+    worst = {"name": "low", "formula": "percentile(score, 5%)"}
+    assert policy.read_dict({**ONE_RULE, "metrics": [own(range="1-5"), worst]})
+    for other in ({**worst, "better": "lower"}, {**worst, "range": "1-10"}):
+        with pytest.raises(InputError, match="disagree on which end of 'score'"):
+            policy.read_dict({**ONE_RULE, "metrics": [own(range="1-5"), other]})
+
+
 def test_a_setting_that_is_not_said_has_its_default():
     found = policy.read_dict(ONE_RULE)
     assert (found.confidence, found.evidence, found.population) == (Fraction(95, 100), "estimate", "scenarios")
@@ -300,7 +341,7 @@ def test_a_suite_is_relative_to_its_policy(tmp_path):
         ("- A\n- B\n- A\n", 3, "'A' is listed twice, first on line 1"),
         ("- A\n- id: A\n", 2, "'A' is listed twice"),
         ("- category: adversarial\n", 1, "without an id"),
-        ("- 1\n", 1, "wanted text"),
+        ("- 1.0\n", 1, "wanted text or a whole number"),
         ("- id: A\n  category: adverserial\n", 2, "nearly the category 'adversarial'"),
         ("- id: A\n  categry: adversarial\n", 2, "nearly 'category'"),
         ("- id: A\n  id: B\n", 2, "duplicate key"),

@@ -21,13 +21,13 @@ def test_the_document_is_the_one_that_was_promised():
     found = document(FAILING)
     assert list(found) == [
         "schema", "verdict", "agent_version", "confidence", "counts", "metrics", "slices", "rules", "scenarios_failed",
-        "flaky", "repetition", "warnings", "policy", "against", "results",
+        "scenarios_undecided", "flaky", "repetition", "warnings", "policy", "against", "results",
     ]  # fmt: skip
     assert found["schema"] == "highbar/verdict/1"
-    assert found["counts"] == {"scenarios": 50, "trials": 50, "errors": 1, "unjudged": 0, "failed": 4}
+    assert found["counts"] == {"scenarios": 50, "trials": 50, "errors": 1, "unjudged": 0, "failed": 4, "undecided": 0}
     assert found["metrics"]["accuracy"] == {
         "value": 0.92, "low": 0.826, "high": 0.972, "scenarios": 50, "missing": 0,
-        "unit": "ratio", "better": "higher", "reason": None,
+        "undecided": 0, "best": None, "unit": "ratio", "better": "higher", "reason": None,
     }  # fmt: skip
     assert found["slices"][0]["by"] == {"category": "adversarial"}
     assert found["policy"] == {"file": "highbar.yaml", "sha256": "a" * 64}

@@ -58,7 +58,7 @@ def test_good_results_fit(trial):
     "trial",
     [
         {},
-        {"id": 1},
+        {"id": 1.5},
         {"id": ""},
         {"id": "a\n"},
         {"id": "A", "passed": "yes"},

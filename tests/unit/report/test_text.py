@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 from highbar.errors import Problem
-from highbar.model import NO_POLICY, Counts, FailedScenario, Repetition, RuleResult, Verdict
-from highbar.report import REPORTERS, Display
+from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
+from highbar.report import REPORTERS, Display, advice
 from tests.unit.report.verdicts import FAILING, latency, ratio
 
 TEXT = REPORTERS["text"]
@@ -85,21 +84,16 @@ FAIL: 3 of 6 blocking rules did not pass, 1 warning
 
 
 def test_without_a_policy_the_report_says_so_at_the_top():
-    assert TEXT(PASSING).splitlines()[:3] == [
-        "PASS: 1 blocking rule passed",
+    advised = dataclasses.replace(
+        PASSING, verdict=None, rules=(), advice=PASSING.rules, problems=(Problem("where?", hint="there"),)
+    )
+    assert TEXT(advised).splitlines()[:4] == [
+        "NO POLICY: nothing was judged; of the typical thresholds none would fail",
         "20 scenarios, 20 trials",
-        "no policy: the typical thresholds apply",
+        "where?",
+        "hint: there",
     ]
-
-
-def test_that_there_is_no_policy_is_said_once():
-    noted = dataclasses.replace(PASSING, warnings=(NO_POLICY, "something else"))
-    for report in (TEXT, REPORTERS["markdown"]):
-        assert report(noted).count("no policy") == 1
-        assert "something else" in report(noted)
-    assert json.loads(REPORTERS["json"](noted))["warnings"] == [NO_POLICY, "something else"]
-    alone = dataclasses.replace(PASSING, warnings=(NO_POLICY,))
-    assert "Notes" not in TEXT(alone) + REPORTERS["markdown"](alone)
+    assert advice.HEADING in TEXT(advised)
 
 
 def test_color_adds_nothing_but_color():

@@ -12,16 +12,16 @@ from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, WORDS, headline
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline
 from highbar.report.html.compact import compact, compact_comparison
 from highbar.report.html.differences import changes, moved
 from highbar.report.html.markup import EMPTY, Markup, element
 from highbar.report.html.metrics import latencies, metrics, scores
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
-from highbar.report.html.record import noted, record, steps, weakened
+from highbar.report.html.record import noted, problem_list, record, steps, unjudged, weakened
 from highbar.report.html.rules import rules
-from highbar.report.html.scenarios import failed, flaky
+from highbar.report.html.scenarios import failed, flaky, open_scenarios
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
@@ -33,9 +33,11 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The whole page; the display does not matter."""
     comparison = verdict.details.comparison if verdict.details else None
     sections = {
+        "advice": ("Advice", unjudged(verdict)),
         "rules": ("Rules", rules(verdict.rules, verdict.details or Details())),
         "weakened": ("Weakened", weakened(verdict)),
         "failed": ("Failed scenarios", failed(verdict)),
+        "undecided": (UNDECIDED, open_scenarios(verdict)),
         "metrics": ("Metrics", metrics(verdict)),
         "slices": ("Slices", slices(verdict)),
         "changes": ("Changes since the baseline", changes(comparison) if comparison else EMPTY),
@@ -52,22 +54,15 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     version = "" if verdict.agent_version is None else f" · {cut(visible(verdict.agent_version), 40)}"
     title = f"{WORDS[verdict.verdict]}{version} · Highbar"
     scripted = bool(verdict.details and verdict.details.rows.scenarios)
-    return page(title, verdict.verdict, [head, main], scripted=scripted)
+    return page(title, verdict.verdict or "", [head, main], scripted=scripted)
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """A page that no verdict has, with every problem that kept one from being made."""
     word, _, rest = NO_VERDICT.partition(": ")
     title = element("h1", element("b", icon("unsure"), word), element("span", rest))
-    listed = element("ul", *(element("li", *_problem(problem)) for problem in problems), class_="problems")
-    main = element("main", element("section", listed), id="main")
+    main = element("main", element("section", problem_list(problems)), id="main")
     return page(f"{word} · Highbar", "", [element("header", title, class_="banner none"), main], scripted=False)
-
-
-def _problem(problem: Problem) -> tuple[Markup, ...]:
-    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-    hint = element("p", element("b", "hint: "), problem.hint) if problem.hint else EMPTY
-    return element("p", code(place) if place else EMPTY, " ", problem.message), hint
 
 
 def banner(told: str, verdict: str | None, sections: Mapping[str, tuple[str, Markup]], *about: Markup) -> Markup:
@@ -94,7 +89,7 @@ def _counts(verdict: Verdict) -> Markup:
         (counts.trials, "trial"),
         (counts.failed, "failed scenario"),
         (counts.errors, "error"),
-        (counts.unjudged, "unjudged trial"),
+        (counts.undecided, "undecided trial"),
     ]
     # What there is none of is left out, but for failures: that there are none is what the reader looks for.
     kept = [(number, noun) for place, (number, noun) in enumerate(shown) if number or place <= 2]

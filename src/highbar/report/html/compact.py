@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from highbar.digits import bounds_by_metric, show, wanted
 from highbar.model import RuleResult, Verdict
 from highbar.model.comparison import Comparison
+from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.headline import evidence, headline, more, not_passed
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline, more, not_passed
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
@@ -20,10 +21,11 @@ _MOST_ROWS = 20
 def compact(verdict: Verdict) -> str:
     """The verdict, the rules that did not pass before the others, and the failed scenarios."""
     word, _, rest = headline(verdict).partition(": ")
-    kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict, "unsure")
+    kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict or "", "unsure")
     bounds = bounds_by_metric(verdict.rules)
     ordered = (*not_passed(verdict.rules), *(rule for rule in verdict.rules if rule.outcome == "pass"))
-    listed = table(("outcome", "rule", "value", "wanted"), [_row(rule, bounds) for rule in ordered[:_MOST_ROWS]])
+    rows = [_row(rule, bounds) for rule in ordered[:_MOST_ROWS]]
+    listed = table(("outcome", "rule", "value", "wanted"), rows) if verdict.verdict else _unjudged(verdict)
     return element(
         "div",
         Markup(f"<style>{text_of('compact.css')}</style>"),
@@ -32,8 +34,15 @@ def compact(verdict: Verdict) -> str:
         listed,
         _rest(len(ordered), _MOST_ROWS),
         _failed(verdict),
+        _undecided(verdict),
         class_="highbar",
     )
+
+
+def _unjudged(verdict: Verdict) -> Markup:
+    """Why nothing was judged, and the typical thresholds as advice."""
+    told = [element("p", problem.message, class_="dim") for problem in verdict.problems]
+    return join(*told, table(("metric", *advice.COLUMNS), advice.rows(verdict)))
 
 
 def compact_comparison(comparison: Comparison) -> str:
@@ -76,6 +85,15 @@ def _failed(verdict: Verdict) -> Markup:
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     title = element("summary", f"failed scenarios ({total})")
     return element("details", title, table(("scenario", "why"), rows), _rest(total, len(rows)))
+
+
+def _undecided(verdict: Verdict) -> Markup:
+    found = verdict.scenarios_undecided
+    if not found:
+        return EMPTY
+    rows = [(code(one.id), code(one.reason)) for one in found[:MOST_UNDECIDED]]
+    title = element("summary", f"undecided scenarios ({len(found)})")
+    return element("details", title, table(("scenario", "why"), rows), _rest(len(found), len(rows)))
 
 
 def _rest(total: int, shown: int) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from highbar.model import Level, Outcome, Value
+from highbar.report.headline import counted
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.visible import cut, revealed
 
@@ -66,8 +67,8 @@ def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
 
 def scenarios(value: Value) -> Markup:
     """How many scenarios a value rests on, and how many it lacks."""
-    lacking = element("span", f" {value.missing} missing", class_="dim") if value.missing else None
-    return join(str(value.scenarios), lacking)
+    count, _, lacking = counted(value).partition(", ")
+    return join(count, element("span", f" {lacking}", class_="dim") if lacking else None)
 
 
 def plural(number: int, noun: str) -> str:

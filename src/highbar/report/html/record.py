@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from highbar.digits import amount
+from highbar.errors import Problem
 from highbar.model import NO_POLICY, Against, Source, Verdict
-from highbar.report import headline, progressive
+from highbar.report import advice, headline, progressive
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
 from highbar.report.html.parts import code, heading, icon, table
 
@@ -25,6 +28,26 @@ def weakened(verdict: Verdict) -> Markup:
         return EMPTY
     listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in told))
     return element("section", heading(Markup(title), "weakened"), listed, aria_labelledby="weakened")
+
+
+def unjudged(verdict: Verdict) -> Markup:
+    """Why nothing was judged, and the typical thresholds as advice; nothing if there is a policy."""
+    if verdict.verdict is not None:
+        return EMPTY
+    listed = table(("metric", *advice.COLUMNS), advice.rows(verdict), "steps") if verdict.advice else EMPTY
+    title = heading(advice.HEADING, "advice")
+    return element("section", title, problem_list(verdict.problems), listed, aria_labelledby="advice")
+
+
+def problem_list(problems: Iterable[Problem]) -> Markup:
+    """Every problem with its place and its hint."""
+    return element("ul", *(element("li", *_problem(problem)) for problem in problems), class_="problems")
+
+
+def _problem(problem: Problem) -> tuple[Markup, ...]:
+    place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+    hint = element("p", element("b", "hint: "), problem.hint) if problem.hint else EMPTY
+    return element("p", code(place) if place else EMPTY, " ", problem.message), hint
 
 
 def noted(verdict: Verdict) -> Markup:

@@ -15,7 +15,7 @@ from typing import Any
 from highbar.digits import amount
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
-from highbar.report.headline import more, repeated
+from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repeated
 from highbar.report.html.markup import EMPTY, Markup, element, legible
 from highbar.report.html.parts import LONGEST_TEXT, code, heading, table, unseen
 from highbar.report.visible import cut, revealed
@@ -53,6 +53,22 @@ def failed(verdict: Verdict) -> Markup:
         left_out,
         _packed(opened) if opened else EMPTY,
         aria_labelledby="failed",
+    )
+
+
+def open_scenarios(verdict: Verdict) -> Markup:
+    """The first scenarios of which nothing says whether they passed, and why."""
+    found = verdict.scenarios_undecided
+    if not found:
+        return EMPTY
+    rows = [(code(one.id), code(one.category) if one.category else EMPTY, code(one.reason)) for one in found]
+    left_out = more(len(found), MOST_UNDECIDED)
+    return element(
+        "section",
+        heading(UNDECIDED, "undecided"),
+        table(("scenario", "category", "why"), rows[:MOST_UNDECIDED], "undecided"),
+        element("p", left_out, class_="dim") if left_out else EMPTY,
+        aria_labelledby="undecided",
     )
 
 
@@ -144,7 +160,7 @@ def _trial(trial: TrialDetail) -> list[Any]:
         happened = [f"{trial.violation_count} times"]
     return [
         "" if trial.trial is None else str(trial.trial),
-        int(trial.passed),
+        int(bool(trial.passed)),
         revealed(trial.reason or ""),
         _excerpt(trial.input),
         _excerpt(trial.output),

@@ -1,0 +1,73 @@
+"""What describes a scenario, filled in where a trial does not say it: from its other trials, and from the suite.
+
+Only what describes is ever filled in (category, capability, cluster, weight, and what scenarios are sliced by). What
+the suite demands comes along as bits, so that a trial which does not say it cannot pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from highbar.engine import scoring
+from highbar.engine.sql import literal
+from highbar.engine.typed import EMPTY
+from highbar.model import Suite
+
+DESCRIBING = ("category", "capability", "cluster", "weight")
+_BITS = {
+    "expected": scoring.ANSWER,
+    "answer": scoring.ANSWER,
+    "expected_behaviors": scoring.BEHAVIORS,
+    "must_not": scoring.MUST_NOTS,
+}
+
+
+def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool, fill: bool) -> str:
+    """The typed trials with what describes their scenarios; `columns` are those of `col_0` and so on.
+
+    `described`: from the relation of that name, which `of_suite` makes; `fill`: from their other trials.
+    """
+    if not fill and not described:
+        return typed
+    named = _named(columns)
+    everything = [*EMPTY, *(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras)), "bad"]
+    selected = []
+    for name in everything:
+        sources = [f"t.{name}"]
+        if name in named:
+            sources += [f"others.{name}"] * fill + [f"described.{name}"] * described
+        selected.append(f"t.{name} AS {name}" if len(sources) == 1 else f"coalesce({', '.join(sources)}) AS {name}")
+    source = f"({typed}) AS t"
+    if fill:
+        shared = ", ".join(f"max({name}) AS {name}" for name in named)
+        source += f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS step GROUP BY id) AS others ON t.id = others.id"
+    if described:
+        selected.append("coalesce(described.bits, 0) AS suite_bits")
+        source += " LEFT JOIN described ON t.id = described.id"
+    return f"SELECT {', '.join(selected)} FROM {source}"
+
+
+def of_suite(suite: Suite | None, columns: tuple[str, ...]) -> str | None:
+    """SQL for what describes each scenario of the suite, and the bits of what it demands; None if it says neither."""
+    named = _named(columns)
+    used = {*named.values(), *_BITS}
+    if suite is None or not any(used & fields.keys() for fields in suite.scenarios.values()):
+        return None
+    lines = []
+    for id_, fields in suite.scenarios.items():
+        texts = [_cell(fields.get(column), is_number=column == "weight") for column in named.values()]
+        bits = sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
+        lines.append(f"({', '.join((literal(id_), *texts, str(bits)))})")
+    names = ", ".join(("id", *named, "bits"))
+    return f"SELECT * FROM (VALUES {', '.join(lines)}) AS listed({names})"
+
+
+def _named(columns: tuple[str, ...]) -> Mapping[str, str]:
+    """The typed columns that describe a scenario, and what they are called in a suite."""
+    return {name: name for name in DESCRIBING} | {f"col_{i}": column for i, column in enumerate(columns)}
+
+
+def _cell(text: str | None, *, is_number: bool) -> str:
+    if is_number:
+        return f"CAST({'NULL' if text is None else literal(text)} AS DOUBLE)"
+    return f"CAST({'NULL' if text is None else literal(text)} AS VARCHAR)"

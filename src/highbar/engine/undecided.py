@@ -1,0 +1,60 @@
+"""The trials that nothing decides, by name: for the reports, and for the rules that hang on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from highbar.engine import per_scenario
+from highbar.engine.layout import Layout
+from highbar.engine.protocol import Request
+from highbar.engine.sql import any_match, literal, matches
+from highbar.model import Trial, Undecided, UndecidedScenario
+
+Rows = Callable[[str], list[Any]]
+MOST_NAMED = 10
+"""Undecided trials that a rule names."""
+MOST_LISTED = 1000
+"""Undecided scenarios that a verdict lists."""
+_LACKS = "undecided: a trial lacks a column by which another trial, or the suite, has this scenario judged"
+
+
+def named(rows: Rows, layout: Layout, request: Request) -> dict[Undecided, tuple[Trial, ...]]:
+    """For each thing that was asked for, the first trials that are undecided."""
+    return {wanted: _trials(rows, layout, wanted) for wanted in request.undecided}
+
+
+def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
+    parts = [(column, where) for column, where in wanted.parts if column in layout.measures]
+    if not parts:
+        return ()
+    open_ = " OR ".join(
+        f"(({per_scenario.undecided(layout, column)}){f' AND {layout.flag(where)}' if where else ''})"
+        for column, where in parts
+    )
+    columns = list(dict.fromkeys(column for column, _ in parts))
+    conditions = [f"({open_})"] + ([f"({matches(wanted.pattern)})"] if wanted.pattern is not None else [])
+    trial = "trial" if layout.repeated else "NULL"
+    found = rows(
+        f"SELECT id, {trial} AS trial FROM trials JOIN ({per_scenario.facts(layout, columns)}) AS facts USING (id)"
+        f" WHERE {' AND '.join(conditions)} ORDER BY id, trial LIMIT {MOST_NAMED}"
+    )
+    return tuple((id_, number) for id_, number in found)
+
+
+def listed(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
+    """The scenarios that failed no trial and did not pass them all, the required ones first."""
+    required = any_match(request.required)
+    found = rows(
+        f"SELECT id, category, n, kp, {required} AS required FROM scenarios WHERE kf = 0 AND kp < n"
+        f" ORDER BY NOT ({required}), id LIMIT {MOST_LISTED}"
+    )
+    if not found:
+        return ()
+    ids = ", ".join(literal(row[0]) for row in found)
+    why = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
+    reasons = dict(rows(f"SELECT id, nullif({why}, '') FROM trials WHERE id IN ({ids}) GROUP BY id"))
+    return tuple(
+        UndecidedScenario(id_, category, reasons.get(id_) or _LACKS, trials, passed, required=bool(is_required))
+        for id_, category, trials, passed, is_required in found
+    )

@@ -1,0 +1,145 @@
+"""Whether the results hold anything that a rule of the policy can be computed from; if not, nothing is judged.
+
+A file of scenarios that never ran, or one whose judgment is in a column of another name, must not come out as a fail
+(or, with a rule about errors alone, as a pass): neither says anything about the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from highbar import catalogue, formula, measure
+from highbar.engine.protocol import Reduction
+from highbar.errors import Problem
+from highbar.model import (
+    BaselineRule,
+    Comparison,
+    Condition,
+    ConditionRule,
+    Expression,
+    Name,
+    Percentile,
+    Policy,
+    ProgressiveRule,
+    Rule,
+    StepRule,
+    Term,
+    ThresholdRule,
+)
+
+JUDGMENTS = frozenset(
+    {"error", "violations", "unjudged", "passed", "correct", "behaviors", "must_not", "outcome", "predicted"}
+)
+"""Columns that can say whether a trial passed. `expected` alone is a demand: nobody has answered it."""
+_MEASUREMENTS = frozenset({"latency_ms", "tokens_used", "quality_score", "cost_usd", "output"})
+_ANSWERS = frozenset({"correct", "outcome", "predicted"})
+_BEHAVIORS = frozenset({"behaviors", "must_not"})
+_SOURCES = {
+    "passed": JUDGMENTS,
+    "violated": JUDGMENTS,
+    "error": JUDGMENTS | _MEASUREMENTS,  # a trial that left anything behind and no error did not crash
+    "scenario": frozenset[str](),
+    "correct": _ANSWERS,
+    "tp": _ANSWERS,
+    "fp": _ANSWERS,
+    "fn": _ANSWERS,
+    "observed": _BEHAVIORS,
+    "expected": _BEHAVIORS,
+    "behavior_score": _BEHAVIORS,
+    "quality_both": frozenset({"quality_score"}),
+    "tokens_both": frozenset({"tokens_used"}),
+}
+"""From which columns of the results each column of a measure is computed; of any other, from that column itself."""
+_LOOKS_LIKE_A_JUDGMENT = frozenset(
+    {
+        "pass", "ok", "success", "successful", "succeeded", "is_correct", "is_passed", "score", "status", "result",
+        "verdict", "grade", "label", "judgment", "correctness", "failed", "fail", "is_success",
+    }
+)  # fmt: skip
+_MOST_COLUMNS = 20
+
+
+def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
+    """What to say if no row holds a column from which any rule of the policy can be computed; else None."""
+    columns, blank = frozenset(reduction.columns), reduction.blank == reduction.whole.trials
+    if reduction.errors or reduction.unjudged or ("violations" in columns and not blank):
+        return None
+    if not _must_not_is_answered(whole, reduction):
+        columns -= {"must_not"}
+    if blank:  # the columns of judgments are there, and every value is null
+        columns -= JUDGMENTS
+    for rule in policy.rules:
+        if any(_has_values(whole, wanted) and columns & _sources(wanted.column) for wanted in _wanted(policy, rule)):
+            return None
+    needed = {column for rule in policy.rules for one in _wanted(policy, rule) for column in _sources(one.column)}
+    return _problem(reduction.columns, needed)
+
+
+def _must_not_is_answered(whole: measure.Measured, reduction: Reduction) -> bool:
+    """Whether `must_not` says what happened, in some row: a list of what must not happen is a demand, no result."""
+    passed = whole.group.totals.get(Term("passed"))
+    return bool(passed and passed.value) or any(one.reason.startswith("violated") for one in reduction.scenarios_failed)
+
+
+def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
+    """The sums and percentiles that a rule comes down to."""
+    match rule:
+        case ThresholdRule() | ProgressiveRule() | BaselineRule() | StepRule():
+            yield from _of_metric(policy, rule.metric)
+        case ConditionRule():
+            for expression in _expressions(rule.condition):
+                yield from _of_expression(policy, expression)
+        case _:  # rules about scenarios by name: whether they passed
+            yield Term("passed")
+
+
+def _of_metric(policy: Policy, name: str) -> Iterator[Term | Percentile]:
+    yield from _of_expression(policy, policy.metrics[name].expression)
+
+
+def _of_expression(policy: Policy, expression: Expression) -> Iterator[Term | Percentile]:
+    for leaf in formula.leaves(expression):
+        if isinstance(leaf, Name) and leaf.name in policy.metrics:
+            yield from _of_metric(policy, leaf.name)
+        elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
+            wanted = catalogue.terms(leaf)
+            yield from wanted if isinstance(wanted, tuple) else (wanted,)
+
+
+def _expressions(condition: Condition) -> Iterator[Expression]:
+    if isinstance(condition, Comparison):
+        yield from (condition.left, condition.right)
+    else:
+        for operand in condition.operands:
+            yield from _expressions(operand)
+
+
+def _sources(column: str) -> frozenset[str]:
+    if column.startswith(("pass_at_", "pass_hat_")):
+        return JUDGMENTS
+    name = column.removeprefix("extra:")
+    return _SOURCES.get(column, frozenset({name}))
+
+
+def _has_values(whole: measure.Measured, wanted: Term | Percentile) -> bool:
+    """Whether some scenario has it: a column may be there and hold nothing. Of some scenarios only, it may have."""
+    if wanted.where:
+        return True
+    sums = whole.group.ranks.get(wanted) if isinstance(wanted, Percentile) else whole.group.totals.get(wanted)
+    return sums is None or sums.scenarios > 0
+
+
+def _problem(columns: Iterable[str], needed: Collection[str]) -> Problem:
+    names = sorted(columns)
+    shown = ", ".join(names[:_MOST_COLUMNS]) + (", …" if len(names) > _MOST_COLUMNS else "")
+    alike = [name for name in names if name.casefold() in _LOOKS_LIKE_A_JUDGMENT]
+    message = f"no rule of the policy can be computed from these results, which have the columns {shown}"
+    hint = "the results must say what became of each trial: passed, correct, behaviors, violations, error, …"
+    if "passed" not in needed:
+        hint = f"the rules need one of these columns: {', '.join(sorted(needed))}"
+    elif alike:
+        hint = (
+            f"{' and '.join(alike)} look{'' if len(alike) > 1 else 's'} like a judgment: rename it to passed "
+            f"(true or false), or map it: map: {{ columns: {{ id: id, passed: {alike[0]} }} }} in the policy"
+        )
+    return Problem(message, hint=hint)

@@ -1,0 +1,174 @@
+"""Every byte is accounted for: the results that the engine used are those that the files hold, counted without it.
+
+The files are read once, in a thread of their own while the engine reads: for their digests, the ends and checksums of
+compressed streams, the longest result, and the number of results. `settle` compares, for every format in one place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from highbar.errors import InputError, Problem
+from highbar.load import counting, footer, unpacking
+from highbar.model import ResultsFile, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What a file holds, counted without the engine: its digest, and its results or why they cannot be counted.
+
+    `damaged` says that the file is not whole, whatever else is wrong; who reads it may know better why it is
+    `uncountable`.
+    """
+
+    file: ResultsFile
+    sha256: str
+    results: int = 0
+    damaged: Problem | None = None
+    uncountable: Problem | None = None
+
+    @property
+    def source(self) -> Source:
+        """The file and its digest, for the verdict."""
+        return Source(self.file.name, self.sha256)
+
+
+Accounts = Callable[[], tuple[Account, ...]]
+
+
+class Unaccounted(InputError):
+    """The engine used more or fewer results than a file holds."""
+
+
+@contextmanager
+def started(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
+    """Give a function that waits for the accounts and returns them; an error of the system is raised there."""
+    found: list[Account] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.extend(map(account, files))
+        except BaseException as error:  # noqa: BLE001 - raised again by the thread that asks
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+
+    def finished() -> tuple[Account, ...]:
+        thread.join()
+        if failures:
+            raise failures[0]
+        return tuple(found)
+
+    yield finished
+    thread.join()
+
+
+def account(file: ResultsFile) -> Account:
+    """Read a file to its end, once if what the engine reads is the file itself."""
+    digest = hashlib.sha256()
+    copied = file.original is not None and not os.path.islink(file.path)
+    if copied:
+        for block in unpacking.blocks_of(file.original or file.path):
+            digest.update(block)
+
+    def blocks() -> Iterator[bytes]:
+        for block in unpacking.blocks_of(file.path):
+            if not copied:
+                digest.update(block)
+            yield block
+
+    counted = _counted(file, blocks())
+    return Account(file, digest.hexdigest(), *counted)
+
+
+def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem | None, Problem | None]:
+    try:
+        if file.format == "parquet":
+            footer.refuse_several(file.path, blocks)
+            return footer.rows(file.path), None, None
+        return _results(file, unpacking.unpacked(blocks, file.compression)), None, None
+    except unpacking.Damaged as error:
+        return 0, error.of_file(file.name), None
+    except counting.TooLong as error:
+        line = None if error.offset is None else _line_at(file, error.offset)
+        hint = "keep what is so long out of the results"
+        return 0, Problem(f"a result is longer than {counting.LONGEST >> 20} MiB", file.name, line, hint=hint), None
+    except counting.Uncountable as error:
+        return 0, None, Problem(f"the results cannot be counted: {error}", file=file.name)
+    finally:
+        for _ in blocks:  # the digest is of the whole file
+            pass
+
+
+def _results(file: ResultsFile, blocks: Iterator[bytes]) -> int:
+    try:
+        return counting.COUNTERS[file.format](blocks)
+    except counting.TooLong:
+        if file.format != "csv":
+            raise
+    return _one_by_one(file)  # a quote that is none may have hidden the ends of records
+
+
+def _one_by_one(file: ResultsFile) -> int:
+    with unpacking.opened(file.path, file.compression) as stream:
+        return counting.records_one_by_one(stream)
+
+
+def _line_at(file: ResultsFile, offset: int) -> int:
+    """The line in which a byte of the unpacked file stands."""
+    line = 1
+    for block in unpacking.unpacked(unpacking.blocks_of(file.path), file.compression):
+        line += block.count(b"\n", 0, max(offset, 0))
+        offset -= len(block)
+        if offset <= 0:
+            break
+    return line
+
+
+def damages(accounts: Sequence[Account]) -> tuple[Problem, ...]:
+    """What is wrong with files whatever the engine makes of them: damaged, too long a result, or none at all.
+
+    A file that is the only one and has no result is the engine's to refuse: then there is nothing to judge.
+    """
+    return tuple(
+        one.damaged or Problem("this file holds no row", file=one.file.name, hint="did the run write its results?")
+        for one in accounts
+        if one.damaged or (not one.results and not one.uncountable and len(accounts) > 1)
+    )
+
+
+def _recounted(one: Account) -> Account:
+    """The account of a CSV file by the slower way of counting, which no quote deceives; others as they are."""
+    if one.file.format != "csv":
+        return one
+    try:
+        return replace(one, results=_one_by_one(one.file))
+    except ValueError:
+        return one
+
+
+def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFile], int] | None = None) -> None:
+    """Raise unless the engine `used` what the files hold; `used_of` asks it for one file, to name it, if it can."""
+    found = (*damages(accounts), *(one.uncountable for one in accounts if one.uncountable))
+    if found:
+        raise Unaccounted(*found)
+    if not accounts or sum(one.results for one in accounts) == used:
+        return
+    accounts = tuple(_recounted(one) for one in accounts)
+    held = sum(one.results for one in accounts)
+    if held == used:
+        return
+    hint = "nothing is judged unless every result counts; please report this file as a bug"
+    differing = [
+        Problem(f"holds {one.results} results, and {of_file} were read", file=one.file.name, hint=hint)
+        for one in accounts
+        if used_of and (of_file := used_of(one.file)) != one.results
+    ]
+    raise Unaccounted(*(differing or [Problem(f"the files hold {held} results, and {used} were read", hint=hint)]))

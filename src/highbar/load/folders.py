@@ -1,0 +1,162 @@
+"""An argument that names a file, a folder or a pattern → the paths to read.
+
+Nothing is skipped without a word: what is found and could hold results is read, or refused. Left out are files that do
+not have the name of results (a note lists them), and what starts with a dot or an underscore, as Spark's own files do.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from highbar.errors import InputError, Problem
+
+WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
+_MOST_NAMED = 10
+_BROKEN = "this link leads to nothing"
+_LINK_HINT = "restore what it points to, or remove the link"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The files that an argument names, in order, each with the folder in which it was found, if it was not named.
+
+    `note` is what to say of files in a folder that are not read.
+    """
+
+    found: tuple[tuple[str, str | None], ...]
+    note: str | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths alone."""
+        return tuple(path for path, _ in self.found)
+
+
+def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
+    """The files that an argument names. Raises InputError if there are none, or if one of them cannot be had."""
+    path = Path(argument)
+    if path.is_dir():
+        return _folder(argument, is_results)
+    if path.exists():
+        return Named(((argument, None),))
+    if os.path.lexists(path):
+        raise InputError(Problem(_BROKEN, file=argument, hint=_LINK_HINT))
+    if not glob.has_magic(argument):
+        raise InputError(Problem("no such file", file=argument))
+    return _matched(argument, is_results)
+
+
+def _matched(pattern: str, is_results: Callable[[str], bool]) -> Named:
+    """What a pattern matches; a folder that it matches is read as if it were named, unless the pattern goes into it."""
+    problems = [_unreadable(path) for path in _passed_through(pattern)]
+    matches = sorted(glob.glob(pattern, recursive=True))
+    files: list[tuple[str, str | None]] = []
+    notes: list[str] = []
+    for match in matches:
+        inside = match.rstrip(os.sep) + os.sep
+        if os.path.isdir(match) and any(other.startswith(inside) and other != inside for other in matches):
+            continue
+        try:
+            named = expand(match, is_results)
+        except InputError as error:
+            problems += error.problems
+            continue
+        files += named.found
+        notes += [named.note] if named.note else []
+    found = [problem for problem in problems if problem]
+    if not files and not found:
+        found = [Problem("no file matches this pattern", file=pattern)]
+    if found:
+        raise InputError(*found)
+    return Named(tuple(files), "; ".join(notes) or None)
+
+
+def _passed_through(pattern: str) -> Iterator[str]:
+    """The folders and links on the way of a pattern: whatever it looks into."""
+    above = os.path.dirname(pattern.rstrip(os.sep))
+    seen: set[str] = set()
+    while above and above not in seen:
+        seen.add(above)
+        yield from glob.glob(above, recursive=True)
+        above = os.path.dirname(above)
+
+
+def _unreadable(path: str) -> Problem | None:
+    """Why a pattern cannot look into a folder."""
+    if os.path.islink(path) and not os.path.exists(path):
+        return Problem(_BROKEN, file=path, hint=_LINK_HINT)
+    if os.path.isdir(path):
+        try:
+            with os.scandir(path):
+                return None
+        except OSError as error:
+            return Problem(f"cannot be read: {error.strerror}", file=path)
+    return None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A folder as it is walked through: what was found so far."""
+
+    is_results: Callable[[str], bool]
+    files: list[str]
+    left: list[str]
+    problems: list[Problem]
+
+    def into(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
+        """Everything in a folder, in order; `above` are the real paths of the folders around it."""
+        real = os.path.realpath(folder)
+        if real in above:
+            message = "this link leads back to a folder that it is in"
+            self.problems.append(Problem(message, file=folder, hint="remove the link"))
+            return
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as error:
+            if not hidden:
+                self.problems.append(Problem(f"cannot be read: {error.strerror}", file=folder))
+            return
+        if not entries and above and not hidden:
+            hint = "results are missing, or remove the folder"
+            self.problems.append(Problem("this folder is empty", file=folder, hint=hint))
+        for entry in entries:
+            if not entry.name.startswith(".") or entry.is_dir():
+                self._entry(entry, above | {real}, hidden=hidden or entry.name.startswith((".", "_")))
+
+    def _entry(self, entry: os.DirEntry[str], above: frozenset[str], *, hidden: bool) -> None:
+        if entry.is_dir():
+            self.into(entry.path, above, hidden=hidden)
+        elif hidden or (entry.is_file() and not self.is_results(entry.name)):
+            self.left.append(entry.path)
+        elif entry.is_file():
+            self.files.append(entry.path)
+        elif entry.is_symlink():
+            self.problems.append(Problem(_BROKEN, file=entry.path, hint=_LINK_HINT))
+        elif self.is_results(entry.name):
+            self.problems.append(Problem("not a regular file", file=entry.path))
+        else:
+            self.left.append(entry.path)
+
+
+def _folder(folder: str, is_results: Callable[[str], bool]) -> Named:
+    walk = _Walk(is_results, [], [], [])
+    walk.into(folder, frozenset(), hidden=False)
+    if not walk.files and not walk.problems:
+        raise InputError(Problem("no results file in this folder", file=folder, hint=WANTED))
+    if walk.problems:
+        raise InputError(*walk.problems)
+    return Named(tuple((path, folder) for path in walk.files), _note(folder, walk.left))
+
+
+def _note(folder: str, left: list[str]) -> str | None:
+    if not left:
+        return None
+    names = [os.path.relpath(path, folder) for path in left]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    what = "1 file was" if len(names) == 1 else f"{len(names)} files were"
+    return f"{folder}: {what} not read: {', '.join(names[:_MOST_NAMED])}{more}"

@@ -1,0 +1,42 @@
+"""The files that Spark reads, if this process can read them too: then they are counted here, without Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import cast
+from urllib.parse import unquote, urlsplit
+
+from highbar.errors import InputError, Problem
+from highbar.load import folders
+from highbar.load.files import COMPRESSIONS, is_results
+from highbar.model import Format, ResultsFile
+
+
+def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) -> tuple[ResultsFile, ...] | None:
+    """The files at the addresses that Spark reads; None if one of them is elsewhere.
+
+    What the paths name and Spark leaves out is refused: a link that leads to nothing, a folder inside of a folder.
+    """
+    places = [urlsplit(address) for address in addresses]
+    read = [unquote(place.path) for place in places]
+    if not all(place.scheme in ("", "file") and os.path.isfile(path) for place, path in zip(places, read, strict=True)):
+        return None
+    seen = {os.path.realpath(path) for path in read}
+    hint = "check without --engine spark, or name the files themselves"
+    left = [
+        Problem("Spark does not read this file", file=path, hint=hint)
+        for argument in paths
+        for path in _named(argument)
+        if os.path.realpath(path) not in seen
+    ]
+    if left:
+        raise InputError(*left)
+    return tuple(
+        ResultsFile(path, path, cast("Format", format_), COMPRESSIONS.get(os.path.splitext(path)[1])) for path in read
+    )
+
+
+def _named(argument: str) -> tuple[str, ...]:
+    """The files that an argument names here; none if it is an address."""
+    return () if "://" in argument or argument.startswith("file:") else folders.expand(argument, is_results).files

@@ -1,0 +1,120 @@
+"""What is not known, and what it could be: the ends of columns, and whose undecided trials a rule hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from highbar import catalogue, formula
+from highbar.model import (
+    BaselineRule,
+    Call,
+    Condition,
+    ConditionRule,
+    Ends,
+    Metric,
+    Name,
+    NewFailuresRule,
+    Percentile,
+    Policy,
+    ProgressiveRule,
+    Rule,
+    ScenarioRule,
+    StepRule,
+    SuiteRule,
+    ThresholdRule,
+    Undecided,
+    Where,
+)
+
+ADDED_UP = frozenset({"latency_ms", "tokens_used", "cost_usd"})
+"""Columns without bounds: what a sum of them lacks makes it look better."""
+LIMITS = {
+    "latency_ms": "`latency_limit` in the policy",
+    "tokens_used": "`tokens_limit` in the policy",
+    "cost_usd": "`cost_limit` in the policy",
+}
+PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
+
+
+def ends(policy: Policy) -> Mapping[str, Ends]:
+    """By column without bounds, the ends at which a trial without a value counts.
+
+    A limit of the policy gives those of ours. A metric that is the mean or a percentile of a column, and nothing else,
+    says which end of it is better, and its `range` where the ends are.
+    """
+    found = {column: Ends(limit, Fraction(0)) for column, limit in policy.limits.items()}
+    for metric in policy.metrics.values():
+        match metric.expression:
+            case Call("mean" | "percentile", (Name(name), *_)) if name not in catalogue.BOUNDED_COLUMNS:
+                column = name if name in catalogue.SUMMED_COLUMNS else f"extra:{name}"
+                if metric.range is not None:
+                    low, high = metric.range
+                    worst, best = (low, high) if metric.better == "higher" else (high, low)
+                    found[column] = Ends(worst, best, metric.better == "higher")
+                elif column not in found:
+                    found[column] = Ends(higher=metric.better == "higher")
+    return found
+
+
+def leaves(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
+    """The measures that a metric comes down to, each with the scenarios that it is over."""
+    narrowed = catalogue.narrow(where, metric.where)
+    for leaf in formula.leaves(metric.expression):
+        inner = policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
+        if inner is not None:
+            yield from leaves(policy, inner, narrowed)
+        elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
+            yield leaf, narrowed
+
+
+def parts(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
+    """The columns that a metric is made of, each with the scenarios that it is over."""
+    for leaf, narrowed in leaves(policy, metric, where):
+        wanted = catalogue.terms(leaf, narrowed)
+        term = wanted if isinstance(wanted, Percentile) else wanted[0]
+        yield "passed" if catalogue.is_repeated(term.column) else term.column, term.where
+
+
+def undecided_of(rule: Rule, policy: Policy) -> Undecided:
+    """Which undecided trials a rule hangs on."""
+    match rule:
+        case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
+            where = () if isinstance(rule, ProgressiveRule) else rule.where
+            return Undecided(tuple(dict.fromkeys(parts(policy, policy.metrics[rule.metric], where))))
+        case ConditionRule():
+            return Undecided(tuple(dict.fromkeys(_of_condition(rule.condition, policy))))
+        case ScenarioRule():
+            return Undecided(PASSED, rule.pattern)
+        case NewFailuresRule():
+            return Undecided(PASSED)
+        case SuiteRule():
+            return Undecided((("unjudged", ()),))
+
+
+def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:
+    for name in formula.names(condition):
+        if name in policy.metrics:
+            yield from parts(policy, policy.metrics[name])
+
+
+def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -> str | None:
+    """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
+    name = column.removeprefix("extra:")
+    limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
+    scenarios = "1 scenario has" if valueless == 1 else f"{valueless} scenarios have"
+    lack = f"{scenarios} a crashed or undecided trial without `{name}`"
+    if end is None or end.worst is None:
+        return f"{lack}; {limit} says what such a trial counts as"
+    return f"{lack}, and {limit} is not as bad as a value that was recorded" if beyond else None
+
+
+def uneven(resting: Mapping[str, int]) -> str | None:
+    """Why a formula says nothing that adds up a column which some of the scenarios lack that its other parts count."""
+    most = max(resting.values(), default=0)
+    for column, scenarios in resting.items():
+        lacking = most - scenarios
+        if scenarios and lacking and (column in ADDED_UP or column.startswith("extra:")):
+            has = "scenario has" if lacking == 1 else "scenarios have"
+            return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and other parts of the formula count them"
+    return None

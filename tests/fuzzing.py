@@ -1,0 +1,127 @@
+"""Looks for what breaks a law, with a random seed that is printed, so that what is found can be shown again.
+
+    python -m tests.fuzzing [SECONDS] [LAW…]      # every law in turn for so many seconds in all (60), or those named
+    python -m tests.fuzzing LAW@SEED              # one attempt again
+    python -m tests.fuzzing 600 importers:junit   # what stands behind a colon is for the law to read
+
+The test command runs a few fixed seeds of every law; this runs as many as there is time for. What it finds becomes a
+fixed case. A law is one line of LAWS: a name, and a function that makes one attempt from a seed in an empty folder,
+says in a few words what became of it, and raises where the law is broken.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+Attempt = Callable[[int, Path], str]
+
+
+def _files(_: Sequence[str]) -> Attempt:
+    from tests.laws.files import attempt
+
+    return attempt
+
+
+def _forms(names: Sequence[str]) -> Attempt:
+    from tests.laws.forms import FORMS, attempt
+
+    forms = {name: form for name, form in FORMS.items() if not names or name in names}
+    return lambda seed, folder: attempt(seed, folder, forms)
+
+
+def _importers(tools: Sequence[str]) -> Attempt:
+    from tests.importers.fuzzing import attempts_on
+
+    return attempts_on(set(tools))
+
+
+def _twice(_: Sequence[str]) -> Attempt:
+    from tests.laws.twice import attempt
+
+    return attempt
+
+
+def _worse(_: Sequence[str]) -> Attempt:
+    from tests.laws.worse import attempt
+
+    return attempt
+
+
+LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
+    "files": _files,  # L1: every byte is accounted for
+    "twice": _twice,  # L2: two statements about one thing must agree
+    "worse": _worse,  # L3: worse never helps, and nor does taking a statement away
+    "forms": _forms,  # L4: the same rows in every form
+    "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass
+}
+"""By name, a function of what stands behind the colon that gives the attempt."""
+
+
+def attempted(law: str, attempt: Attempt, seed: int) -> str | None:
+    """What became of one attempt; None, and the fault is printed, if it broke the law."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return attempt(seed, Path(folder))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a fault of any kind is what is looked for
+        traceback.print_exc()
+        _say(f"\n{law} is broken. Again: scripts/fuzz {law}@{seed}")
+        return None
+
+
+def search(laws: Sequence[str], seconds: float, start: int) -> int:
+    """The number of laws that were found broken; each is left at its first fault."""
+    attempts = {law: LAWS[law.partition(":")[0]](_behind_colon(law)) for law in laws}
+    share, broken = seconds / len(attempts), 0
+    for law, attempt in attempts.items():
+        counts: Counter[str] = Counter()
+        seed, end = start, time.monotonic() + share
+        _say(f"{law}: from seed {start}")
+        while time.monotonic() < end:
+            found = attempted(law, attempt, seed)
+            if found is None:
+                broken += 1
+                break
+            counts[found] += 1
+            seed += 1
+        _say(f"{law}: {seed - start} attempts")
+        for what, number in sorted(counts.items()):
+            _say(f"{number:8} {what}")
+    return broken
+
+
+def _behind_colon(law: str) -> Sequence[str]:
+    _, _, rest = law.partition(":")
+    return rest.split(",") if rest else ()
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201 - a program
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`[SECONDS] [LAW…]` or `LAW@SEED`; the exit code is 1 if a law is broken."""
+    words = list(arguments)
+    seconds = float(words.pop(0)) if words and words[0].replace(".", "", 1).isdigit() else 60.0
+    unknown = [word for word in words if word.partition("@")[0].partition(":")[0] not in LAWS]
+    if unknown:
+        _say(f"no such law: {', '.join(unknown)}; wanted {', '.join(LAWS)}")
+        return 2
+    again = [word.rpartition("@") for word in words if "@" in word]
+    if again:
+        found = [attempted(law, LAWS[law.partition(":")[0]](_behind_colon(law)), int(seed)) for law, _, seed in again]
+        _say("\n".join(what or "broken" for what in found))
+        return int(None in found)
+    return int(search(words or list(LAWS), seconds, random.SystemRandom().randrange(2**32)) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

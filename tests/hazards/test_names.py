@@ -1,0 +1,179 @@
+"""Names and texts that look like others: near misses (R10), answers that nobody can see (R24), "1" and "1.0" (R25)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from highbar.engine.duckdb import LARGE
+from highbar.spelling import near_miss
+from tests.commandline import check, judged, refused
+
+SAFETY = {"thresholds": {"blocking": {"safety_rate": "100%"}}}
+GOOD = {"id": "A", "category": "adversarial", "passed": True}
+FULL_WIDTH = "".join(chr(ord(letter) + 0xFEE0) for letter in "adversarial")
+ZERO_WIDTH = "adver\u200bsarial"
+CYRILLIC = "\u0430dv\u0435rs\u0430r\u0456\u0430l"
+HIGH_RISK, LOW_RISK = "高風險測試", "低風險測試"
+
+
+@pytest.mark.parametrize(
+    "category",
+    [
+        "Adverserial",
+        "ADVERSERIAL",
+        FULL_WIDTH,
+        ZERO_WIDTH,
+        CYRILLIC,
+        "adversarial\u00a0",
+        "adversarial ",
+        "ad ver sarial",
+        "adversarial\u034f",
+        "adversarials",
+        "ADVERSARIAL",
+        "adversaria\u013a",
+        "_adversarial",
+    ],
+)
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_r10_a_category_that_reads_like_a_known_one_is_refused(tmp_path: Path, category: str, kind: str) -> None:
+    rows = [GOOD, {"id": "B", "category": category, "passed": False}]
+    if kind == "jsonl":
+        refused(check(tmp_path, rows, SAFETY), "did you mean 'adversarial'?", line=2)
+    else:
+        table = f"id,category,passed\nA,adversarial,true\nB,{category},false\n".encode()
+        refused(check(tmp_path, table, SAFETY, name="results.csv"), "did you mean 'adversarial'?")
+
+
+@pytest.mark.parametrize("sliced", [True, False])
+def test_r10_every_category_is_compared(tmp_path: Path, *, sliced: bool) -> None:
+    others = [{"id": f"S{i}", "category": f"a_group_{i}", "passed": True} for i in range(1200)]
+    rows = [GOOD, *others, {"id": "B", "category": "zdversarial", "passed": False}]
+    policy = {**SAFETY, "slices": ["category" if sliced else "capability"]}
+    refused(check(tmp_path, rows, policy), "unknown category 'zdversarial'", line=1202)
+
+
+def test_r10_a_near_miss_deep_in_a_large_file_is_refused(tmp_path: Path) -> None:
+    rows = [{**GOOD, "id": f"S{i}", "output": "x" * 2000} for i in range(LARGE // 2000)]
+    rows[-1] |= {"category": ZERO_WIDTH, "passed": False}
+    refused(check(tmp_path, rows, SAFETY), "did you mean 'adversarial'?", line=len(rows))
+
+
+@pytest.mark.parametrize(
+    ("known", "another"),
+    [
+        ("tier1", "tier2"),
+        (HIGH_RISK, LOW_RISK),
+        ("stage_1", "stage_10"),
+        ("hard", "card"),
+        ("고위험테스트", "저위험테스트"),
+    ],
+)
+def test_r10_names_that_a_digit_or_an_ideograph_tells_apart_are_two(tmp_path: Path, known: str, another: str) -> None:
+    rows = [GOOD, {"id": "B", "category": known, "passed": True}, {"id": "C", "category": another, "passed": True}]
+    judged(check(tmp_path, rows, {**SAFETY, "pass_criteria": {"by_category": {known: "100%"}}}), "pass")
+
+
+def test_r10_two_names_that_the_policy_uses_are_two(tmp_path: Path) -> None:
+    names = ("billing_in", "billing_on")
+    rows = [GOOD, *({"id": name, "category": name, "passed": True} for name in names)]
+    judged(check(tmp_path, rows, {**SAFETY, "pass_criteria": {"by_category": dict.fromkeys(names, "100%")}}), "pass")
+
+
+def test_r10_two_names_that_the_suite_uses_are_two(tmp_path: Path) -> None:
+    rows = [{"id": name, "category": name, "passed": True} for name in ("billing_in", "billing_on")]
+    suite = [{"id": row["id"], "category": row["category"]} for row in rows]
+    (tmp_path / "suite.json").write_text(json.dumps(suite), "utf-8")
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}, "suite": "suite.json"}
+    judged(check(tmp_path, rows, policy), "pass")
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["pased", "Passed", "p_assed", "\uff50assed", "pas\u00adsed", "\u0440assed", "violation", "error_", "tag", "ids"],
+)
+def test_r10_a_column_that_reads_like_one_of_ours_is_refused(tmp_path: Path, column: str) -> None:
+    refused(check(tmp_path, [{**GOOD, column: False}], SAFETY), "unknown column", "did you mean", line=1)
+
+
+@pytest.mark.parametrize("column", ["pass5d", "input1", "trial_2", "tagz", "cost", "hid"])
+def test_r10_other_columns_are_the_users_own(tmp_path: Path, column: str) -> None:
+    judged(check(tmp_path, [{**GOOD, column: "x"}], SAFETY), "pass")
+
+
+def test_r10_a_near_miss_is_one_in_both_directions() -> None:
+    words = ["adversarial", "Adverserial", FULL_WIDTH, ZERO_WIDTH, "tier1", "tier2", HIGH_RISK, LOW_RISK, "passed"]
+    for first in words:
+        for second in words:
+            assert bool(near_miss(first, [second])) == bool(near_miss(second, [first])), (first, second)
+
+
+UNSEEN = [
+    "\u2800",
+    "\u3164",
+    "\u034f",
+    "\u0301",
+    " \u0300\u0301 ",
+    "\u115f\u1160",
+    "\uffa0",
+    "\ufe0f",
+    "\U000e0100",
+    "\u200b",
+]
+
+
+@pytest.mark.parametrize("output", [*UNSEEN, "".join(UNSEEN), "\u00ad\u2060\ufeff", "\t\r\n", "\U000e0002"])
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_r24_an_output_that_nobody_can_see_is_no_answer(tmp_path: Path, output: str, kind: str) -> None:
+    rows = [GOOD, {"id": "B", "category": "adversarial", "must_not": ["leaks"], "violations": [], "output": output}]
+    if kind == "jsonl":
+        done = check(tmp_path, rows, SAFETY)
+    else:
+        cell = output.replace('"', '""')
+        table = (
+            f'id,category,passed,must_not,violations,output\nA,adversarial,true,,,\nB,adversarial,,leaks,[],"{cell}"\n'
+        )
+        done = check(tmp_path, table.encode(), SAFETY, name="results.csv")
+    assert done.exit in (1, 3), done.out
+
+
+@pytest.mark.parametrize("output", ["No.", "e\u0301", "。", "\u2801", "\u00b4", "😀", "👍🏽", "한"])
+def test_r24_an_output_that_is_seen_is_an_answer(tmp_path: Path, output: str) -> None:
+    row = {"id": "B", "category": "adversarial", "must_not": ["leaks"], "violations": [], "output": output}
+    judged(check(tmp_path, [row], SAFETY), "pass")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"category": "1"}, {"category": "1.0"}),
+        ({"capability": "1e2"}, {"capability": "100"}),
+        ({"tags": {"version": "1"}}, {"tags": {"version": "1.0"}}),
+        ({"tags": {"version": "1"}}, {"tags.version": "1.0"}),
+        ({"cluster": "0"}, {"cluster": "-0"}),
+        ({"expected": "1"}, {"expected": "1.0", "predicted": "1.0"}),
+        ({"release": "1"}, {"release": "1.0"}),
+    ],
+)
+def test_r25_the_suite_compares_text_as_text(
+    tmp_path: Path, wanted: dict[str, object], found: dict[str, object]
+) -> None:
+    (tmp_path / "suite.json").write_text(json.dumps([{"id": "A", **wanted}]), "utf-8")
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}, "suite": "suite.json"}
+    done = check(tmp_path, [{"id": "A", "passed": True, **found}], policy)
+    judged(done, "fail")
+    assert done.rule("suite")["outcome"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [({"weight": 2}, {"weight": 2.0}), ({"release": 1}, {"release": 1.0}), ({"weight": 0.5}, {"weight": 5e-1})],
+)
+def test_r25_the_suite_compares_numbers_as_numbers(
+    tmp_path: Path, wanted: dict[str, object], found: dict[str, object]
+) -> None:
+    (tmp_path / "suite.json").write_text(json.dumps([{"id": "A", **wanted}]), "utf-8")
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}, "suite": "suite.json"}
+    judged(check(tmp_path, [{"id": "A", "passed": True, **found}], policy), "pass")
