@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # most checks read no file of another tool
+    from highbar.model.judging import ScorerDemand
 
 
 @dataclass(slots=True)
@@ -25,6 +29,9 @@ class Report:
     columns: Counter[str] = field(default_factory=Counter)  # how many rows have a value in each; counted by the writer
     cut: int = 0  # texts that were longer than is kept; counted by the writer
     warnings: list[str] = field(default_factory=list)
+    judged_by: tuple[ScorerDemand, ...] = ()  # what the policy's `judged_by` demands for this tool; the caller sets it
+    scorers: dict[str, str] = field(default_factory=dict)  # what became of each scorer: "judges", "a column, …"
+    judges: tuple[str, ...] = ()  # the scorers that judged, in the words of the tool; the reader sets it
 
     @property
     def unaccounted(self) -> int:

@@ -1,0 +1,22 @@
+"""Who judges the records of another tool: the demands that a policy's `judged_by` makes, and what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerDemand:
+    """One scorer that must hold: `{ scorer: NAME, at_least: 0.8 }`, or `{ metric: acc_norm, filter: none }`.
+
+    Without `at_least` the value must be 1, true, or the tool's word for right.
+    """
+
+    scorer: str
+    at_least: Fraction = Fraction(1)
+    filter: str | None = None  # lm-eval reports one metric several times, once for each filter
+
+    def holds(self, value: float | None) -> bool | None:
+        """Whether a value of the scorer meets the demand; None if the scorer gave no value."""
+        return None if value is None else Fraction(value) >= self.at_least
