@@ -19,4 +19,4 @@ class ScorerDemand:
 
     def holds(self, value: float | None) -> bool | None:
         """Whether a value of the scorer meets the demand; None if the scorer gave no value."""
-        return None if value is None else Fraction(value) >= self.at_least
+        return None if value is None else Fraction(str(value)) >= self.at_least  # as written: 0.7 is seven tenths
