@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,7 +10,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from highbar.cli import main
 
 EXIT = {"pass": 0, "fail": 1, None: 2, "inconclusive": 3}
 """The exit code of each verdict, and of none."""
@@ -56,21 +59,58 @@ class Run:
         )
 
 
-def run(folder: Path, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Run:
-    """`python -m highbar` with these arguments, in that folder."""
+def run(
+    folder: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    process: bool = False,
+) -> Run:
+    """`highbar` with these arguments, in that folder.
+
+    It runs in this process, in a third of the time, unless `process` is set: for tests of exit codes, signals, pipes,
+    encodings, memory and what Python itself reads from the environment.
+    """
     # A policy is looked for upward to the repository's root; this makes the folder one, so none is found outside it.
     (folder / ".git").mkdir(exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
+    wanted = {**inherited, "PYTHONUTF8": "1", **(environment or {})}
+    if process or any(name.startswith("PYTHON") for name in environment or {}):
+        return _run_process(folder, arguments, stdin, wanted)
+    return _run_here(folder, arguments, stdin, wanted)
+
+
+def _run_process(folder: Path, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str]) -> Run:
     done = subprocess.run(
         [sys.executable, "-m", "highbar", *arguments],
         cwd=folder,
         input=stdin,
         capture_output=True,
-        timeout=120,
+        timeout=600,
         check=False,
-        env={**inherited, "PYTHONUTF8": "1", **(environment or {})},
+        env=environment,
     )
     return Run(done.returncode, done.stdout, done.stderr)
+
+
+def _run_here(folder: Path, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str]) -> Run:
+    streams = [io.TextIOWrapper(io.BytesIO(data), "utf-8", "surrogateescape", newline="") for data in (stdin, b"", b"")]
+    streams[2].reconfigure(errors="backslashreplace")  # as Python's own standard error
+    outside = os.environ.copy(), Path.cwd(), sys.stdin, sys.stdout, sys.stderr
+    try:
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        sys.stdin, sys.stdout, sys.stderr = streams
+        code = main(arguments)
+    finally:
+        os.environ.clear()
+        os.environ.update(outside[0])
+        os.chdir(outside[1])
+        sys.stdin, sys.stdout, sys.stderr = outside[2:]
+    for stream in streams:
+        stream.flush()
+    return Run(code, *(cast("io.BytesIO", stream.buffer).getvalue() for stream in streams[1:]))
 
 
 def check(
