@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from highbar.cli import main
 
@@ -111,6 +115,13 @@ def _run_here(folder: Path, arguments: Sequence[str], stdin: bytes, environment:
     for stream in streams:
         stream.flush()
     return Run(code, *(cast("io.BytesIO", stream.buffer).getvalue() for stream in streams[1:]))
+
+
+def wait_until_read(pipe: IO[bytes]) -> None:
+    """Wait until the process at the other end of a pipe has read all that was written to it."""
+    while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]:
+        time.sleep(0.02)
+    time.sleep(0.2)  # until it waits for more: a person does not interrupt in the very moment of a read
 
 
 def check(

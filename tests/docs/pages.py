@@ -141,7 +141,7 @@ def run(command: list[str], folder: Path, script: str | None = None) -> str:
         encoding="utf-8",
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     return done.stdout

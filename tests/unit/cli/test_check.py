@@ -49,7 +49,7 @@ def on_a_terminal(folder, *arguments, width=80, after=None, **environment):
             written += chunk
     except OSError:  # the other end is closed: the command is done
         pass
-    child.wait(timeout=30)
+    child.wait(timeout=300)
     os.close(main)
     return written.decode("utf-8")
 

@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from highbar.errors import Problem
 from highbar.report import REPORTERS
-from tests.commandline import run
+from tests.commandline import run, wait_until_read
 
 PASSING = '{"id": "A", "passed": true, "category": "adversarial"}\n'
 FAILING = '{"id": "A", "passed": false, "category": "adversarial"}\n'
@@ -169,9 +168,9 @@ def test_a_signal_exits_with_its_own_code(project, number, code):
     try:
         child.stdin.write(PASSING.encode())
         child.stdin.flush()
-        time.sleep(1.5)  # by then it waits for the rest of its input
+        wait_until_read(child.stdin)
         child.send_signal(number)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=300)
     finally:
         child.kill()
     assert child.returncode == code, err
