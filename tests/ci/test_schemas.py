@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 from tests.architecture.repository import ROOT
 
@@ -16,6 +18,12 @@ from tests.architecture.repository import ROOT
         ("github-actions", "action.yml"),
         ("github-workflows", "ci/github/workflow.yaml"),
         ("gitlab-ci", "ci/gitlab/highbar.yml"),
+        ("github-workflows", ".github/workflows/test.yml"),
+        ("github-workflows", ".github/workflows/release.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/wrong-verdict.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/bug.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/idea.yml"),
     ],
 )
 def test_a_template_keeps_to_the_schema_of_its_system(schema: str, file: str) -> None:
@@ -28,3 +36,15 @@ def test_pre_commit_accepts_the_manifest_of_its_hooks() -> None:
     command = [sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_pre_commit_accepts_the_configuration_for_developers() -> None:
+    command = [sys.executable, "-m", "pre_commit", "validate-config", ".pre-commit-config.yaml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_version_of_python_that_is_declared_is_tested() -> None:
+    declared = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text("utf-8"))
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8"))
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == declared
