@@ -442,3 +442,24 @@ def test_a_margin_on_such_a_formula_is_inconclusive_too(tmp_path):
     judged(check(tmp_path, settled, policy), "pass")
     verdict = judged(check(tmp_path, [*JUDGED, *OPEN], policy), "inconclusive")
     assert "could fail" in next(rule for rule in verdict["rules"] if rule["rule"] == "baseline.own")["reason"]
+
+
+# --- crashes of which nothing was expected ----------------------------------------------------
+
+
+def test_crashes_without_an_expectation_do_not_leave_recall(tmp_path):
+    policy = {"thresholds": {"blocking": {"recall": "≥ 80%"}}}
+    found = rows(5, outcome="tp")
+    judged(check(tmp_path, found, policy), "pass")
+    judged(check(tmp_path, [*found, *({"id": one["id"]} for one in crashed(9))], policy), "inconclusive")
+    verdict = judged(check(tmp_path, [*found, *crashed(9)], policy), "fail")
+    assert verdict["metrics"]["recall"]["value"] == pytest.approx(5 / 14)
+    assert verdict["metrics"]["precision"]["value"] == 1.0  # a crash predicted nothing
+
+
+def test_crashes_without_an_expectation_do_not_leave_the_pooled_coverage(tmp_path):
+    policy = {"thresholds": {"blocking": {"behavior_coverage_pooled": "≥ 80%"}}}
+    seen = rows(5, expected_behaviors=["a", "b"], behaviors=["a", "b"])
+    judged(check(tmp_path, seen, policy), "pass")
+    verdict = judged(check(tmp_path, [*seen, *crashed(9)], policy), "fail")
+    assert verdict["metrics"]["behavior_coverage_pooled"]["value"] == pytest.approx(10 / 19)
