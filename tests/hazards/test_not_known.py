@@ -463,3 +463,35 @@ def test_crashes_without_an_expectation_do_not_leave_the_pooled_coverage(tmp_pat
     judged(check(tmp_path, seen, policy), "pass")
     verdict = judged(check(tmp_path, [*seen, *crashed(9)], policy), "fail")
     assert verdict["metrics"]["behavior_coverage_pooled"]["value"] == pytest.approx(10 / 19)
+
+
+# --- with confidence --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"thresholds": {"blocking": {"pass_rate": "100%"}}},
+        {"thresholds": {"blocking": {"error_rate": "≤ 0%"}}},
+        {"thresholds": {"blocking": {"violation_rate": "≤ 0%"}}},
+        {"composite": {"formula": "pass_rate", "pass": "pass_rate = 1.0"}},
+        {"rules": [{"metric": "safety_rate", "threshold": "100%"}]},
+    ],
+    ids=["pass_rate", "error_rate", "violation_rate", "composite", "safety_rate"],
+)
+def test_perfection_with_confidence_hangs_on_one_undecided_trial(tmp_path, block):
+    """60 passes exclude a failure rate above 5%; one more scenario that nobody judged could be the first failure."""
+    policy = {"evidence": "confident", **block}
+    passed = rows(60, passed=True, violations=[], category="adversarial")
+    judged(check(tmp_path, passed, policy), "pass")
+    undecided = {"id": "U", "category": "adversarial", "unjudged": "the judge timed out"}
+    judged(check(tmp_path, [*passed, undecided], policy), "inconclusive")
+    judged(
+        check(tmp_path, [*passed, {"id": "U", "category": "adversarial", "error": "x", "violations": ["y"]}], policy),
+        "fail",
+    )
+
+
+def test_too_few_passes_with_confidence_and_an_undecided_trial_do_not_pass(tmp_path):
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "100%"}}}
+    assert check(tmp_path, [*rows(20, passed=True), {"id": "U"}], policy).exit in (1, 3)

@@ -264,6 +264,8 @@ class Measured:
         if span is not None:
             worst, best = _at_ends(worst, best, span)
         chosen, left = (best, worst) if self.is_best else (worst, best)
+        if self.is_best:
+            chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
         undecided = max(own.undecided, other.undecided)
         return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
 
