@@ -495,3 +495,21 @@ def test_perfection_with_confidence_hangs_on_one_undecided_trial(tmp_path, block
 def test_too_few_passes_with_confidence_and_an_undecided_trial_do_not_pass(tmp_path):
     policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "100%"}}}
     assert check(tmp_path, [*rows(20, passed=True), {"id": "U"}], policy).exit in (1, 3)
+
+
+# --- what to record ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"input": "hi"}, "record passed, correct, or behaviors"),
+        ({"expected_behaviors": ["greets"]}, "record behaviors: []"),
+        ({"must_not": ["leaks"]}, "record violations: []"),
+        ({"behaviors": ["greets"]}, "without expected_behaviors"),
+    ],
+)
+def test_an_undecided_scenario_says_which_column_would_decide_it(tmp_path, row, told):
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+    verdict = judged(check(tmp_path, [*rows(3, passed=True), {"id": "U", **row}], policy), "inconclusive")
+    assert told in verdict["scenarios_undecided"][0]["reason"]
