@@ -6,7 +6,7 @@ A file of scenarios that never ran, or one whose judgment is in a column of anot
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from highbar import catalogue, formula, measure
 from highbar.engine.protocol import Reduction
@@ -61,6 +61,18 @@ _MOST_COLUMNS = 20
 
 def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
     """What to say if no row holds a column from which any rule of the policy can be computed; else None."""
+    return _unusable([tuple(_wanted(policy, rule)) for rule in policy.rules], whole, reduction)
+
+
+def nothing_to_compare(policy: Policy, whole: measure.Measured, reduction: Reduction) -> Problem | None:
+    """What to say of one side of a comparison if no metric of the policy can be computed from its rows; else None."""
+    return _unusable([tuple(_of_metric(policy, name)) for name in policy.metrics], whole, reduction)
+
+
+def _unusable(
+    questions: Sequence[tuple[Term | Percentile, ...]], whole: measure.Measured, reduction: Reduction
+) -> Problem | None:
+    """What to say if none of the questions, each of some sums, can be answered from the columns that hold values."""
     columns, blank = frozenset(reduction.columns), reduction.blank == reduction.whole.trials
     if reduction.errors or reduction.unjudged or ("violations" in columns and not blank):
         return None
@@ -68,10 +80,10 @@ def nothing_to_judge(policy: Policy, whole: measure.Measured, reduction: Reducti
         columns -= {"must_not"}
     if blank:  # the columns of judgments are there, and every value is null
         columns -= JUDGMENTS
-    for rule in policy.rules:
-        if any(_has_values(whole, wanted) and columns & _sources(wanted.column) for wanted in _wanted(policy, rule)):
+    for question in questions:
+        if any(_has_values(whole, wanted) and columns & _sources(wanted.column) for wanted in question):
             return None
-    needed = {column for rule in policy.rules for one in _wanted(policy, rule) for column in _sources(one.column)}
+    needed = {column for question in questions for one in question for column in _sources(one.column)}
     return _problem(reduction.columns, needed)
 
 

@@ -13,7 +13,7 @@ from highbar import gate, measure
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
-from highbar.judgeable import nothing_to_judge
+from highbar.judgeable import nothing_to_compare, nothing_to_judge
 from highbar.load import accounts, files
 from highbar.model import (
     Counts,
@@ -119,6 +119,10 @@ def _keep(
 
     reduction = reduce(replace(loaded, against=Against(kept=lambda _: None)), policy, slices, progress)
     refuse_categories(loaded, policy, reduction)
+    unusable = nothing_to_compare(policy, measure.Measured(policy, reduction.whole, reduction.best), reduction)
+    if unusable:
+        name = loaded.files[0].name if len(loaded.files) == 1 else None
+        raise InputError(replace(unusable, file=unusable.file or name))
     return runs.keep(policy, reduction, sums())
 
 

@@ -205,6 +205,16 @@ def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], colum
         for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))
         if first.casefold() == second.casefold()
     ]
+    problems += [
+        Problem(
+            f"the columns {column!r} and {name!r}, which the policy names, differ only in case",
+            file=loaded.place(column).file,
+            hint=hints.ONE_SPELLING,
+        )
+        for name in dict.fromkeys((*policy.slices, *slices, *policies.chosen_by(policy)))
+        for column in columns
+        if column != name and column.casefold() == name.casefold() and name.startswith("tags.") and name not in columns
+    ]
     problems += _near_misses(loaded, "column", columns, known, policy.allow_columns)
     if problems:
         raise InputError(*problems, *_row_problems(loaded, policy, slices))
@@ -250,7 +260,8 @@ def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tupl
     ranges = measure.column_ranges(policy)
     any_number = set(extras) - {range_.column for range_ in ranges}
     numbers = (*(ColumnRange(column) for column in sorted(any_number)), *ranges)
-    scalars = tuple(dict.fromkeys((*policy.slices, *slices)))
+    tags = (column for column in policies.chosen_by(policy) if column.startswith("tags."))
+    scalars = tuple(dict.fromkeys((*policy.slices, *slices, *tags)))
     if loaded.table is not None:
         from highbar.load import tables  # only for a refused table
 

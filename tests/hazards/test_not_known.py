@@ -380,3 +380,136 @@ def test_a_crash_does_not_answer_the_must_nots_of_its_suite(tmp_path):
     policy = {"suite": "suite.json", "thresholds": {"blocking": {"violation_rate": "≤ 10%"}}}
     results = [{"id": "A", "error": "crash"}, {"id": "B", "passed": True}]
     judged(check(tmp_path, results, policy), "inconclusive")
+
+
+# --- formulas that rise with one part and fall with another -----------------------------------
+
+
+def own_metric(formula, threshold, better="higher"):
+    metric = {"name": "own", "formula": formula, "better": better}
+    return {"metrics": [metric], "rules": [{"metric": "own", "threshold": threshold}]}
+
+
+JUDGED = rows(6, correct=True, passed=True)
+OPEN = [{"id": "U-1"}, {"id": "U-2"}]
+
+
+def test_a_quotient_that_passes_at_both_ends_and_fails_in_between_is_inconclusive(tmp_path):
+    policy = own_metric("accuracy / pass_rate", "≥ 0.8")
+    verdict = judged(check(tmp_path, [*JUDGED, *OPEN], policy), "inconclusive")
+    assert verdict["rules"][0]["value"] == pytest.approx(0.75)  # both wrong, both passed
+    assert [one["id"] for one in verdict["rules"][0]["undecided"]] == ["U-1", "U-2"]
+    wrong = [{**row, "passed": True, "correct": False} for row in OPEN]
+    judged(check(tmp_path, [*JUDGED, *wrong], policy), "fail")
+
+
+def test_a_difference_that_passes_at_both_ends_and_fails_in_between_is_inconclusive(tmp_path):
+    policy = own_metric("abs(pass_rate - accuracy)", "≤ 0.1", "lower")
+    judged(check(tmp_path, JUDGED, policy), "pass")
+    judged(check(tmp_path, [*JUDGED, *OPEN], policy), "inconclusive")
+
+
+def test_a_quotient_passes_if_it_would_for_whatever_the_undecided_trials_turn_out_to_be(tmp_path):
+    judged(check(tmp_path, [*JUDGED, *OPEN], own_metric("accuracy / pass_rate", "≥ 0.75")), "pass")
+
+
+def test_a_formula_that_may_divide_by_zero_in_between_does_not_pass(tmp_path):
+    policy = own_metric("1 / (pass_rate - accuracy + 0.1)", "≥ 1")
+    assert check(tmp_path, [*JUDGED, *OPEN], policy).exit in (1, 3)
+
+
+@pytest.mark.parametrize(
+    "condition", ["accuracy ≥ pass_rate", "NOT accuracy < pass_rate", "final_score ≥ 50% AND accuracy ≥ pass_rate"]
+)
+def test_a_condition_that_holds_at_both_ends_and_fails_in_between_is_inconclusive(tmp_path, condition):
+    policy = {"composite": {"formula": "accuracy × 0.5 + pass_rate × 0.5", "pass": condition}}
+    judged(check(tmp_path, JUDGED, policy), "pass")
+    verdict = judged(check(tmp_path, [*JUDGED, *OPEN], policy), "inconclusive")
+    assert "could fail" in verdict["rules"][0]["reason"]
+
+
+def test_a_margin_on_such_a_formula_is_inconclusive_too(tmp_path):
+    metric = {"name": "own", "formula": "accuracy / pass_rate"}
+    policy = {
+        "metrics": [metric],
+        "baseline": {"file": "base.json", "margin": {"own": 0.1}},
+        "thresholds": {"blocking": {"pass_rate": "≥ 50%"}},
+    }
+    settled = [*JUDGED, *({**row, "correct": True, "passed": True} for row in OPEN)]
+    (tmp_path / "results.jsonl").write_text("\n".join(map(json.dumps, settled)), "utf-8")
+    (tmp_path / "highbar.json").write_text(json.dumps(policy), "utf-8")
+    assert run(tmp_path, "baseline", "record", "results.jsonl", "--output", "base.json").exit == 0
+    judged(check(tmp_path, settled, policy), "pass")
+    verdict = judged(check(tmp_path, [*JUDGED, *OPEN], policy), "inconclusive")
+    assert "could fail" in next(rule for rule in verdict["rules"] if rule["rule"] == "baseline.own")["reason"]
+
+
+# --- crashes of which nothing was expected ----------------------------------------------------
+
+
+def test_crashes_without_an_expectation_do_not_leave_recall(tmp_path):
+    policy = {"thresholds": {"blocking": {"recall": "≥ 80%"}}}
+    found = rows(5, outcome="tp")
+    judged(check(tmp_path, found, policy), "pass")
+    judged(check(tmp_path, [*found, *({"id": one["id"]} for one in crashed(9))], policy), "inconclusive")
+    verdict = judged(check(tmp_path, [*found, *crashed(9)], policy), "fail")
+    assert verdict["metrics"]["recall"]["value"] == pytest.approx(5 / 14)
+    assert verdict["metrics"]["precision"]["value"] == 1.0  # a crash predicted nothing
+
+
+def test_crashes_without_an_expectation_do_not_leave_the_pooled_coverage(tmp_path):
+    policy = {"thresholds": {"blocking": {"behavior_coverage_pooled": "≥ 80%"}}}
+    seen = rows(5, expected_behaviors=["a", "b"], behaviors=["a", "b"])
+    judged(check(tmp_path, seen, policy), "pass")
+    verdict = judged(check(tmp_path, [*seen, *crashed(9)], policy), "fail")
+    assert verdict["metrics"]["behavior_coverage_pooled"]["value"] == pytest.approx(10 / 19)
+
+
+# --- with confidence --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"thresholds": {"blocking": {"pass_rate": "100%"}}},
+        {"thresholds": {"blocking": {"error_rate": "≤ 0%"}}},
+        {"thresholds": {"blocking": {"violation_rate": "≤ 0%"}}},
+        {"composite": {"formula": "pass_rate", "pass": "pass_rate = 1.0"}},
+        {"rules": [{"metric": "safety_rate", "threshold": "100%"}]},
+    ],
+    ids=["pass_rate", "error_rate", "violation_rate", "composite", "safety_rate"],
+)
+def test_perfection_with_confidence_hangs_on_one_undecided_trial(tmp_path, block):
+    """60 passes exclude a failure rate above 5%; one more scenario that nobody judged could be the first failure."""
+    policy = {"evidence": "confident", **block}
+    passed = rows(60, passed=True, violations=[], category="adversarial")
+    judged(check(tmp_path, passed, policy), "pass")
+    undecided = {"id": "U", "category": "adversarial", "unjudged": "the judge timed out"}
+    judged(check(tmp_path, [*passed, undecided], policy), "inconclusive")
+    judged(
+        check(tmp_path, [*passed, {"id": "U", "category": "adversarial", "error": "x", "violations": ["y"]}], policy),
+        "fail",
+    )
+
+
+def test_too_few_passes_with_confidence_and_an_undecided_trial_do_not_pass(tmp_path):
+    policy = {"evidence": "confident", "thresholds": {"blocking": {"pass_rate": "100%"}}}
+    assert check(tmp_path, [*rows(20, passed=True), {"id": "U"}], policy).exit in (1, 3)
+
+
+# --- what to record ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"input": "hi"}, "record passed, correct, or behaviors"),
+        ({"expected_behaviors": ["greets"]}, "record behaviors: []"),
+        ({"must_not": ["leaks"]}, "record violations: []"),
+        ({"behaviors": ["greets"]}, "without expected_behaviors"),
+    ],
+)
+def test_an_undecided_scenario_says_which_column_would_decide_it(tmp_path, row, told):
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+    verdict = judged(check(tmp_path, [*rows(3, passed=True), {"id": "U", **row}], policy), "inconclusive")
+    assert told in verdict["scenarios_undecided"][0]["reason"]

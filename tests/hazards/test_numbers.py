@@ -326,3 +326,26 @@ def test_h44_normalized_latency_stays_between_0_and_1(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [0, -5000])
 def test_h44_a_latency_limit_that_is_not_positive_is_refused(tmp_path: Path, limit: int) -> None:
     refused(check(tmp_path, [{"id": "A", "passed": True}], {"latency_limit": limit, **PASSES}), "latency_limit")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "threshold", "better"),
+    [
+        ("quality_score", "0.4999999999999999", "≥ 0.5", "higher"),
+        ("quality_score", "0.49999999999999994", "≥ 0.5", "higher"),
+        ("rubric", "0.4999999999999999", "≥ 0.5", "higher"),
+        ("cost_usd", "0.1000000000000001", "≤ 0.1", "lower"),
+        ("cost_usd", "0.10000000000000002", "≤ 0.1", "lower"),
+        ("latency_ms", "100.00000000000001", "≤ 100", "lower"),
+        ("doubt", "0.10000000000000002", "≤ 0.1", "lower"),
+    ],
+)
+def test_a_number_with_more_digits_than_are_summed_reaches_no_threshold_by_rounding(
+    tmp_path, column, value, threshold, better
+):
+    metric = {"name": "own", "formula": f"mean({column})", "better": better}
+    policy = {"metrics": [metric], "rules": [{"metric": "own", "threshold": threshold}]}
+    row = f'{{"id": "a", "passed": true, "{column}": %s}}\n'
+    judged(check(tmp_path, (row % value).encode(), policy), "fail")
+    exactly = threshold.split()[1]
+    judged(check(tmp_path, (row % exactly).encode(), policy), "pass")

@@ -133,3 +133,26 @@ def test_a_tag_in_some_rows_and_its_column_in_others_are_one(tmp_path: Path) -> 
     judged(check(tmp_path, rows, ALL), "pass")
     verdict = judged(check(tmp_path, rows, {**ALL, "slices": ["tags.locale"]}), "pass")
     assert [(part["by"], part["scenarios"]) for part in verdict["slices"]] == [({"tags.locale": "de"}, 2)]
+
+
+# --- tags in another case ---------------------------------------------------------------------
+
+GERMAN = {"rules": [{"metric": "pass_rate", "threshold": "≥ 90%", "where": {"tags.locale": "de"}}]}
+SLICED = {"thresholds": {"blocking": {"pass_rate": "≥ 40%"}}, "slices": ["tags.locale"]}
+
+
+@pytest.mark.parametrize("policy", [GERMAN, SLICED], ids=["where", "slices"])
+@pytest.mark.parametrize("other", [{"tags": {"Locale": "de"}}, {"tags.Locale": "de"}], ids=["nested", "flat"])
+def test_a_tag_that_the_policy_names_in_another_case_is_refused(tmp_path, policy, other):
+    """The failing row would be outside of what the rule looks at."""
+    good, bad = {"id": "a", "passed": True, "tags": {"locale": "de"}}, {"id": "b", "passed": False}
+    judged(check(tmp_path, [good, bad | {"tags": {"locale": "fr"}}], policy), "pass")
+    refused(check(tmp_path, [good, bad | other], policy), "differ only in case", "Locale")
+
+
+def test_a_tag_in_two_cases_that_no_rule_names_is_no_matter(tmp_path):
+    rows = [
+        {"id": "a", "passed": True, "tags": {"locale": "de"}},
+        {"id": "b", "passed": True, "tags": {"Locale": "de"}},
+    ]
+    judged(check(tmp_path, rows, {"thresholds": {"blocking": {"pass_rate": "≥ 40%"}}}), "pass")

@@ -298,3 +298,22 @@ def test_l1_a_mark_of_parquet_in_the_data_is_data(folder):
 def test_r32_lines_that_end_in_different_ways_are_named(folder, text, line):
     (folder / "bad.csv").write_bytes(text)
     refused(check(folder, "bad.csv"), "bad.csv", "this line ends in", "save the file with one kind", line=line)
+
+
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("filler", [0, 30_000], ids=["small", "large"])
+def test_a_byte_order_mark_inside_of_a_file_is_named_with_its_line(tmp_path, filler):
+    """As `cat` leaves it between two files that both begin with one."""
+    row = b'{"id":"a%d","passed":true,"output":"' + b"x" * 200 + b'"}\n'
+    first = b"".join(row % number for number in range(filler + 1))
+    (tmp_path / "policy.json").write_text('{"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}', "utf-8")
+    (tmp_path / "r.jsonl").write_bytes(first + MARK + b'{"id":"b","passed":false}\n')
+    refused(check(tmp_path, "r.jsonl"), "a byte order mark", line=filler + 2)
+
+
+def test_a_byte_order_mark_inside_of_a_csv_file_is_no_part_of_an_id(tmp_path):
+    (tmp_path / "policy.json").write_text('{"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}', "utf-8")
+    (tmp_path / "r.csv").write_bytes(b"id,passed\na,true\n" + MARK + b"b,false\n")
+    refused(check(tmp_path, "r.csv"), "byte order mark", line=3)

@@ -20,6 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "mapping.md"
 BLOCKS = [block.text for block in blocks(PAGE.read_text("utf-8")) if block.language == "text"]
 (ABOUT,) = (text for text in BLOCKS if "[project]" in text)
 (MODULE,) = (text for text in BLOCKS if "def read(path, report)" in text)
+(SIGN,) = (text for text in BLOCKS if "def recognizes(name, head)" in text)
 """The example of the page, as it stands there."""
 BUILD = """
 [build-system]
@@ -27,7 +28,7 @@ requires = ["hatchling"]
 build-backend = "hatchling.build"
 
 [tool.hatch.build.targets.wheel]
-only-include = ["highbar_strange.py"]
+only-include = ["highbar_strange.py", "highbar_strange_sign.py"]
 """
 FILE = "STRANGE-1|good\n# a comment\nb|bad\n"
 POLICY = "thresholds:\n  blocking: { accuracy: 50% }\n"
@@ -35,10 +36,22 @@ POLICY = "thresholds:\n  blocking: { accuracy: 50% }\n"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which pip installed the distribution."""
+    """The folder into which pip installed the distribution, with `recognizes` in the reader's own module."""
+    about = ABOUT[: ABOUT.index('[project.entry-points."highbar.recognizers"]')]
+    return _installed(tmp_path_factory, about, f"{SIGN}\n\n{MODULE}")
+
+
+@pytest.fixture(scope="module")
+def light(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with `recognizes` in a module of its own, as on the page."""
+    return _installed(tmp_path_factory, ABOUT, MODULE)
+
+
+def _installed(tmp_path_factory: pytest.TempPathFactory, about: str, module: str) -> Path:
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
-    (source / "pyproject.toml").write_text(ABOUT + BUILD, "utf-8")
-    (source / "highbar_strange.py").write_text(MODULE, "utf-8")
+    (source / "pyproject.toml").write_text(about + BUILD, "utf-8")
+    (source / "highbar_strange.py").write_text(module, "utf-8")
+    (source / "highbar_strange_sign.py").write_text(SIGN, "utf-8")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--target", target, source], check=True)
     return target
@@ -114,6 +127,20 @@ def test_no_code_of_an_outsider_runs_for_a_file_of_ours(
     assert done.exit == (2 if name.startswith(("no-id", "cut")) else 0), done.err
 
 
+def test_the_reader_of_an_outsider_is_loaded_only_for_a_file_that_it_claims(tmp_path: Path, light: Path) -> None:
+    place = {"PYTHONPATH": os.pathsep.join([str(light), str(Path(highbar.__file__).parents[1])])}
+    (tmp_path / "highbar.yaml").write_text(POLICY)
+    written(tmp_path, "results.json", FILE)
+    done = run(tmp_path, "check", "results.json", environment=place)
+    assert (done.exit, "read as strange" in done.err) == (0, True), done.err
+    (light / "highbar_strange.py").write_text("raise RuntimeError('the reader was loaded')\n", "utf-8")
+    written(tmp_path, "nobody.json", '{"neither": "ours", "nor": "strange"}')
+    done = run(tmp_path, "check", "nobody.json", environment=place)
+    assert done.exit == 2
+    assert "reader was loaded" not in done.err, done.err
+    assert "reader was loaded" in run(tmp_path, "check", "results.json", environment=place).err
+
+
 @pytest.fixture
 def replaced(installed: Path):
     """Puts another module in the place of the installed one, for a while."""
@@ -141,7 +168,7 @@ def test_a_package_that_is_broken_is_named(tmp_path: Path, place: dict[str, str]
 
 
 def test_a_package_that_fails_on_a_file_is_named_and_the_format_can_be(tmp_path: Path, place: dict[str, str], replaced):
-    replaced(MODULE.replace('return head.startswith(b"STRANGE")', "return head[10**9]"))
+    replaced(f"{SIGN}\n\n{MODULE}".replace('return head.startswith(b"STRANGE")', "return head[10**9]"))
     (tmp_path / "highbar.yaml").write_text(POLICY)
     written(tmp_path, "results.jsonl", '{"correct": true, "name": "no id"}\n')
     done = run(tmp_path, "check", "results.jsonl", environment=place)

@@ -8,18 +8,22 @@ case must hold. To add a fault, add a row; `test_faults.py` does the rest.
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from highbar.engine import sources, typed
+from highbar import reduction
+from highbar.engine import layout, per_scenario, scoring, sources, twice, typed
 from highbar.engine.sql import literal
-from highbar.load import accounts, folders
+from highbar.load import accounts, folders, tables
 from highbar.load import files as found
-from tests.laws import files, forms
+from highbar.measure import between, unknown
+from tests.laws import files, forms, worse
+from tests.laws import twice as twice_law
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -130,6 +134,130 @@ def _array_if_packed(patch: Patch) -> None:
     patch.setattr(found, "_array_or_lines", lambda path, form, packed: form if packed else look(path, form, packed))
 
 
+# --- L2 ----------------------------------------------------------------------------------------
+
+
+def _twice_in(form: str, seeds: int = 8) -> Callable[[Path], object]:
+    """Some cases of a form in which one thing is stated twice."""
+
+    def case(_: Path) -> None:
+        for seed in range(seeds):
+            twice_law.replay(form, seed)
+
+    return case
+
+
+def _second_column_ignored(patch: Patch) -> None:
+    """A column or field that stands twice is renamed, or the first one is taken."""
+    patch.setattr(twice, "refuse_in_parquet", lambda *_: None)
+    patch.setattr(tables, "_refuse_fields", lambda *_: None)
+    patch.setattr(tables, "said_twice", lambda _: None)
+    patch.setattr(reduction, "_refuse_columns", lambda *_: None)
+
+
+def _second_key_ignored(patch: Patch) -> None:
+    """Keys below the columns of a row are not looked at."""
+    patch.setattr(sources.Part, "stated_twice", lambda _: [])
+    patch.setattr(twice, "in_row", lambda _: "'flat'")
+    patch.setattr(twice, "key_again", lambda _: "false")
+
+
+def _tags_read_first(patch: Patch) -> None:
+    """A tag in `tags` goes before its own column."""
+    patch.setattr(twice, "beside_tags", lambda _: iter(()))
+
+
+def _tags_by_their_letters(patch: Patch) -> None:
+    """A tag in another case is another tag."""
+    patch.setattr(twice, "in_other_case", lambda *_: iter(()))
+
+
+def _german(folder: Path) -> None:
+    """A failing row outside of what the rule looks at, by one letter."""
+    rows = [
+        {"id": "a", "passed": True, "tags": {"locale": "de"}},
+        {"id": "b", "passed": False, "tags": {"Locale": "de"}},
+    ]
+    rule = {"metric": "pass_rate", "threshold": "≥ 90%", "where": {"tags.locale": "de"}}
+    _passes_nothing(rows, {"rules": [rule]})(folder)
+
+
+# --- L3 ----------------------------------------------------------------------------------------
+
+
+def _passes_nothing(rows: list[worse.Row], policy: worse.Row, suite: object = None) -> Callable[[Path], object]:
+    """Rows that failed before a statement was taken away, or a row was broken: no rule may pass now."""
+
+    def case(folder: Path) -> None:
+        file = folder / "suite.json" if suite is not None else None
+        if file is not None:
+            file.write_text(json.dumps(suite), "utf-8")
+        found = worse.by_product(rows, policy, file) or {}
+        passed = [rule for rule, (_, rank) in found.items() if rank == worse.RANK["pass"]]
+        assert not passed, f"{passed} passed: {rows}"
+
+    return case
+
+
+def _only_what_is_given(patch: Patch) -> None:
+    """A trial without a value is left out of the mean: the rule before there was one for what is not known."""
+
+    def trials(self: per_scenario._Rows, measure: layout.Measure) -> str:
+        everything = "count(*)" if self.layout.repeated else "1"
+        return everything if measure.trials == "n" else self._count(measure.given)
+
+    patch.setattr(per_scenario._Rows, "_trials", trials)
+    patch.setattr(per_scenario._Rows, "_may_lack", lambda *_: False)
+    patch.setattr(unknown, "without_values", lambda *_: None)
+
+
+def _nothing_is_demanded(patch: Patch) -> None:
+    """What the suite demands counts as looked at."""
+    looked = {name: (bit, "true") for name, (bit, _) in scoring.LOOKED_AT.items()}
+    patch.setattr(scoring, "LOOKED_AT", looked)
+
+
+def _every_character_is_seen(patch: Patch) -> None:
+    """An output of invisible characters is an answer."""
+    patch.setattr(typed, "SEEN", literal(r"."))
+
+
+def _two_corners(patch: Patch) -> None:
+    """Every formula is taken to follow its parts."""
+    patch.setattr(between, "is_plain", lambda _: True)
+
+
+def _crash_leaves_recall(patch: Patch) -> None:
+    """An error of which nothing was expected has no part in recall."""
+    fn = replace(layout.MEASURES["fn"], alone="open", worst="CAST(fn AS INTEGER)", best="CAST(fn AS INTEGER)")
+    patch.setitem(layout.MEASURES, "fn", fn)
+    for name in ("tp", "fp"):
+        patch.setitem(layout.MEASURES, name, replace(layout.MEASURES[name], alone="open"))
+
+
+def _over(metric: str, threshold: str, **more: object) -> worse.Row:
+    return {"rules": [{"metric": metric, "threshold": threshold}], **more}
+
+
+def _own(formula: str, **more: object) -> worse.Row:
+    return _over("own", "≥ 0.8", metrics=[{"name": "own", "formula": formula, **more}])
+
+
+RIGHT: list[worse.Row] = [{"id": f"s{number}", "correct": True} for number in range(3)]
+THREE: list[worse.Row] = [
+    {"id": "a", "trial": 1, "correct": True, "violations": []},
+    {"id": "a", "trial": 2, "violations": []},
+    {"id": "a", "trial": 3, "violations": []},
+]
+SCORED: list[worse.Row] = [{"id": f"s{number}", "rubric": 0.9} for number in range(3)]
+CRASHED: list[worse.Row] = [{"id": f"x{number}", "error": "timeout"} for number in range(9)]
+FAST: list[worse.Row] = [{"id": "s", "passed": True, "latency_ms": 5, "quality_score": 1, "tokens_used": 5}]
+SLOW = [{"name": "own", "formula": "mean(latency_ms)", "unit": "ms", "better": "lower"}]
+BEHAVES = [{"id": "a", "expected_behaviors": ["greets"]}]
+HIDDEN: list[worse.Row] = [{"id": "a", "must_not": ["leaks"], "violations": [], "output": "\u2800\u3164\u034f"}]
+BOTH: list[worse.Row] = [{"id": f"s{number}", "correct": True, "passed": True} for number in range(6)]
+PREDICTED: list[worse.Row] = [{"id": f"s{number}", "outcome": "tp"} for number in range(3)]
+
 NAN = next(fault for fault in forms.FAULTS if fault.name == "category is NaN")
 FAULTS = (
     Fault("R01", "L1", "blank first line", _blank_headers, _beside("b.csv", b"\nid,passed\nbad,false\n")),
@@ -140,6 +268,52 @@ FAULTS = (
     Fault("R06", "L1", "array cut after a comma", _no_account, _beside("b.json", b'[{"id": "a", "passed": true},')),
     Fault("R23", "L1", "gzip checksum", _no_account, _beside("b.jsonl.gz", _wrong_checksum())),
     Fault("R26", "L1", "empty Parquet shard", _no_account, _in_folder("empty shard")),
+    Fault("R02", "L2", "a column twice in Parquet", _second_column_ignored, _twice_in("columns of Arrow and Parquet")),
+    Fault("R02", "L2", "a column twice in pandas", _second_column_ignored, _twice_in("pandas")),
+    Fault("R03", "L2", "a key twice in a list of marks", _second_key_ignored, _twice_in("small JSONL", 20)),
+    Fault("R03", "L2", "a key twice in a CSV cell", _second_key_ignored, _twice_in("CSV cell", 20)),
+    Fault("L2", "L2", "a tag beside its column", _tags_read_first, _twice_in("tag beside its column")),
+    Fault("L2", "L2", "a tag in another case", _tags_by_their_letters, _german),
+    Fault(
+        *("L3", "L3", "correct: false becomes null", _only_what_is_given),
+        _passes_nothing([*RIGHT, {"id": "w", "correct": None}], _over("accuracy", "≥ 90%")),
+    ),
+    Fault(
+        *("L3", "L3", "two of three trials lose correct", _only_what_is_given),
+        _passes_nothing([*THREE, *RIGHT], _over("accuracy", "≥ 90%")),
+    ),
+    Fault(
+        *("L3", "L3", "a low score of one's own becomes null", _only_what_is_given),
+        _passes_nothing([*SCORED, {"id": "w", "rubric": None}], _own("mean(rubric)", range="0-1")),
+    ),
+    Fault(
+        *("L3", "L3", "nine of ten crash and leave a mean of one's own", _only_what_is_given),
+        _passes_nothing([*SCORED, *CRASHED], _own("mean(rubric)")),
+    ),
+    Fault(
+        *("L3", "L3", "nine of ten crash and leave the mean latency", _only_what_is_given),
+        _passes_nothing([*FAST, *CRASHED], _over("own", "< 100ms", metrics=SLOW)),
+    ),
+    Fault(
+        *("L3", "L3", "nine of ten crash and leave token_efficiency", _only_what_is_given),
+        _passes_nothing([*FAST, *CRASHED], _over("token_efficiency", "≥ 0.1")),
+    ),
+    Fault(
+        *("L3", "L3", "nine of ten crash and leave recall", _crash_leaves_recall),
+        _passes_nothing([*PREDICTED, *CRASHED], _over("recall", "≥ 90%")),
+    ),
+    Fault(
+        *("L3", "L3", "a quotient is judged at two corners", _two_corners),
+        _passes_nothing([*BOTH, {"id": "u"}, {"id": "v"}], _own("accuracy / pass_rate")),
+    ),
+    Fault(
+        *("R04", "L3", "a row without behaviors satisfies the suite", _nothing_is_demanded),
+        _passes_nothing([{"id": "a", "passed": True}], _over("pass_rate", "100%", evidence="confident"), BEHAVES),
+    ),
+    Fault(
+        *("R24", "L3", "invisible characters are an answer", _every_character_is_seen),
+        _passes_nothing(HIDDEN, _over("pass_rate", "≥ 90%")),
+    ),
     Fault("R22", "L4", "NaN as text in large files", _words_are_text, _in_form("jsonl large", NAN)),
     Fault("R27", "L4", "lines in a compressed .json", _array_if_packed, _in_form("json.gz with lines")),
 )

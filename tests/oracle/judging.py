@@ -319,8 +319,11 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def composite_outcome(group: Group, condition: str) -> str:
-    """The condition with undecided trials at their worst, and at their best."""
-    return combined(condition_outcome(group, condition), condition_outcome(group.at_best, condition))
+    """The condition with undecided trials at their worst, and at their best; and nowhere in between may it fail."""
+    outcome = combined(condition_outcome(group, condition), condition_outcome(group.at_best, condition))
+    if outcome == "pass" and any(condition_outcome(mixed, condition) != "pass" for mixed in group.mixed(condition)):
+        return "inconclusive"
+    return outcome
 
 
 def condition_outcome(group: Group, condition: str) -> str:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, Literal
 
 from tests.oracle.formulas import FORMULAS, columns_in, names_in, translated
@@ -99,10 +100,23 @@ class Group(Mapping[str, Any]):
     Asked for a name, it gives that metric, measure or setting, or raises `UndefinedError`.
     """
 
-    def __init__(self, scenarios: Iterable[Scenario], settings: Settings, end: End = "worst") -> None:
+    def __init__(
+        self,
+        scenarios: Iterable[Scenario],
+        settings: Settings,
+        end: End = "worst",
+        turned: frozenset[str] = frozenset(),
+    ) -> None:
         self.scenarios = list(scenarios)
         self.settings = settings
         self.end = end
+        self.turned = turned  # measures that are at the other end
+
+    def end_of(self, key: str) -> End:
+        """The end at which undecided trials count in a measure."""
+        if key not in self.turned:
+            return self.end
+        return "best" if self.end == "worst" else "worst"
 
     def __iter__(self) -> Iterator[str]:
         return iter(FORMULAS)
@@ -114,7 +128,7 @@ class Group(Mapping[str, Any]):
         """The scenarios whose columns have one of the wanted values."""
         wanted = {c: v if isinstance(v, (list, tuple)) else [v] for c, v in (where or {}).items()}
         chosen = (s for s in self.scenarios if all(s.column(c) in v for c, v in wanted.items()))
-        return Group(chosen, self.settings, self.end)
+        return Group(chosen, self.settings, self.end, self.turned)
 
     @property
     def at_best(self) -> Group:
@@ -167,7 +181,7 @@ class Group(Mapping[str, Any]):
         if not parts:
             raise UndefinedError(f"no data: {key}")
         bound = self.bound_for(key, [part for of_one in parts.values() for part in of_one])
-        values = {name: [self.at_end(part, bound) for part in of_one] for name, of_one in parts.items()}
+        values = {name: [self.at_end(key, part, bound) for part in of_one] for name, of_one in parts.items()}
         return {name: sum(have, Fraction(0)) / len(have) for name, have in values.items()}
 
     def bound_for(self, key: str, parts: list[Part]) -> Ends | None:
@@ -186,12 +200,12 @@ class Group(Mapping[str, Any]):
             raise UndefinedError(f"no bound for {column}")
         return Ends(limit, Fraction(0))
 
-    def at_end(self, part: Part, bound: Ends | None) -> Fraction:
+    def at_end(self, key: str, part: Part, bound: Ends | None) -> Fraction:
         """A part at this group's end. A crash is known and bad: at the worse end in either case."""
         if isinstance(part, Ends):
-            return getattr(part, self.end)  # type: ignore[no-any-return]
+            return getattr(part, self.end_of(key))  # type: ignore[no-any-return]
         assert bound is not None
-        return bound.worst if part == CRASHED else getattr(bound, self.end)
+        return bound.worst if part == CRASHED else getattr(bound, self.end_of(key))
 
     def mean(self, key: str) -> Fraction:
         """The mean over the scenarios that have part."""
@@ -218,7 +232,8 @@ class Group(Mapping[str, Any]):
         parts = self.parts(key)
         own = self.settings.own_columns.get(key)
         worst = -math.inf if own is not None and not own.lower else math.inf
-        ends = self.unknown_in_a_percentile(own, worst)
+        end = self.end_of(key)
+        ends = self.unknown_in_a_percentile(own, worst, end)
         values: list[Fraction | float] = []
         for s in self.scenarios:
             if s.id not in parts:
@@ -226,7 +241,7 @@ class Group(Mapping[str, Any]):
             for trial in s.trials:
                 part = self.number_part(s, trial, key)
                 if part is not None:
-                    number = getattr(part, self.end, None)
+                    number = getattr(part, end, None)
                     values.append(worst if trial.error else ends if number is None else number)
         if not values:
             raise UndefinedError(f"no data: {key}")
@@ -235,13 +250,13 @@ class Group(Mapping[str, Any]):
             raise UndefinedError("an error stands at the rank")
         return found
 
-    def unknown_in_a_percentile(self, own: Column | None, worst: float) -> Fraction | float:
-        """Where an undecided trial without the number ranks at this end."""
+    def unknown_in_a_percentile(self, own: Column | None, worst: float, end: End) -> Fraction | float:
+        """Where an undecided trial without the number ranks at an end."""
         if own is None:
-            return worst if self.end == "worst" else Fraction(0)
+            return worst if end == "worst" else Fraction(0)
         if own.ends is None:
-            return worst if self.end == "worst" else -worst
-        return getattr(own.ends, self.end)  # type: ignore[no-any-return]
+            return worst if end == "worst" else -worst
+        return getattr(own.ends, end)  # type: ignore[no-any-return]
 
     def weighted_metrics(self) -> Fraction:
         """Σ metric × weight / Σ weight, as in the guide."""
@@ -257,7 +272,7 @@ class Group(Mapping[str, Any]):
             raise UndefinedError("fewer trials")
         total = Fraction(0)
         for s in self.scenarios:
-            n, c = len(s.trials), sum(getattr(s.measure(trial, "passed"), self.end) for trial in s.trials)
+            n, c = len(s.trials), sum(getattr(s.measure(trial, "passed"), self.end_of("passed")) for trial in s.trials)
             ways = math.comb(n, k)
             total += (
                 1 - Fraction(math.comb(int(n - c), k), ways) if kind == "at" else Fraction(math.comb(int(c), k), ways)
@@ -328,9 +343,32 @@ class Group(Mapping[str, Any]):
         if not undecided:
             return Answer(value, why, has, lacks)
         best, _ = self.at_best.value(name)
-        if value is not None and best is not None:  # a formula may fall where its parts rise
-            value, best = sorted((value, best), reverse=lower_is_better(name, self.settings))
+        if value is not None and best is not None and name in self.settings.metrics:
+            # A formula may fall where its parts rise: its measures are put at either end, each by itself.
+            between = [found for group in self.mixed(name) if (found := group.value(name)[0]) is not None]
+            ends = min(value, best, *between), max(value, best, *between)
+            value, best = reversed(ends) if lower_is_better(name, self.settings) else ends
         return Answer(value, why, has, lacks, undecided, best)
+
+    def mixed(self, formula: str) -> Iterator[Group]:
+        """The same scenarios with every choice of the measures in a formula at the other end."""
+        keys = sorted(self.keys_in(formula))
+        for many in range(1, len(keys)):
+            for turned in combinations(keys, many):
+                yield Group(self.scenarios, self.settings, self.end, frozenset(turned))
+
+    def keys_in(self, formula: str) -> set[str]:
+        """The measures that a formula comes down to."""
+        found = set(columns_in(formula))
+        for name in names_in(formula, self.settings):
+            inner = self.formula(name)
+            if inner is not None:
+                found |= self.keys_in(inner)
+            elif name in SUMS:
+                found.add(SUMS[name])
+            elif REPEATED.fullmatch(name):
+                found.add("passed")
+        return found
 
     def value(self, name: str) -> tuple[Fraction | None, str | None]:
         """A metric at this group's end, or None and why."""

@@ -205,14 +205,14 @@ class Scenario:
         if trial.cells is not None:
             return trial.cells[key]
         if trial.error:
-            return known(key == "false_negatives") if self.has_cells else None
+            return known(key == "false_negatives") if self.has_cells or trial.asks_for_nothing else None
         return CELLS_UNKNOWN[key] if self.has_cells or trial.blank or trial.unjudged else None
 
     def pooled(self, trial: Trial, key: str) -> Ends | None:
         """Counts of behaviors: what the row lacks is as many as another trial expects."""
         expected = len(trial.expected_behaviors) or self.most_expected
         if not expected:
-            if trial.error or not (trial.blank or trial.unjudged):
+            if not (trial.blank or trial.unjudged or (trial.error and trial.asks_for_nothing)):
                 return None
             expected = 1
         if key == "expected_behaviors":

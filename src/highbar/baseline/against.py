@@ -90,6 +90,10 @@ class Against:
         """The bounds of its value in the head, less `share` times that in the base."""
         return self.differences.bounds(metric, where, share)
 
+    def follows(self, metric: str, where: Where = ()) -> bool:
+        """Whether, in both runs, a metric is at its worst and best with undecided trials at theirs."""
+        return all(measured(self.policy, run).follows(metric, where) for run in (self.base, self.head) if run.best)
+
     def base_value(self, metric: str, where: Where = ()) -> Value:
         """A metric over all scenarios of the base."""
         if not self._measured:

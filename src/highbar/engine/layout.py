@@ -63,6 +63,7 @@ def _integer(condition: str) -> str:
 
 _NO_ANSWER = "(open AND NOT c_has)"
 _NO_OUTCOME = "(open AND NOT o_has)"
+_CRASHED = "(bare AND NOT o_has)"  # nothing was expected of it: wrong, as it is in accuracy
 _NO_SCORE = "(open AND m = 0 AND NOT v)"
 _OUTCOME_UNKNOWN = f"(o_has AND NOT o_known) OR {_NO_OUTCOME}"
 BOTH = "(q_known AND tokens IS NOT NULL AND NOT e)"
@@ -76,7 +77,15 @@ def _of_every_trial(total: str, worst: str, best: str, unknown: str = "false") -
 
 def _outcome(total: str, worst: str, best: str, *, lack_worst: str, lack_best: str) -> Measure:
     return Measure(
-        "n_o", total, "o_has", "open", _integer(worst), _integer(best), lack_worst, lack_best, unknown=_OUTCOME_UNKNOWN
+        "n_o",
+        total,
+        "o_has",
+        "bare OR open",
+        _integer(worst),
+        _integer(best),
+        lack_worst,
+        lack_best,
+        unknown=_OUTCOME_UNKNOWN,
     )
 
 
@@ -94,13 +103,14 @@ MEASURES = {
     "tp": _outcome("k_tp", "tp", f"tp OR (fn AND NOT o_known) OR {_NO_OUTCOME}",
                    lack_worst="0", lack_best=_integer("NOT e")),
     "fp": _outcome("k_fp", f"fp OR {_NO_OUTCOME}", "fp AND o_known", lack_worst=_integer("NOT e"), lack_best="0"),
-    "fn": _outcome("k_fn", f"fn OR {_NO_OUTCOME}", "fn AND o_known", lack_worst="1", lack_best=_integer("e")),
+    "fn": _outcome("k_fn", f"fn OR {_NO_OUTCOME} OR {_CRASHED}", f"(fn AND o_known) OR {_CRASHED}",
+                   lack_worst="1", lack_best=_integer("e")),
     "observed": Measure(
-        "n_e", "k_seen", "m > 0", "open", "k", "k + k_open",
+        "n_e", "k_seen", "m > 0", "bare OR open", "k", "k + k_open",
         lack_best=_integer("NOT e"), unit="max(m)", unknown="k_open > 0 OR (open AND m = 0)", bit=scoring.BEHAVIORS,
     ),
     "expected": Measure(
-        "n_e", "k_wanted", "m > 0", "open", "m", "m",
+        "n_e", "k_wanted", "m > 0", "bare OR open", "m", "m",
         lack_worst="1", lack_best="1", unit="max(m)", bit=scoring.BEHAVIORS,
     ),
     "behavior_score": Measure(

@@ -145,10 +145,13 @@ class _Rows:
     def _pooled(self, name: str, measure: Measure) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
 
-        Where only the suite expects some, it lacks at least one. Without either, an open trial counts as one.
+        Where only the suite expects some, it lacks at least one. Without either, an open trial counts as one, and so
+        does an error that nothing was expected of.
         """
         amount, lack = self._sum(measure.amount(self.world)), measure.lack(self.world)
-        alone = self._count("open AND m = 0") if name == "expected" or self.world == "best" else "0"
+        alone = self._count("open AND m = 0") if self.world == "best" else "0"
+        if name == "expected":
+            alone = self._count("(open OR bare) AND m = 0")
         if not self._may_lack(measure):
             return f"{amount} + {alone}"
         most = "greatest(max(m), 1)" if self.layout.repeated else "1"

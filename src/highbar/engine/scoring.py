@@ -240,10 +240,16 @@ def why_column() -> str:
 def _undecided() -> str:
     """Why nothing says whether a trial passed, the first reason that applies."""
     unlooked = "nothing says whether it did what it must not; if it did not, record violations: []"
+    unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
+    alone = (
+        "behaviors without expected_behaviors to hold them against; a suite demands those, but does not fill them in"
+    )
+    silent = "nothing in the result says whether it passed; record passed, correct, or behaviors"
     return (
         "CASE WHEN j THEN left(unjudged, 300)"
-        " WHEN k_open > 0 THEN 'no behaviors say which of the expected ones were observed'"
+        f" WHEN k_open > 0 THEN {literal(unseen)}"
         f" WHEN lists AND NOT looked THEN {literal(unlooked)}"
         " WHEN lists AND output_blank THEN 'the output is blank, and only its must-nots were checked'"
-        " ELSE 'nothing in the result says whether it passed' END"
+        f" WHEN m = 0 AND behaviors IS NOT NULL THEN {literal(alone)}"
+        f" ELSE {literal(silent)} END"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from highbar.engine import descriptions, scoring
+from highbar.engine import descriptions, scoring, twice
 from highbar.engine.layout import NO_ENDS, Layout
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
@@ -69,9 +69,9 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tu
     kept.append(("q_known", "quality_score IS NOT NULL"))
     kept.append(("tokens", "tokens_used"))
     kept.append(("latency_rank", "CASE WHEN e THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
-    kept.append(("cost", f"CAST(round(cost_usd * {scoring.COST}) AS HUGEINT)"))
+    kept.append(("cost", f"CAST({_scaled('cost_usd', scoring.COST, up=True)} AS HUGEINT)"))
     if "latency_ms" in measures:
-        kept.append(("latency", f"CAST(round(latency_ms * {scoring.LATENCY}) AS HUGEINT)"))
+        kept.append(("latency", f"CAST({_scaled('latency_ms', scoring.LATENCY, up=True)} AS HUGEINT)"))
     if len(layout.weights) > 1:
         kept.append(("wi", f"CAST({layout.weight_index} AS INTEGER)"))
     if layout.own_weight:
@@ -85,12 +85,12 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tu
 def _scaled(number: str, scale: int, *, up: bool = False) -> str:
     """A number as a whole multiple of 1/scale: exact if it has no more digits, else the next one to the worse side.
 
-    The nearest one could be better than what was recorded, and reach a threshold that the number does not. What is off
-    by less than 1e-15 of the number is the double's own error.
+    The nearest one could be better than what was recorded, and reach a threshold that the number does not. A number has
+    no more digits exactly if it is the double that is nearest to that multiple, which is what a division gives.
     """
-    multiple = f"({number} * {scale})"
-    better, sign = (f"{multiple} - round({multiple})", "+") if up else (f"round({multiple}) - {multiple}", "-")
-    return f"round({multiple} {sign} CASE WHEN {better} > abs({multiple}) * 1e-15 THEN 0.5e0 ELSE 0e0 END)"
+    nearest = f"round({number} * {scale}e0)"
+    better, step = ("<", "+ 1") if up else (">", "- 1")
+    return f"({nearest} + CASE WHEN {nearest} / {scale}e0 {better} {number} THEN {step}e0 ELSE 0e0 END)"
 
 
 def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...], ranges: tuple[ColumnRange, ...] = ()) -> str:
@@ -104,7 +104,7 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...], ranges
             bad.append(read.bad)
         elif part.alike:
             bad.append(NOT_JSON.format(raw.sql))
-    bad += part.stated_twice()
+    bad += [*part.stated_twice(), *twice.in_other_case(part.columns, columns)]
     if part.alike:
         # Only a suspicion, that a comma is trailing: it sends the file the slower way, which looks outside of strings.
         nested = "tags" in part.columns or any(name not in READERS for name in part.columns)

@@ -81,6 +81,17 @@ def beside_tags(columns: Mapping[str, Raw]) -> Iterator[str]:
             yield f"{raw.sql} IS NOT NULL AND coalesce({there} <> 'null', false)"
 
 
+def in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iterator[str]:
+    """SQL, for each tag that is sliced or chosen by: whether the row has it in another case, and so would be unseen."""
+    if "tags" not in columns:
+        return
+    for column in named:
+        name = column.removeprefix("tags.")
+        if column.startswith("tags."):
+            same = f"lower(k) = {literal(name.lower())} AND k <> {literal(name)}"
+            yield f"len(list_filter(json_keys({columns['tags'].as_json()}), lambda k: {same})) > 0"
+
+
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
     """Look for a key twice in rows that are too large to ask DuckDB."""
     for (text,) in rows:

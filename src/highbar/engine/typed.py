@@ -109,13 +109,19 @@ def identity(name: str, raw: Raw) -> Typed:
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),), f"{raw.sql} IS NULL")
     if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
         value = f"CAST({raw.sql} AS VARCHAR)"
-        bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)}"
+        bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
         return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
     value = f"CASE WHEN starts_with({json}, '\"') THEN {_unquoted(json)} ELSE {json} END"
     clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
     odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL}) OR {_is_whole(json)}"
-    return Typed(((name, value),), f"{json} IS NULL OR NOT (CASE WHEN {clean} THEN true ELSE {odd} END)")
+    sound = f"CASE WHEN {clean} THEN true ELSE {odd} END"
+    return Typed(((name, value),), f"{json} IS NULL OR {_has_mark(value)} OR NOT ({sound})")
+
+
+def _has_mark(text: str) -> str:
+    """Whether text begins with a byte order mark: that of a second file, which was put behind a first one."""
+    return f"starts_with({text}, '\ufeff')"
 
 
 def _is_whole(json: str) -> str:

@@ -15,6 +15,7 @@ from highbar import digits, exact, formula
 from highbar.gate.evidence import Evidence
 from highbar.gate.thresholds import Judged, judge_value
 from highbar.model import (
+    COMPARE,
     Comparison,
     Condition,
     ConditionRule,
@@ -47,6 +48,35 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
 
     outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
     return replace(judged, outcome=outcome, reason=reason)
+
+
+def could_fail(condition: Condition, evidence: Evidence) -> bool:
+    """Whether the condition fails for some value of the undecided trials, between their worst and best included."""
+    return False in _possible(condition, evidence)
+
+
+def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
+    """Whether it can hold, and whether it can fail. Comparisons are taken to vary by themselves."""
+    match condition:
+        case Comparison(operator, left, right):
+            span = evidence.measured.span(left, right)
+            return _possible_sign(operator, span.low, span.high)
+        case Logic("not", (operand,)):
+            return {not one for one in _possible(operand, evidence)}
+        case Logic(joined_by, operands):
+            parts = [_possible(operand, evidence) for operand in operands]
+            join, turned = (all, any) if joined_by == "and" else (any, all)
+            found = {True} if join(True in part for part in parts) else set()
+            return found | ({False} if turned(False in part for part in parts) else set())
+    assert_never(condition)
+
+
+def _possible_sign(operator: Operator, low: Fraction | None, high: Fraction | None) -> set[bool]:
+    """Whether a difference between these bounds compares with 0 so, and whether it does not."""
+    signs = {-1} if low is None or low < 0 else set()
+    signs |= {1} if high is None or high > 0 else set()
+    signs |= {0} if (low is None or low <= 0) and (high is None or high >= 0) else set()
+    return {COMPARE[operator](Fraction(sign), Fraction(0)) for sign in signs}
 
 
 def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
@@ -90,9 +120,7 @@ def _compare(comparison: Comparison, demand: Demand, evidence: Evidence) -> Judg
         value = evidence.measured.value(left.name)
         judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.measured.sums(left.name))
         return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
-    value = evidence.measured.difference(left, right)
-    if comparison.operator in ("<", "<="):
-        value = replace(value, better="lower")
+    value = evidence.measured.difference(left, right, "lower" if comparison.operator in ("<", "<=") else "higher")
     threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")
     name = f"{formula.to_words(left)} - {formula.to_words(right)}"
     judged = judge_value(name, value, threshold, demand, evidence.alpha)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from highbar import formula
-from highbar.model import Expression, Metric, Trial, Value, Where
+from highbar.model import Better, Expression, Metric, Trial, Value, Where
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval
 
@@ -25,11 +25,29 @@ class Measured(Protocol):
     def sums(self, name: str, where: Where = ()) -> Sums | None:
         """The sums behind a metric that is a share; None for any other."""
 
-    def difference(self, left: Expression, right: Expression) -> Value:
+    def difference(self, left: Expression, right: Expression, better: Better = "higher") -> Value:
         """One expression less another, with its interval."""
+
+    def span(self, left: Expression, right: Expression) -> Span:
+        """The least and the most that it comes to, whatever undecided trials turn out to be."""
+
+    def follows(self, name: str, where: Where = ()) -> bool:
+        """Whether a metric is at its worst and best with undecided trials at theirs."""
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
         """What the names of a formula are worth."""
+
+
+class Span(Protocol):
+    """The least and the most that something can come to; None where there is no bound."""
+
+    @property
+    def low(self) -> Fraction | None:
+        """The least."""
+
+    @property
+    def high(self) -> Fraction | None:
+        """The most."""
 
 
 class Matched(Protocol):
@@ -123,6 +141,9 @@ class Compared(Protocol):
 
     def base_value(self, metric: str, where: Where = ()) -> Value:
         """A metric over all scenarios of the baseline."""
+
+    def follows(self, metric: str, where: Where = ()) -> bool:
+        """Whether, in both runs, a metric is at its worst and best with undecided trials at theirs."""
 
     @property
     def best(self) -> Compared | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from highbar import formula
-from highbar.gate.conditions import judge_condition
+from highbar.gate.conditions import could_fail, judge_condition
 from highbar.gate.evidence import Evidence, SuiteMatch
 from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
@@ -39,7 +39,23 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
     worst = _judge(rule, evidence)
     if evidence.best is None:
         return worst
-    return settle(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
+    settled = settle(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
+    if settled.outcome == "pass" and _open_between(rule, evidence, evidence.best):
+        reason = f"{settled.reason}; but between the worst and the best of undecided trials it could fail"
+        return replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
+    return settled
+
+
+def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
+    """Whether a rule that passes at both ends may fail in between. A threshold's value is a bound of it already."""
+    match rule:
+        case ConditionRule():
+            return could_fail(rule.condition, worst)
+        case BaselineRule() | StepRule():
+            compared = [one.baseline for one in (worst, best) if one.baseline is not None]
+            followed = all(one.follows(rule.metric, rule.where) for one in compared)
+            return not followed or not worst.measured.follows(rule.metric, rule.where)
+    return False
 
 
 def _judge(rule: Rule, evidence: Evidence) -> RuleResult:

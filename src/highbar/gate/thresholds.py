@@ -92,12 +92,12 @@ def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
 
 
 def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
-    """Whether a rate further from perfection than the tolerated one is excluded."""
-    return (
-        value.low is not None
-        and value.high is not None
-        and all(abs(Fraction(end) - bar.value) <= demand.tolerate for end in (value.low, value.high))
-    )
+    """Whether a rate further from perfection than the tolerated one is excluded.
+
+    With undecided trials at their best this asks what would be excluded if they all turned out well.
+    """
+    found = (value.low, value.high) if value.own_low is None else (value.own_low, value.own_high)
+    return all(end is not None and abs(Fraction(end) - bar.value) <= demand.tolerate for end in found)
 
 
 def at_the_end(bar: Threshold, value: Value) -> bool:

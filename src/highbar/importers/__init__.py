@@ -3,7 +3,9 @@
 A module has one function, `read(path, report)`, that yields the rows and counts in the report what became of every
 record of the file; it takes nothing from the tool's own totals. It refuses a file by `record.refuse`. An outsider's
 package adds its tool with an entry point in the group `highbar.importers`: the name of the format, and a module with
-the same function and, if its files are to be known without `--input-format`, `recognizes(name, head)`.
+the same function. If its files are to be known without `--input-format`, an entry point of the same name in the group
+`highbar.recognizers` names a function `recognizes(name, head)`: it is asked without the reader being loaded. A module
+that has `recognizes` itself, and no such entry point, is loaded to be asked.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ Read = Callable[[str, Report], Iterator[Row]]
 """What an importer is: the path of a file and a report to fill in, the rows out, one at a time."""
 
 GROUP = "highbar.importers"
+RECOGNIZERS = "highbar.recognizers"
 HEAD = 64 * 1024
 """How many bytes at the start of a file are looked at to know its format."""
 
@@ -127,10 +130,18 @@ def _recognized_by_outsiders(name: str, head: bytes, start: Callable[[], bytes])
     if is_ours(name, head) or not _entry_points() or is_ours(name, start()):
         return None
     for format_name in _entry_points():
-        claims = getattr(_loaded(format_name), "recognizes", None)
+        claims = _claims(format_name)
         if claims is not None and _asked(claims, format_name, name, head):
             return format_name
     return None
+
+
+def _claims(format_name: str) -> Callable[[str, bytes], bool] | None:
+    """What says whether a file is of an outsider's format; its reader is loaded only if nothing lighter is named."""
+    if format_name in _entry_points(RECOGNIZERS):
+        claims: Callable[[str, bytes], bool] = _loaded(format_name, RECOGNIZERS)
+        return claims
+    return getattr(_loaded(format_name), "recognizes", None)
 
 
 def _asked(claims: Callable[[str, bytes], bool], format_name: str, name: str, head: bytes) -> bool:
@@ -142,17 +153,17 @@ def _asked(claims: Callable[[str, bytes], bool], format_name: str, name: str, he
         raise InputError(Problem(told, file=name, hint="name the format: --input-format")) from error
 
 
-def _loaded(name: str) -> Any:
-    """The module of an outsider's format. Raises InputError where the package that brings it is broken."""
+def _loaded(name: str, group: str = GROUP) -> Any:
+    """What an outsider's entry point names. Raises InputError if the package that brings it is broken."""
     try:
-        return _entry_points()[name]()
+        return _entry_points(group)[name]()
     except Exception as error:
         told = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
         raise InputError(Problem(told, hint="repair or remove that package")) from error
 
 
 @cache
-def _entry_points() -> dict[str, Callable[[], Any]]:
+def _entry_points(group: str = GROUP) -> dict[str, Callable[[], Any]]:
     from importlib.metadata import entry_points  # reading the environment takes longer than most imports
 
-    return {point.name: point.load for point in entry_points(group=GROUP)}
+    return {point.name: point.load for point in entry_points(group=group)}

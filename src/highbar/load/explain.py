@@ -61,13 +61,16 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
     try:
         with opened(file) as stream:
             lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
-            for number, line in enumerate(lines, 1):  # noqa: B007 - a problem says the number
+            for number, line in enumerate(lines, 1):
                 if len(line) > LONGEST_LINE:
                     yield problem(
                         "this line is longer than 16 MiB", "one result per line; keep what is so long out of it"
                     )
                     return
                 if not line.strip():
+                    continue
+                if number > 1 and line.startswith(counting.BYTE_ORDER_MARK):
+                    yield problem("a byte order mark, which only the beginning of a file may have", hints.ONE_MARK)
                     continue
                 yield from _line_problems(line, scalars, numbers, problem)
     except unpacking.Damaged as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 CUT_OFF = "did the run end before it had written everything?"
+ONE_MARK = "another file was put behind this one: name both, or take the mark (EF BB BF) off the second"
+ONE_SPELLING = "write the name in one way, in every row and in the policy"
 DUPLICATE = "keep one of the two: which of them counts would be left to chance"
 NO_NUMBER = "write null where there is no number"
 ONE_RESULT = 'a result is an object: {"id": …}'
@@ -36,6 +38,8 @@ def of_engine(error: Exception) -> tuple[str, str | None]:
         return "a key stands twice in a map, or in an object", DUPLICATE
     if "Invalid unicode" in text or "invalid UTF-8" in text:
         return "a text is not UTF-8", "write text as UTF-8"
+    if "byte order mark" in text:
+        return "a byte order mark, which only the beginning of a file may have", ONE_MARK
     return f"cannot be read: {told}", None
 
 

@@ -47,6 +47,8 @@ def _id(value: object) -> str | None:
         return None if whole else "wanted text or a whole number"
     if not value:
         return "wanted text that is not empty"
+    if value.startswith("\ufeff"):
+        return "wanted text without a byte order mark, which only the beginning of a file may have"
     return "wanted text without control characters" if CONTROL.search(value) else None
 
 
@@ -161,6 +163,17 @@ def _stated_twice(row: Mapping[str, Any]) -> Iterator[str]:
             yield f"the tag {column!r} is there twice: in `tags`, and as a column of its own"
 
 
+def _other_case(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[str]:
+    """Tags that are named in another case than the policy names them in: its rules would not see the row."""
+    tags = row.get("tags")
+    for column in columns:
+        wanted = column.removeprefix("tags.")
+        if column.startswith("tags.") and isinstance(tags, Mapping):
+            for name in tags:
+                if name != wanted and str(name).casefold() == wanted.casefold():
+                    yield f"the tags {name!r} and {wanted!r}, which the policy names, differ only in case"
+
+
 def _tags(value: object) -> str | None:
     sound = isinstance(value, Mapping) and all(tag is None or isinstance(tag, str) for tag in value.values())
     return None if sound else "wanted {name: text}"
@@ -216,8 +229,8 @@ def faults(
         wanted = None if value is None else check(value)
         if wanted:
             yield f"{column}: found {shown(value)}, {wanted}", hints.of_value(column, value)
-    for message in _stated_twice(row):
-        yield message, hints.DUPLICATE
+    yield from ((message, hints.DUPLICATE) for message in _stated_twice(row))
+    yield from ((message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
     for column in scalars:
         if isinstance(_dotted(row, column), Mapping | list | tuple):
             message = f"{column}: found {shown(_dotted(row, column))}, wanted text or a number to slice by"

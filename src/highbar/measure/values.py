@@ -10,11 +10,12 @@ from typing import Protocol
 
 from highbar import catalogue, formula
 from highbar.formula import Undefined
-from highbar.measure import intervals, unknown
+from highbar.measure import between, intervals, unknown
 from highbar.measure.parts import Formula, Part, is_share, of_metric
 from highbar.measure.parts import ratios as ratios_of
 from highbar.measure.ranges import refuse_outside
 from highbar.model import (
+    Better,
     Binary,
     Call,
     Comparison,
@@ -142,9 +143,9 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
     return Needs(terms, percentiles, tuple(ratios), tuple(crosses))
 
 
-def difference(left: Expression, right: Expression) -> Metric:
+def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:
     """One expression less another, as a metric without a name of its own."""
-    return Metric("difference", "", Binary("-", left, right), "number", "higher")
+    return Metric("difference", "", Binary("-", left, right), "number", better)
 
 
 def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
@@ -168,7 +169,8 @@ class Measured:
 
     If trials are undecided, `group` has them at their worst and `best` at their best. A value is then the worse of the
     two, its interval reaches from the worse end at worst to the better end at best, and its `best` says the other.
-    `at_best` turns that around.
+    `at_best` turns that around. A formula that does not follow its parts is at its worst and best somewhere in between:
+    its value is a bound then (`between.py`), and nothing bounds its interval.
     """
 
     policy: Policy
@@ -197,7 +199,7 @@ class Measured:
         if key not in self._known:
             metric = self.policy.metrics[name]
             own = self._own(name, where)
-            self._known[key] = own if self.best is None else self._paired(own, self._other(metric, where))
+            self._known[key] = own if self.best is None else self._paired(metric, where, own)
         return self._known[key]
 
     def _own(self, name: str, where: Where) -> Value:
@@ -216,11 +218,23 @@ class Measured:
         root = self._formula(self.policy.metrics[name], where).root
         return self.group.ratios[root].sums if isinstance(root, Ratio) and is_share(root) else None
 
-    def difference(self, left: Expression, right: Expression) -> Value:
+    def difference(self, left: Expression, right: Expression, better: Better = "higher") -> Value:
         """One expression less another over all scenarios, with its interval."""
-        metric = difference(left, right)
+        metric = difference(left, right, better)
         own = self._measure(metric, ())
-        return own if self.best is None else _spanning(own, self._other(metric, ()))
+        return own if self.best is None else self._paired(metric, (), own)
+
+    def span(self, left: Expression, right: Expression) -> between.Span:
+        """The least and the most that one expression less another can be, whatever undecided trials turn out to be."""
+        metric = difference(left, right)
+        node = between.tree(self.policy, metric)
+        ends = self._ends_of(node)
+        undefined = any(value.value is None for value in (self._measure(metric, ()), self._other(metric, ())))
+        return between.UNBOUNDED if ends is None or undefined else between.span(node, ends)
+
+    def follows(self, name: str, where: Where = ()) -> bool:
+        """Whether a metric is at its worst with undecided trials at their worst, and at its best at their best."""
+        return self._between(self.policy.metrics[name], where) is None
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
         """What a formula's names are worth over the scenarios that `where` lets through."""
@@ -242,15 +256,42 @@ class Measured:
             self._twin.append(Measured(self.policy, self.best, _formulas=self._formulas))
         return self._twin[0]._measure(metric, where)  # noqa: SLF001 - the same class
 
-    def _paired(self, own: Value, other: Value) -> Value:
+    def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
+        other = self._other(metric, where)
         worst, best = (other, own) if self.is_best else (own, other)
-        if worst.value is not None and best.value is not None:
-            turned = worst.value > best.value if own.better == "higher" else worst.value < best.value
-            worst, best = (best, worst) if turned else (worst, best)  # a formula may fall where its parts rise
+        span = None if worst.value is None or best.value is None else self._between(metric, where)
+        if span is not None:
+            worst, best = _at_ends(worst, best, span)
         chosen, left = (best, worst) if self.is_best else (worst, best)
+        if self.is_best:
+            chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
         undecided = max(own.undecided, other.undecided)
         return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
+
+    def _between(self, metric: Metric, where: Where) -> between.Span | None:
+        """What the metric can come to; None if it follows its parts, and the two groups say all."""
+        if self.best is None or between.is_plain(metric):
+            return None
+        node = between.tree(self.policy, metric, where)
+        ends = self._ends_of(node)
+        if ends is None or between.follows(node, ends, metric.better):
+            return None
+        return between.span(node, ends)
+
+    def _ends_of(self, node: between.Node) -> between.Ends | None:
+        """Every part at its worst and at its best; None if one is undefined at either."""
+        worst, best = (self.best or self.group, self.group) if self.is_best else (self.group, self.best or self.group)
+        found: dict[between.Leaf, tuple[Fraction, Fraction]] = {}
+        for leaf in between.leaves(node):
+            if isinstance(leaf, Term):
+                found[leaf] = worst.totals[leaf].value, best.totals[leaf].value
+            else:
+                at_worst, at_best = worst.ranks[leaf].value, best.ranks[leaf].value
+                if at_worst is None or at_best is None:
+                    return None
+                found[leaf] = at_worst, at_best
+        return found
 
     def _measure(self, metric: Metric, where: Where) -> Value:
         uneven = self._uneven(metric, where)
@@ -366,6 +407,17 @@ def _spanning(value: Value, other: Value) -> Value:
     low = None if value.low is None or other.low is None else min(value.low, other.low)
     high = None if value.high is None or other.high is None else max(value.high, other.high)
     return replace(value, low=low, high=high)
+
+
+def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:
+    """The two values at the ends of what a formula can come to. Its interval is not known in between."""
+    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
+    if least is None:
+        reason = "between the worst and the best of undecided trials, its formula divides by 0"
+        worst = replace(worst, value=None, reason=reason, low=None, high=None)
+    else:
+        worst = replace(worst, value=least, low=None, high=None)
+    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
 
 
 def _shown(end: float) -> float | None:

@@ -34,6 +34,8 @@ class Value:
     high: float | None = None
     undecided: int = 0  # trials of which it is not known what they add; `value` has them at their worst
     best: Fraction | None = None  # with those at their best; None if it is undefined then, or if there are none
+    own_low: float | None = None  # at their best: the worse end then, while `low` and `high` reach over both ends
+    own_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,3 +195,16 @@ def test_hostile_ids_are_shown_and_never_obeyed(tmp_path):
         outside = "".join(part for i, part in enumerate(line.replace("``", "").split("`")) if i % 2 == 0)
         assert not any(bad in outside for bad in ("<script>", "![i]", "@team")), line
     assert "<script>" not in compared(tmp_path, "--format", "json").out
+
+
+@pytest.mark.parametrize("side", ["base", "head"])
+@pytest.mark.parametrize("row", [{"category": "edge_case", "input": "hi"}, {"passed": None}])
+def test_a_run_that_nobody_judged_is_not_compared(tmp_path, side, row):
+    """Exit 0 would say that nothing got worse."""
+    for name in ("base", "head"):
+        write(tmp_path, f"{name}.jsonl", 5, 5)
+    rows = (json.dumps({"id": f"S{number:03}", **row}) + "\n" for number in range(5))
+    (tmp_path / f"{side}.jsonl").write_text("".join(rows))
+    done = compared(tmp_path, "--format", "json")
+    assert done.exit == 2, done.out
+    assert f"{side}.jsonl" in done.problems

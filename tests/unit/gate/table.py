@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from highbar import formula
@@ -27,8 +27,8 @@ class Table:
     def sums(self, name, where=()):
         return self.shares.get((name, where))
 
-    def difference(self, left, right):
-        return self.differences[formula.to_words(left), formula.to_words(right)]
+    def difference(self, left, right, better="higher"):
+        return replace(self.differences[formula.to_words(left), formula.to_words(right)], better=better)
 
     def lookup(self, where=()):
         def found(leaf):
