@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, chdir
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 EXIT = {"pass": 0, "fail": 1, None: 2, "inconclusive": 3}
 """The exit code of each verdict, and of none."""
@@ -61,6 +64,8 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"", environment: Mapping[
     # A policy is looked for upward to the repository's root; this makes the folder one, so none is found outside it.
     (folder / ".git").mkdir(exist_ok=True)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
+    if "MUTANT_UNDER_TEST" in os.environ:
+        return _in_this_process(folder, arguments, stdin, {**inherited, **(environment or {})})
     done = subprocess.run(
         [sys.executable, "-m", "highbar", *arguments],
         cwd=folder,
@@ -71,6 +76,24 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"", environment: Mapping[
         env={**inherited, "PYTHONUTF8": "1", **(environment or {})},
     )
     return Run(done.returncode, done.stdout, done.stderr)
+
+
+def _in_this_process(folder: Path, arguments: Sequence[str], stdin: bytes, environment: Mapping[str, str]) -> Run:
+    """The same without a new process, for scripts/mutation, which must see which functions a test reaches."""
+    from highbar.cli import main
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, environment, clear=True))
+        stack.enter_context(chdir(folder))
+        streams = [TextIOWrapper(BytesIO(data), encoding="utf-8") for data in (stdin, b"", b"")]
+        for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
+            stack.enter_context(patch.object(sys, name, stream))
+        code = main(arguments)
+        written = []
+        for stream in streams[1:]:
+            stream.flush()
+            written.append(stream.buffer.getvalue())
+    return Run(code, *written)
 
 
 def check(

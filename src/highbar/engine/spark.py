@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import Column, DataFrame, SparkSession
 
-RELATIONS = ("results", "trials", "scenarios", "profile", "ordered", "suite", "fixed", "described")
+RELATIONS = (
+    "results",
+    "trials",
+    "scenarios",
+    "profile",
+    "ordered",
+    "suite",
+    "fixed",
+    "described",
+    "settled",
+    "unsettled",
+)
 TYPES = {
     "string": "VARCHAR",
     "boolean": "BOOLEAN",

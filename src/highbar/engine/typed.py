@@ -191,10 +191,8 @@ def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "SUPPOSED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
-        seldom = (
-            f"list_contains({raw.sql}, 'true') OR list_contains({raw.sql}, 'false')"
-            f" OR len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_is_no_number('x')})) > 0"
-        )
+        # One look at each item: true, false, nan, inf and infinity are told from other words by their lengths.
+        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR strlen(x) < 6 OR strlen(x) = 8)) > 0"
         another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
         return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
     if raw.type == "VARCHAR[]":
