@@ -28,7 +28,7 @@ class Plan:
 
     layout: Layout
     sides: ratios.Sides
-    described: str | None  # what the suite says of its scenarios, which `trials` is joined with
+    described: bool  # whether `trials` is joined with what the suite says of its scenarios
     trials: str
     scenarios: str
     settled: str  # for the profile at the best: what the one at the worst has of scenarios that are the same there
@@ -72,7 +72,7 @@ def make(
     return Plan(
         layout=layout,
         sides=sides,
-        described=descriptions.of_suite(request.suite, trials.chosen_by(layout)),
+        described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
         trials=trials.relation(parts, request, layout, telling=worst.reason == "told", fill=fill),
         scenarios=per_scenario.relation(layout, [worst.reason] * telling, world),
         settled=_settled(keys, sums, products),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, ids, plan, ranks, ratios, scenarios, suite
+from highbar.engine import checks, descriptions, ids, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database
 from highbar.engine.layout import MOST_SLICES
 from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
@@ -92,7 +92,7 @@ class Reducer:
     def _define(self, request: Request, *, fill: bool) -> plan.Plan:
         """Name the three relations of a request."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
-        self._define_trials(made)
+        self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         grave = self._mostly_grave(made, request)
         self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
@@ -108,9 +108,9 @@ class Reducer:
         self.database.define("profile", made.profile, kept=True)
         return made
 
-    def _define_trials(self, made: plan.Plan) -> None:
-        if made.described is not None:
-            self.database.define("described", made.described, kept=True)
+    def _define_trials(self, made: plan.Plan, request: Request) -> None:
+        if made.described and request.suite:
+            descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
         self.database.define("trials", made.trials, kept=made.parse_once)
 
     def _with_best(
@@ -136,11 +136,11 @@ class Reducer:
         from highbar.engine import records  # only for a baseline or a comparison
 
         made = plan.make(self.parts, request)
-        self._define_trials(made)
+        self._define_trials(made, request)
         fill = checks.refuse_disagreement(self.database.rows, made.layout)
         made = plan.make(self.parts, request, fill=fill)
         if fill:
-            self._define_trials(made)
+            self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         found = records.find(self.database.rows, made.layout, request)
         if not self.database.rows("SELECT count_if(is_open) FROM scenarios")[0][0]:

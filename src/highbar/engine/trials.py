@@ -22,7 +22,7 @@ def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling
     """
     columns = chosen_by(layout)
     typed = " UNION ALL ".join(_typed(part, columns, layout.extras, request.ranges) for part in parts)
-    described = descriptions.of_suite(request.suite, columns) is not None
+    described = descriptions.in_suite(request.suite, columns)
     filled = descriptions.joined(typed, columns, len(layout.extras), described=described, fill=fill)
     evidence = _with(filled, scoring.evidence_columns(request.positive, len(layout.extras)))
     answers = _with(evidence, scoring.answer_columns())
