@@ -134,6 +134,48 @@ def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_
         assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("trials", [1, 2])
+def test_a_suite_with_demands_is_held_against_the_rows_alike(spark: Any, tmp_path: Path, trials: int) -> None:
+    names = ["it's", 'the "end"', "naïve", "back\\slash"]
+    suite = [
+        {
+            "id": f"{name} {i}",
+            "category": "edge_case",
+            "weight": 1.5,
+            "expected_behaviors": names[: i % 3],
+            "answer": "x",
+        }
+        for i, name in enumerate(names * 3)
+    ]
+    rows = [
+        {"id": one["id"], "trial": trial, "correct": True, "behaviors": names, "expected_behaviors": names[:1]}
+        for one in suite[1:]
+        for trial in range(trials)
+    ]
+    rows[0] |= {"correct": None, "expected_behaviors": None}
+    rows[1] |= {"category": "other", "behaviors": None}
+    (tmp_path / "suite.json").write_text(json.dumps(suite), "utf-8")
+    (tmp_path / "policy.json").write_text(json.dumps(PASS_RATE | {"suite": "suite.json"}), "utf-8")
+    file = tmp_path / "results.jsonl"
+    lines = [json.dumps({k: v for k, v in row.items() if trials > 1 or k != "trial"}) for row in rows]
+    file.write_text("".join(line + "\n" for line in lines), "utf-8")
+    policy = pipeline.read_policy(tmp_path / "policy.json")
+    assert policy is not None
+    here = DuckDBEngine((ResultsFile(str(file), file.name, "jsonl"),))
+    there = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
+    request = reduction.request_of(policy, (), here.columns())
+    at_home = here.reduce(request)
+    found = list(differing(at_home, there.reduce(request)))
+    there.close()
+    assert not found, "\n".join(found)
+    assert at_home.suite is not None
+    assert (at_home.suite.missing_ids, len(at_home.suite.different) > 5, bool(at_home.undecided)) == (
+        ("it's 0",),
+        True,
+        True,
+    )
+
+
 @pytest.mark.parametrize(
     ("rows", "id_"),
     [(60_000, "'s' || range AS id"), (9_000, "'s' || (range // 3) AS id, range % 3 AS trial")],

@@ -25,5 +25,8 @@ class Database(Protocol):
     def define(self, name: str, sql: str, *, kept: bool) -> None:
         """Name a query; `kept` means that it is run once, and its rows are kept for the queries to come."""
 
+    def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
+        """Name a table of texts that are at hand here: as data, since a query that spells them out is slow to read."""
+
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The numbers at the wanted ranks of each group, exact; `ranked` is a query for `grp`, `number` and `id`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from highbar.engine import scoring
-from highbar.engine.sql import literal
+from highbar.engine.database import Database
 from highbar.engine.typed import EMPTY
 from highbar.model import Suite
 
@@ -25,7 +25,7 @@ _BITS = {
 def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool, fill: bool) -> str:
     """The typed trials with what describes their scenarios; `columns` are those of `col_0` and so on.
 
-    `described`: from the relation of that name, which `of_suite` makes; `fill`: from their other trials.
+    `described`: from the relation of that name; `fill`: from their other trials.
     """
     if not fill and not described:
         return typed
@@ -47,27 +47,29 @@ def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool
     return f"SELECT {', '.join(selected)} FROM {source}"
 
 
-def of_suite(suite: Suite | None, columns: tuple[str, ...]) -> str | None:
-    """SQL for what describes each scenario of the suite, and the bits of what it demands; None if it says neither."""
+def in_suite(suite: Suite | None, columns: tuple[str, ...]) -> bool:
+    """Whether the suite describes any of its scenarios, or demands anything of them."""
+    used = {*_named(columns).values(), *_BITS}
+    return suite is not None and any(used & fields.keys() for fields in suite.scenarios.values())
+
+
+def define(database: Database, suite: Suite, columns: tuple[str, ...]) -> None:
+    """Name `described`: what describes each scenario of the suite, and the bits of what it demands."""
     named = _named(columns)
-    used = {*named.values(), *_BITS}
-    if suite is None or not any(used & fields.keys() for fields in suite.scenarios.values()):
-        return None
-    lines = []
-    for id_, fields in suite.scenarios.items():
-        texts = [_cell(fields.get(column), is_number=column == "weight") for column in named.values()]
-        bits = sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
-        lines.append(f"({', '.join((literal(id_), *texts, str(bits)))})")
-    names = ", ".join(("id", *named, "bits"))
-    return f"SELECT * FROM (VALUES {', '.join(lines)}) AS listed({names})"
+    listed = [
+        (id_, *(fields.get(column) for column in named.values()), str(_bits(fields)))
+        for id_, fields in suite.scenarios.items()
+    ]
+    database.list_texts("listed", ("id", *named, "bits"), listed)
+    types = {"weight": "DOUBLE", "bits": "INTEGER"}
+    typed = (f"CAST({name} AS {types.get(name, 'VARCHAR')}) AS {name}" for name in ("id", *named, "bits"))
+    database.define("described", f"SELECT {', '.join(typed)} FROM listed", kept=True)
+
+
+def _bits(fields: Mapping[str, str]) -> int:
+    return sum({_BITS[column] for column, text in fields.items() if column in _BITS and text != "[]"})
 
 
 def _named(columns: tuple[str, ...]) -> Mapping[str, str]:
     """The typed columns that describe a scenario, and what they are called in a suite."""
     return {name: name for name in DESCRIBING} | {f"col_{i}": column for i, column in enumerate(columns)}
-
-
-def _cell(text: str | None, *, is_number: bool) -> str:
-    if is_number:
-        return f"CAST({'NULL' if text is None else literal(text)} AS DOUBLE)"
-    return f"CAST({'NULL' if text is None else literal(text)} AS VARCHAR)"

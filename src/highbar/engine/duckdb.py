@@ -176,6 +176,17 @@ class DuckDBEngine:
         """Name a query, as a table if its rows are `kept`."""
         self._connection.execute(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {name} AS {sql}")
 
+    def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
+        """Name a table of texts; each column goes in as one JSON text."""
+        import json  # only with a suite
+
+        declared = ", ".join(f"{column} VARCHAR" for column in columns)
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({declared})")
+        if rows:
+            lists = ", ".join("""unnest(from_json(?, '["VARCHAR"]'))""" for _ in columns)
+            texts = [json.dumps(column) for column in zip(*rows, strict=True)]
+            self._connection.execute(f"INSERT INTO {name} SELECT {lists}", texts)
+
     def rows(self, sql: str) -> list[Any]:
         """All rows of a query."""
         return self._connection.execute(sql).fetchall()

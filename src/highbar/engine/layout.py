@@ -213,6 +213,11 @@ class Layout:
         return found | (scoring.VIOLATIONS if "violations" in self.held else 0)
 
     @property
+    def may_differ(self) -> bool:
+        """Whether a trial can be judged by less than its scenario is."""
+        return self.demands or (self.repeated and self.bits > 0)
+
+    @property
     def repeated(self) -> bool:
         """Whether a scenario may have several trials."""
         return "trial" in self.held

@@ -20,15 +20,22 @@ _UNDECIDED = "open OR NOT (p OR f) OR NOT v_known OR k_open > 0"
 """Whether a trial by itself is undecided for any measure."""
 
 
-def relation(layout: Layout, reason: Sequence[str], world: World) -> str:
-    """SQL for the scenarios; `reason` has the columns of their trials that say why one failed."""
+def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
+    """SQL for the scenarios `of` some trials; `reason` has the columns of these that say why one failed."""
     agreed = ["category", *(f"by_{i}" for i in range(len(layout.slices)))]
     agreed += [f"w_{i}" for i in range(len(layout.wheres))]
     agreed += ["wi"] * (len(layout.weights) > 1) + ["own"] * layout.own_weight + ["cluster"] * layout.clustered
     rows = _Rows(layout, world)
     columns = ["id", *reason, *(f"max({name}) AS {name}" if layout.repeated else name for name in agreed)]
     columns += [f"{sql} AS {name}" for name, sql in dict(rows.columns()).items()]
-    return f"SELECT {', '.join(columns)} FROM trials{' GROUP BY id' * layout.repeated}"
+    return f"SELECT {', '.join(columns)} FROM {of}{' GROUP BY id' * layout.repeated}"
+
+
+def unsettled(layout: Layout) -> str:
+    """SQL for the trials of all scenarios in which anything is undecided: all others are the same at their best."""
+    if layout.repeated:
+        return "SELECT * FROM trials WHERE id IN (SELECT id FROM scenarios WHERE is_open)"
+    return f"SELECT * FROM trials WHERE {_Rows(layout, 'worst').open()}"
 
 
 def ends_of(measure: Measure) -> list[str]:
@@ -37,8 +44,10 @@ def ends_of(measure: Measure) -> list[str]:
 
 
 def undecided(layout: Layout, column: str) -> str:
-    """Whether a trial is undecided for a column; over `trials` beside the scenario's `has_…` columns."""
+    """Whether a trial is undecided for a column; over trials beside what `facts` says of their scenarios."""
     measure = layout.measures[column]
+    if not layout.may_differ and column in ("passed", "violated"):
+        return measure.unknown
     if column == "passed":
         return f"{measure.unknown} OR (p AND (lacking & scenario_bits) > 0)"
     if column == "violated":
@@ -51,12 +60,17 @@ def undecided(layout: Layout, column: str) -> str:
     return f"{measure.unknown} OR (has_{measure.trials} AND {_lacks(measure)} AND NOT e)"
 
 
-def facts(layout: Layout, columns: Sequence[str]) -> str:
-    """SQL for what `undecided` needs to know of each scenario."""
+def beside_facts(layout: Layout, columns: Sequence[str], of: str = "trials") -> str:
+    """SQL for some trials beside what `undecided` needs to know of their scenarios."""
     rows = _Rows(layout, "worst")
-    has = {f"has_{m.trials}": rows.has(m) for m in (layout.measures[name] for name in columns) if m.trials != "n"}
-    listed = ", ".join(f"{sql} AS {name}" for name, sql in ({"scenario_bits": rows.bits()} | has).items())
-    return f"SELECT id, {listed} FROM trials{' GROUP BY id' * layout.repeated}"
+    found = {"scenario_bits": rows.bits()} if layout.may_differ else {}
+    found |= {f"has_{m.trials}": rows.has(m) for m in (layout.measures[name] for name in columns) if m.trials != "n"}
+    if not found:
+        return of
+    listed = ", ".join(f"{sql} AS {name}" for name, sql in found.items())
+    if not layout.repeated:
+        return f"(SELECT *, {listed} FROM {of}) AS beside"
+    return f"{of} JOIN (SELECT id, {listed} FROM {of} GROUP BY id) AS facts USING (id)"
 
 
 def _lacks(measure: Measure) -> str:
@@ -85,7 +99,7 @@ class _Rows:
                 yield f"above_{measure.total}", self._count(measure.above)
             if self.world == "best":
                 yield f"u_{measure.total}", self._undecided(name, measure)
-        yield "is_open", self._open()
+        yield "is_open", self.open()
         yield "lone", self._lone()
 
     def has(self, measure: Measure) -> str:
@@ -131,7 +145,7 @@ class _Rows:
         amount = self._score() if name == "behavior_score" else self._sum(measure.amount(self.world))
         if name == "behavior_score" and self.world == "best":
             amount += f" + {self._denominator()} * {self._count('open AND m = 0 AND NOT v')}"
-        if name == "violated" and self.world == "worst" and self._may_differ():
+        if name == "violated" and self.world == "worst" and self.layout.may_differ:
             return f"{amount} + {self._unsaid()}"
         if measure.unit == "max(m)":
             return self._pooled(name, measure)
@@ -158,13 +172,9 @@ class _Rows:
         lacking = f"{most} * {self._sum(f'if(m = 0, {lack}, 0)')}"
         return f"{amount} + CASE WHEN {self.has(measure)} THEN {lacking} ELSE {alone} END"
 
-    def _may_differ(self) -> bool:
-        """Whether a trial can be judged by less than its scenario is."""
-        return self.layout.demands or (self.layout.repeated and self.layout.bits > 0)
-
     def _passed(self) -> str:
         """Trials that surely passed: one that lacks what another trial was judged by did not."""
-        if not self._may_differ():
+        if not self.layout.may_differ:
             return self._count("p")
         if not self.layout.repeated:
             return "CAST(p AND (lacking & suite_bits) = 0 AS INTEGER)"
@@ -194,17 +204,17 @@ class _Rows:
         if name == "passed":
             return f"({self._trials(measure)} - {self._count('f')} - {self._passed()})"
         unknown = self._count(measure.unknown)
-        if name == "violated" and self._may_differ():
+        if name == "violated" and self.layout.may_differ:
             return f"{unknown} + {self._unsaid()}"
         if not self._may_lack(measure):
             return unknown
         lacking = self._count(f"{_lacks(measure)} AND NOT e")
         return f"{unknown} + CASE WHEN {self.has(measure)} THEN {lacking} ELSE 0 END"
 
-    def _open(self) -> str:
+    def open(self) -> str:
         """Whether anything at all is undecided here."""
         found = [self._any(_UNDECIDED)]
-        if self._may_differ():
+        if self.layout.may_differ:
             found.append(f"{self._passed()} < {self._count('p')}")
             found.append(f"{self._unsaid()} > 0")
         may_lack = {measure.trials: measure for measure in self.layout.measures.values() if self._may_lack(measure)}

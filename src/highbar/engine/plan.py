@@ -28,9 +28,12 @@ class Plan:
 
     layout: Layout
     sides: ratios.Sides
-    described: str | None  # what the suite says of its scenarios, which `trials` is joined with
+    described: bool  # whether `trials` is joined with what the suite says of its scenarios
     trials: str
     scenarios: str
+    settled: str  # for the profile at the best: what the one at the worst has of scenarios that are the same there
+    unsettled: str  # the trials of all other scenarios
+    scenarios_unsettled: str  # those scenarios
     profile: str
     profile_of_grave: str  # the same, with only the gravest failures among the worst
     worst: Worst
@@ -60,16 +63,23 @@ def make(
     telling = not layout.repeated
     worst = Worst(request, "" if not telling else "why" if parse_once else "told")
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
-    head = f"SELECT {', '.join(keys)}, count(*) AS scenarios, {', '.join(totals)}"
-    aside, grave = ("", "") if not smallest else (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}")
+    at_worst = smallest and world == "worst"  # the worst scenarios are then known
+    aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
+    # Whether anything is undecided is a key: the rows in which nothing is are those of the best world too.
+    head = f"SELECT {', '.join(keys)}, is_open, count(*) AS scenarios, {', '.join(totals)}"
+    scenarios = "scenarios" if world == "worst" else "scenarios WHERE is_open"
+    before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
     return Plan(
         layout=layout,
         sides=sides,
-        described=descriptions.of_suite(request.suite, trials.chosen_by(layout)),
+        described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
         trials=trials.relation(parts, request, layout, telling=worst.reason == "told", fill=fill),
         scenarios=per_scenario.relation(layout, [worst.reason] * telling, world),
-        profile=f"{head}{aside} FROM scenarios GROUP BY ALL",
-        profile_of_grave=f"{head}{grave} FROM scenarios GROUP BY ALL",
+        settled=_settled(keys, sums, products),
+        unsettled=per_scenario.unsettled(layout),
+        scenarios_unsettled=per_scenario.relation(layout, [worst.reason] * telling, world, of="unsettled"),
+        profile=f"{before}{head}{aside} FROM {scenarios} GROUP BY ALL",
+        profile_of_grave=f"{before}{head}{grave} FROM {scenarios} GROUP BY ALL",
         worst=worst,
         telling=telling,
         keys=keys,
@@ -78,6 +88,12 @@ def make(
         world=world,
         parse_once=parse_once,
     )
+
+
+def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Sequence[tuple[str, str]]) -> str:
+    """SQL for the rows of a profile at the worst in which nothing is undecided, with the columns of one at the best."""
+    totals = [f"0 AS {name}" if name.startswith("sum_u_") else name for name, _ in (*sums, *products)]
+    return f"SELECT {', '.join([*keys, 'is_open', 'scenarios', *totals])} FROM profile WHERE NOT is_open"
 
 
 @dataclass(frozen=True, slots=True)

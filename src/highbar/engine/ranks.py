@@ -78,10 +78,12 @@ def find(
     world: World,
     *,
     open_trials: bool,
+    at_worst: Mapping[str, dict[Percentile, Rank]] | None = None,
 ) -> dict[str, dict[Percentile, Rank]]:
     """The percentiles of each group, of all groupings together: every question reads the results anew.
 
-    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has.
+    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` is what was
+    found with undecided trials at their worst: where none is undecided for a column, it is the same at their best.
     """
     percentiles, alpha = request.percentiles, request.alpha
     found: dict[str, dict[Percentile, Rank]] = {}
@@ -89,6 +91,10 @@ def find(
     for wanted in percentiles:
         together.setdefault((wanted.column, wanted.where), []).append(wanted)
     for (name, where), same in together.items():
+        if at_worst is not None and not any(profile.ranked(name, where)[2] for profile in profiles.values()):
+            for grp, ranks in at_worst.items():
+                found.setdefault(grp, {}).update({wanted: ranks[wanted] for wanted in same if wanted in ranks})
+            continue
         column = rank_column(layout, name, world, repeated=layout.repeated and open_trials)
         trials_of = "trials" if not (layout.repeated and open_trials) else _beside_facts(layout, name)
         ranked = _ranked(layout, column, trials_of, where, profiles)
@@ -118,7 +124,7 @@ def find(
 
 
 def _beside_facts(layout: Layout, name: str) -> str:
-    return f"trials JOIN ({per_scenario.facts(layout, (name,))}) AS facts USING (id)"
+    return per_scenario.beside_facts(layout, (name,))
 
 
 def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:

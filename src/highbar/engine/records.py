@@ -10,7 +10,7 @@ from typing import Any
 
 from highbar.engine import scoring
 from highbar.engine.layout import COLUMNS, Layout, World
-from highbar.engine.per_scenario import ends_of, facts
+from highbar.engine.per_scenario import beside_facts, ends_of
 from highbar.engine.protocol import Records, Request
 from highbar.engine.ranks import rank_column
 from highbar.engine.ratios import SCALES
@@ -83,7 +83,7 @@ def _ranks(
     """By id and column, the values of the trials that a percentile ranks."""
     names = tuple(dict.fromkeys(("latency_ms", *(wanted.column for wanted in request.percentiles))))
     sql = [rank_column(layout, name, world, repeated=layout.repeated) for name in names]
-    trials = f"trials JOIN ({facts(layout, names)}) AS facts USING (id)" if layout.repeated else "trials"
+    trials = beside_facts(layout, names) if layout.repeated else "trials"
     lists = ", ".join(f"list({column} ORDER BY {column}) FILTER ({column} IS NOT NULL)" for column in sql)
     return {
         id_: {

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, ids, plan, ranks, ratios, scenarios, suite
+from highbar.engine import checks, descriptions, ids, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database
-from highbar.engine.layout import MOST_SLICES, World
+from highbar.engine.layout import MOST_SLICES
 from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal, matches
@@ -22,6 +22,18 @@ SOME = 20_000
 """Rows of a first look."""
 MOST_IDS = 5_000_000
 """Ids that are told apart at once in one process; beyond, in two turns, which needs half of the memory."""
+FEW_OPEN = 1_000_000
+"""Scenarios with undecided trials up to which those trials are kept, not read and scored again for every question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The sums of the whole and of every slice, and what to warn of; with the ranks that they came from."""
+
+    whole: Group
+    slices: tuple[Group, ...]
+    warnings: tuple[str, ...]
+    ranks: Mapping[str, dict[Percentile, Rank]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +50,7 @@ class Reducer:
 
     def _reduced(self, request: Request, *, fill: bool) -> Reduction:
         rows = self.database.rows
-        made = self._define(request, "worst", fill=fill)
+        made = self._define(request, fill=fill)
         trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_ = rows(
             "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_errors), sum(sum_ku),"
             " sum(scenarios * n - sum_kp - sum_kf), sum(failed), sum(sum_violated), sum(sum_blanks), sum(sum_open)"
@@ -51,11 +63,11 @@ class Reducer:
         if checks.refuse_disagreement(rows, made.layout) and not fill:
             return self._reduced(request, fill=True)
         warnings += checks.required_and_optional(rows, request)
-        whole, slices, more = self._groups(made, request, open_trials=bool(open_))
+        groups = self._groups(made, request, open_trials=bool(open_))
         worst = self._failed(made, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
         reduction = Reduction(
-            whole=whole,
-            slices=slices,
+            whole=groups.whole,
+            slices=groups.slices,
             errors=errors,
             unjudged=unjudged,
             undecided=undecided,
@@ -69,46 +81,66 @@ class Reducer:
             agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.held else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices),
-            warnings=(*warnings, *more),
+            warnings=(*warnings, *groups.warnings),
             scenarios=scenarios.listed(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
         )
-        return self._with_best(reduction, made, request, fill=fill) if open_ else reduction
+        if not open_:
+            return reduction
+        return self._with_best(reduction, made, request, groups, few=open_ <= FEW_OPEN, fill=fill)
 
-    def _define(self, request: Request, world: World, *, fill: bool) -> plan.Plan:
+    def _define(self, request: Request, *, fill: bool) -> plan.Plan:
         """Name the three relations of a request."""
-        made = plan.make(self.parts, request, smallest=self.database.has_smallest, world=world, fill=fill)
-        if world == "worst":  # the trials are the same at the best
-            self._define_trials(made)
+        made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
+        self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         grave = self._mostly_grave(made, request)
         self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
         return made
 
-    def _define_trials(self, made: plan.Plan) -> None:
-        if made.described is not None:
-            self.database.define("described", made.described, kept=True)
+    def _define_best(self, request: Request, *, fill: bool) -> plan.Plan:
+        """Name them with undecided trials at their best; the trials are the same, and so is all that is settled."""
+        made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
+        # Clusters are summed over all of their scenarios.
+        scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
+        self.database.define("settled", made.settled, kept=True)
+        self.database.define("scenarios", scenarios, kept=made.layout.repeated)
+        self.database.define("profile", made.profile, kept=True)
+        return made
+
+    def _define_trials(self, made: plan.Plan, request: Request) -> None:
+        if made.described and request.suite:
+            descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
         self.database.define("trials", made.trials, kept=made.parse_once)
 
-    def _with_best(self, reduction: Reduction, made: plan.Plan, request: Request, *, fill: bool) -> Reduction:
+    def _with_best(
+        self, reduction: Reduction, made: plan.Plan, request: Request, worst: _Groups, *, few: bool, fill: bool
+    ) -> Reduction:
         """The reduction with undecided trials named, and with the sums as they are if those turn out well."""
         from highbar.engine import undecided  # most results have none
 
+        self.database.define("unsettled", made.unsettled, kept=few)
         named = undecided.named(self.database.rows, made.layout, request)
         listed = undecided.listed(self.database.rows, request)
-        best, slices, _ = self._groups(self._define(request, "best", fill=fill), request, open_trials=True)
-        return replace(reduction, best=best, best_slices=slices, scenarios_undecided=listed, undecided_trials=named)
+        best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
+        return replace(
+            reduction,
+            best=best.whole,
+            best_slices=best.slices,
+            scenarios_undecided=listed,
+            undecided_trials=named,
+        )
 
     def records(self, request: Request) -> Records:
         """Every scenario by itself, once `reduce` found that all can be judged."""
         from highbar.engine import records  # only for a baseline or a comparison
 
         made = plan.make(self.parts, request)
-        self._define_trials(made)
+        self._define_trials(made, request)
         fill = checks.refuse_disagreement(self.database.rows, made.layout)
         made = plan.make(self.parts, request, fill=fill)
         if fill:
-            self._define_trials(made)
+            self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         found = records.find(self.database.rows, made.layout, request)
         if not self.database.rows("SELECT count_if(is_open) FROM scenarios")[0][0]:
@@ -123,10 +155,8 @@ class Reducer:
         rows = self.database.rows(f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1")
         return tuple(row[0] for row in rows)
 
-    def _groups(
-        self, made: plan.Plan, request: Request, *, open_trials: bool
-    ) -> tuple[Group, tuple[Group, ...], list[str]]:
-        """The whole, every slice, and what to warn of."""
+    def _groups(self, made: plan.Plan, request: Request, *, open_trials: bool, worst: _Groups | None = None) -> _Groups:
+        """The whole and every slice; at the best, what is the same as at the `worst` is not looked for again."""
         profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
@@ -135,7 +165,8 @@ class Reducer:
             if len(profiles[place]) > MOST_SLICES:
                 profiles[place].popitem()
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
-        ranked = self._ranks(profiles, made, request, open_trials=open_trials)
+        known = worst.ranks if worst and not made.layout.repeated else None
+        ranked = self._ranks(profiles, made, request, open_trials=open_trials, at_worst=known)
         products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
 
         def group(place: int | None, value: str | None, by: tuple[str, str] | None) -> Group:
@@ -147,7 +178,7 @@ class Reducer:
             for place, column in enumerate(request.slices)
             for value in sorted(value for value in profiles[place] if value is not None)
         ]
-        return group(None, None, None), tuple(slices), warnings
+        return _Groups(group(None, None, None), tuple(slices), tuple(warnings), ranked)
 
     def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
         """The profile of the whole (under None), or of each value of a slice, the largest first."""
@@ -205,12 +236,15 @@ class Reducer:
         request: Request,
         *,
         open_trials: bool,
+        at_worst: Mapping[str, dict[Percentile, Rank]] | None,
     ) -> dict[str, dict[Percentile, Rank]]:
         """The percentiles of every group, with their bounds."""
         if not request.percentiles:
             return {}
         named = {ranks.group(place, value): one for place, of in profiles.items() for value, one in of.items()}
-        return ranks.find(self.database, named, made.layout, request, made.world, open_trials=open_trials)
+        return ranks.find(
+            self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
+        )
 
     def _mostly_grave(self, made: plan.Plan, request: Request) -> bool:
         """Whether, by some of the rows, the gravest failures alone are more than are listed.

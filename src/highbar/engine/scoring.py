@@ -64,6 +64,7 @@ def evidence_columns(positive: str | None, extras: int) -> list[tuple[str, str]]
     """First step: what was seen. `extras` is how many columns of the user's own the policy measures."""
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
     some = "len(list_filter(seen, lambda x: x))"
+    unmarked = "coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0, false)"
     given = "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL"
     measured = "".join(f" AND extra_{i} IS NULL" for i in range(extras))
     return [
@@ -98,9 +99,8 @@ def evidence_columns(positive: str | None, extras: int) -> list[tuple[str, str]]
         (
             "looked",
             (
-                "violation_count IS NOT NULL OR marked OR (coalesce(has_behaviors, false)"
-                " AND NOT j AND NOT coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0,"
-                " false))"
+                "violation_count IS NOT NULL OR marked OR (coalesce(has_behaviors, false) AND NOT j"
+                f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
             ),
         ),
         (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from decimal import Decimal
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
     from pyspark.sql import Column, DataFrame, SparkSession
 
-RELATIONS = ("results", "trials", "scenarios", "profile", "ordered", "suite", "fixed", "described")
+RELATIONS = (
+    "results", "trials", "scenarios", "profile", "settled", "unsettled", "ordered", "suite", "fixed", "listed",
+    "described",
+)  # fmt: skip
 TYPES = {
     "string": "VARCHAR",
     "boolean": "BOOLEAN",
@@ -190,6 +193,13 @@ class SparkEngine:
         if name == "profile":
             self._profile = None  # else the profile at worst would answer for the one at best
             self._profile = _fetched(frame, self.rows(f"SELECT * FROM profile LIMIT {MOST_FETCHED + 1}"))
+
+    def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
+        """Name a table of texts."""
+        schema = ", ".join(f"{column} string" for column in columns)
+        frame = self._session.createDataFrame([tuple(row) for row in rows], schema).persist()
+        self._kept.append(frame)
+        frame.createOrReplaceTempView(self._names[name])
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group, exact, without a sort of all values in one place."""

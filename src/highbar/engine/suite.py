@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from highbar.engine.database import Database
 from highbar.engine.protocol import Request, SuiteMatch
 from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import Part
-from highbar.engine.sql import any_match, literal
+from highbar.engine.sql import any_match
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
 from highbar.model import DEMANDS, Suite
@@ -33,7 +33,7 @@ def compare(database: Database, request: Request, parts: Sequence[Part]) -> Suit
     `parts` are the results as they were given.
     """
     suite = request.suite or Suite("", {})
-    database.define("suite", _table(("id",), ((id_,) for id_ in suite.scenarios)), kept=True)
+    database.list_texts("suite", ("id",), [(id_,) for id_ in suite.scenarios])
     excused = f"({any_match(request.optional)}) AND NOT ({any_match(request.required)})"
 
     def difference(first: str, second: str, let_through: str = "true") -> str:
@@ -65,7 +65,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
         for column, text in fields.items()
         if column in DEMANDS and text != "[]"
     ]
-    database.define("fixed", _table(("id", "wants", "bit"), demanded), kept=True)
+    database.list_texts("fixed", ("id", "wants", "bit"), demanded)
     silent = (
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
         " WHERE NOT e AND NOT j AND (looked_at & CAST(bit AS INTEGER)) = 0"
@@ -87,7 +87,7 @@ def _forbidden(database: Database, suite: Suite) -> list[str]:
     ]
     if not forbidden:
         return []
-    database.define("fixed", _table(("id", "wants"), forbidden), kept=True)
+    database.list_texts("fixed", ("id", "wants"), forbidden)
     rows = database.rows(
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
         f" WHERE NOT v AND list_contains(observed, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
@@ -111,7 +111,7 @@ def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Ma
 
     Text is never read as a number: version "1" and version "1.0" are two things.
     """
-    database.define("fixed", _table(("id", "wants"), fixed.items()), kept=True)
+    database.list_texts("fixed", ("id", "wants"), list(fixed.items()))
     values = " UNION ALL ".join(
         f"SELECT {_id(part)} AS id, {column_text('has', column, part).columns[0][1]} AS has,"
         f" {_is_number(part, column)} AS is_number"
@@ -129,7 +129,7 @@ def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Ma
 def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
     """A list: the results may have more in it than the suite, not less."""
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
-    database.define("fixed", _table(("id", "wants"), wanted), kept=True)
+    database.list_texts("fixed", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(
         f"SELECT {_id(part)} AS id, CAST({READERS[column](column, part.columns[column]).columns[0][1]} AS VARCHAR[])"
         f" AS has FROM {part.relation(['id', column])}"
@@ -153,11 +153,3 @@ def _is_number(part: Part, column: str) -> str:
 
 def _id(part: Part) -> str:
     return READERS["id"]("id", part.columns["id"]).columns[0][1]
-
-
-def _table(names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """SQL for a table of text; without a row it is empty."""
-    listed = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
-    nothing = ", ".join(["CAST(NULL AS VARCHAR)"] * len(names))
-    values = f"SELECT * FROM (VALUES {listed or f'({nothing})'}) AS listed({', '.join(names)})"
-    return values if listed else f"{values} WHERE false"

@@ -22,7 +22,7 @@ def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling
     """
     columns = chosen_by(layout)
     typed = " UNION ALL ".join(_typed(part, columns, layout.extras, request.ranges) for part in parts)
-    described = descriptions.of_suite(request.suite, columns) is not None
+    described = descriptions.in_suite(request.suite, columns)
     filled = descriptions.joined(typed, columns, len(layout.extras), described=described, fill=fill)
     evidence = _with(filled, scoring.evidence_columns(request.positive, len(layout.extras)))
     answers = _with(evidence, scoring.answer_columns())
@@ -55,13 +55,11 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tu
     kept += [
         (name, name) for name in ("e", "v", "p", "f", "j", "blank", "open", "v_known", "c_has", "c_known", "c", "bare")
     ]
-    kept += [("given", "given"), ("lacking", "lacking"), *[("suite_bits", "suite_bits")] * layout.demands]
+    kept += _differing(layout)
     if layout.demands:
         looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
         kept += [("looked_at", looked), ("observed", "behaviors")]
     kept.append(("lost", "NOT e AND j AND coalesce(output_blank, true)"))
-    kept.append(("unsaid", "v_known AND NOT v AND violation_count IS NULL"))
-    kept.append(("unlisted", "v_known AND NOT v AND violation_count IS NULL AND NOT lists"))
     if "tp" in measures or "fn" in measures:
         kept += [(name, name) for name in ("o_has", "o_known", "tp", "fp", "fn")]
     kept += [(name, f"CAST({name} AS INTEGER)") for name in ("m", "k", "k_open", "s_m", "s_k", "s_open")]
@@ -80,6 +78,15 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tu
         up = not layout.ends.get(f"extra:{name}", NO_ENDS).higher
         kept.append((f"x{i}", f"CAST({_scaled(f'extra_{i}', scoring.EXTRA, up=up)} AS HUGEINT)"))
     return kept
+
+
+def _differing(layout: Layout) -> list[tuple[str, str]]:
+    """What tells a trial that is judged by less than its scenario; a trial that is a scenario never is."""
+    if not layout.may_differ:
+        return []
+    unsaid = "v_known AND NOT v AND violation_count IS NULL"
+    kept = [("given", "given"), ("lacking", "lacking"), ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists")]
+    return [*kept, *[("suite_bits", "suite_bits")] * layout.demands]
 
 
 def _scaled(number: str, scale: int, *, up: bool = False) -> str:
@@ -106,10 +113,7 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...], ranges
             bad.append(NOT_JSON.format(raw.sql))
     bad += [*part.stated_twice(), *twice.in_other_case(part.columns, columns)]
     if part.alike:
-        # Only a suspicion, that a comma is trailing: it sends the file the slower way, which looks outside of strings.
-        nested = "tags" in part.columns or any(name not in READERS for name in part.columns)
-        at = "contains" if nested else "ends_with"
-        bad.append(f"{at}(json, ',}}') OR {at}(json, ', }}') OR contains(json, ',]') OR contains(json, ', ]')")
+        bad.append(_perhaps_trailing(part))
     for i, column in enumerate(columns):
         read = column_text(f"col_{i}", column, part)
         values[f"col_{i}"] = read.columns[0][1]
@@ -126,6 +130,21 @@ def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...], ranges
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
     any_bad = " OR ".join(f"coalesce({condition}, false)" for condition in bad if condition != "false") or "false"
     return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
+
+
+def _perhaps_trailing(part: Part) -> str:
+    """SQL: whether a comma may be trailing. A suspicion sends the file the slower way, which looks outside of strings.
+
+    Commas are everywhere, and to stop at each costs a tenth of a second for a million rows; a blank before a bracket is
+    seldom there, and seen at no cost.
+    """
+    nested = "tags" in part.columns or any(name not in READERS for name in part.columns)
+    at = "contains" if nested else "ends_with"
+    blanks = (" ", "\t", "\r")
+    seldom = [f"contains(json, {literal(one + ']')})" for one in blanks]
+    seldom += [f"{at}(json, {literal(one + '}')})" for one in blanks]
+    behind_blanks = f"(CASE WHEN {' OR '.join(seldom)} THEN regexp_matches(json, ',\\s+[}}\\]]') ELSE false END)"
+    return f"{at}(json, ',}}') OR contains(json, ',]') OR {behind_blanks}"
 
 
 def _outside(range_: ColumnRange, part: Part) -> str:

@@ -64,12 +64,17 @@ def _unquoted(json: str) -> str:
     return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
-def _is_no_number(text: str) -> str:
-    """Whether text is NaN or an infinity, in any case: DuckDB's parser takes them for values.
+_WORD_LENGTHS = "strlen({0}) < 6 OR strlen({0}) = 8"
+"""Whether text is as long as one of the words below."""
+
+
+def _is_word(text: str) -> str:
+    """Whether text is a truth value, NaN or an infinity, in any case: DuckDB's parser takes the last for values.
 
     With AND in place of CASE, every text would be turned to small letters before its length is looked at.
     """
-    return f"(CASE WHEN strlen({text}) IN (3, 8) THEN lower({text}) IN ('nan', 'inf', 'infinity') ELSE false END)"
+    words = "'true', 'false', 'nan', 'inf', 'infinity'"
+    return f"(CASE WHEN {_WORD_LENGTHS.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
 
 
 def _could_be_another(text: str) -> str:
@@ -77,10 +82,7 @@ def _could_be_another(text: str) -> str:
 
     All of those but a few words begin outside of the letters, which costs a tenth of the pattern to see.
     """
-    seldom = (
-        f"{text} < 'A' OR ({text} >= '[' AND {text} < 'a') OR {text} >= '{{' OR {text} IN ('true', 'false')"
-        f" OR {_is_no_number(text)}"
-    )
+    seldom = f"{text} < 'A' OR ({text} >= '[' AND {text} < 'a') OR {text} >= '{{' OR {_is_word(text)}"
     return f"(CASE WHEN {seldom} THEN regexp_matches({text}, {NOT_TEXT}) ELSE false END)"
 
 
@@ -197,10 +199,7 @@ def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "SUPPOSED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
-        seldom = (
-            f"list_contains({raw.sql}, 'true') OR list_contains({raw.sql}, 'false')"
-            f" OR len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_is_no_number('x')})) > 0"
-        )
+        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_WORD_LENGTHS.format('x')})) > 0"
         another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
         return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
     if raw.type == "VARCHAR[]":

@@ -20,7 +20,7 @@ _LACKS = "undecided: a trial lacks a column by which another trial, or the suite
 
 
 def named(rows: Rows, layout: Layout, request: Request) -> dict[Undecided, tuple[Trial, ...]]:
-    """For each thing that was asked for, the first trials that are undecided."""
+    """For each thing that was asked for, the first trials that are undecided; they are all among the `unsettled`."""
     return {wanted: _trials(rows, layout, wanted) for wanted in request.undecided}
 
 
@@ -36,7 +36,7 @@ def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
     conditions = [f"({open_})"] + ([f"({matches(wanted.pattern)})"] if wanted.pattern is not None else [])
     trial = "trial" if layout.repeated else "NULL"
     found = rows(
-        f"SELECT id, {trial} AS trial FROM trials JOIN ({per_scenario.facts(layout, columns)}) AS facts USING (id)"
+        f"SELECT id, {trial} AS trial FROM {per_scenario.beside_facts(layout, columns, 'unsettled')}"
         f" WHERE {' AND '.join(conditions)} ORDER BY id, trial LIMIT {MOST_NAMED}"
     )
     return tuple((id_, number) for id_, number in found)
@@ -53,7 +53,7 @@ def listed(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
         return ()
     ids = ", ".join(literal(row[0]) for row in found)
     why = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
-    reasons = dict(rows(f"SELECT id, nullif({why}, '') FROM trials WHERE id IN ({ids}) GROUP BY id"))
+    reasons = dict(rows(f"SELECT id, nullif({why}, '') FROM unsettled WHERE id IN ({ids}) GROUP BY id"))
     return tuple(
         UndecidedScenario(id_, category, reasons.get(id_) or _LACKS, trials, passed, required=bool(is_required))
         for id_, category, trials, passed, is_required in found

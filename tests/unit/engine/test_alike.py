@@ -105,6 +105,13 @@ def test_a_trailing_comma_in_the_last_row_is_refused(tmp_path, lines):
     assert problem.line == COUNT
 
 
+@pytest.mark.parametrize("blanks", ["", " ", "  ", "\t", " \t ", "\r"], ids=repr)
+@pytest.mark.parametrize("bracket", ["]", "}"])
+def test_a_trailing_comma_is_refused_whatever_blanks_follow_it(tmp_path, lines, bracket, blanks):
+    head, _, tail = lines[-1].rpartition(bracket)
+    assert refused(tmp_path, [*lines[:-1], f"{head},{blanks}{bracket}{tail}"]).line == COUNT
+
+
 def test_text_that_looks_like_a_trailing_comma_is_text(tmp_path, lines):
     assert checked(tmp_path, with_last(lines, note="a, ] and b, }")).counts.scenarios == COUNT
 

@@ -127,6 +127,18 @@ def test_a_condition_without_the_composite_score_has_no_value_of_its_own():
         ("SEC-1", Ids(1, 1, ("SEC-1",)), "fail", "1 of 1 scenario did not pass every trial: SEC-1"),
         ("SEC-*", Ids(5, 2, ("SEC-1", "SEC-4")), "fail", "2 of 5 scenarios did not pass every trial: SEC-1, SEC-4"),
         ("SEC-*", Ids(9, 3, ("SEC-1", "SEC-4")), "fail", "3 of 9 scenarios did not pass every trial: SEC-1, SEC-4, …"),
+        (
+            "SEC-*",
+            Ids(9, undecided=2, undecided_examples=("SEC-1", "SEC-4")),
+            "fail",
+            "2 of 9 scenarios with an undecided trial: SEC-1, SEC-4",
+        ),
+        (
+            "SEC-1",
+            Ids(1, undecided=1, undecided_examples=("SEC-1",)),
+            "fail",
+            "1 of 1 scenario with an undecided trial: SEC-1",
+        ),
     ],
 )
 def test_named_scenarios_must_be_there_and_pass(pattern, found, outcome, reason):
@@ -137,9 +149,38 @@ def test_named_scenarios_must_be_there_and_pass(pattern, found, outcome, reason)
     assert (result.description, result.place) == ("Never again", HERE)
 
 
+def test_undecided_trials_of_a_named_scenario_pass_at_their_best():
+    rule = ScenarioRule("required_scenarios.SEC-1", "blocking", "SEC-1", None, HERE)
+    found = Ids(1, undecided=1, undecided_examples=("SEC-1",))
+    at_best = replace(evidence(patterns={"SEC-1": found}), at_best=True)
+    assert judge(rule, at_best).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("absent", "outcome", "reason"),
+    [
+        (("SEC-2",), "fail", "1 scenario of the suite without a result: SEC-2"),
+        (("A-1", "SEC-2", "SEC-3"), "fail", "2 scenarios of the suite without a result: SEC-2, SEC-3"),
+        (tuple(f"SEC-{i}" for i in range(10, 22)), "fail",
+         f"12 scenarios of the suite without a result: {', '.join(f'SEC-{i}' for i in range(10, 20))}, …"),
+        (("A-1",), "pass", "3 scenarios passed every trial"),
+    ],
+)  # fmt: skip
+def test_a_named_scenario_of_the_suite_that_is_absent_fails_though_it_is_optional(absent, outcome, reason):
+    rule = ScenarioRule("required_scenarios.SEC-*", "blocking", "SEC-*", None, HERE)
+    found = evidence(patterns={"SEC-*": Ids(3)}, suite=Difference(excused_ids=absent))
+    result = judge(rule, found)
+    assert (result.outcome, result.reason) == (outcome, reason)
+
+
 @pytest.mark.parametrize(
     ("difference", "outcome", "reason"),
     [
+        (
+            Difference(excused_ids=("A", "B")),
+            "pass",
+            "every scenario of the suite has a result, but for 2 that are optional",
+        ),
         (Difference(), "pass", "every scenario of the suite has a result, and no other has"),
         (Difference(missing=1, missing_ids=("C",)), "fail", "1 scenario of the suite without a result: C"),
         (
