@@ -21,7 +21,7 @@ PROMPTFOO_XML = rb"^\s*(<\?xml[^>]*>\s*)?<promptfoo>"
 LM_EVAL_LINE = rb'^\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:'
 LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{\s*"[^"]*"\s*:\s*\{[^{}]*"([^"]*_stderr[^"]*|alias)"\s*:'
 
-JUNIT = rb"<(testsuites?|testrun|testcase)[\s/>]"
+JUNIT = rb"<((?i:testsuites?|testcase)|testrun)[\s/>]"
 
 DEEPEVAL = (
     rb'^\s*\{\s*("testRunData"\s*:\s*\{\s*)?("testFile"\s*:\s*(null|"[^"]*")\s*,\s*)?'
