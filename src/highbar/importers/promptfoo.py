@@ -152,7 +152,6 @@ class _File:
         self.report = report
         self.ended = {"successes": 0, "failures": 0, "errors": 0}  # as promptfoo counts
         self._trusted = False
-        self._scorers: set[str] = set()
         self._asserted: set[str] = set()
         self._scored: set[str] = set()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
@@ -166,7 +165,7 @@ class _File:
             self._columns[name][value] = None
         self.ended[result.ended] += 1
         self._trusted = self._trusted or result.trusted
-        self._asserted.update(result.labels)
+        result.add_labels(self._asserted)
         self._scored.update(result.named)
         return test
 
@@ -256,10 +255,12 @@ class _Result:
             return "successes"
         return "errors" if self._top.value("failureReason") == _ERROR else "failures"
 
-    @property
-    def labels(self) -> set[str]:
-        """What judged it, or was to."""
-        return {one.label for one in self._checked} | {_label_of(assertion) for assertion in self._declared}
+    def add_labels(self, known: set[str]) -> None:
+        """Take note of what judged it, or was to."""
+        for one in self._checked:
+            known.add(one.label)
+        if not self._checked:
+            known.update(_label_of(assertion) for assertion in self._declared)
 
     def test(self) -> tuple[str, str]:
         """The name of the test, and a digest that only repetitions of it share."""
