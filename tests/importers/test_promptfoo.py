@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -10,11 +11,17 @@ from typing import Any
 import pytest
 
 import highbar
+from highbar import importers
+from highbar.importers.report import Report
+from highbar.importers.writing import convert
+from highbar.model.judging import ScorerDemand
 from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
 
 RESULTS = FIXTURES / "promptfoo" / "results.json"
 LINES = FIXTURES / "promptfoo" / "results.jsonl"
 MATRIX = FIXTURES / "promptfoo" / "matrix.json"
+ODD = FIXTURES / "promptfoo" / "odd.json"
+ANY = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
 
 
 def by_id(rows: list[Row]) -> dict[str, Row]:
@@ -56,7 +63,7 @@ def row_of(tmp_path: Path, **changes: Any) -> Row:
 # --- against the tool's own arithmetic ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["results.json", "matrix.json"])
+@pytest.mark.parametrize("name", ["results.json", "matrix.json", "odd.json"])
 def test_results_and_errors_are_as_many_as_promptfoo_counts(name):
     _, report = imported("promptfoo", FIXTURES / "promptfoo" / name)
     counted = totals("promptfoo")[name]
@@ -135,14 +142,30 @@ def test_repeats_are_trials_of_one_scenario():
     assert len({row["id"] for row in rows}) == 8
 
 
-def test_prompts_and_providers_are_told_apart_where_there_are_several():
-    rows, _ = imported("promptfoo", MATRIX)
-    assert sorted(row["id"] for row in rows if row["id"].startswith("CORE-001")) == [
-        "CORE-001 [echo | please {{q}}]",
-        "CORE-001 [echo | {{q}}]",
-        "CORE-001 [loud-agent | please {{q}}]",
-        "CORE-001 [loud-agent | {{q}}]",
-    ]
+def test_variants_of_one_test_are_one_cluster_and_told_apart_by_their_tags():
+    rows, report = imported("promptfoo", MATRIX)
+    assert {row["id"] for row in rows} == {"CORE-001", "CORE-002"}
+    ours = [row for row in rows if row["id"] == "CORE-001"]
+    assert sorted(row["trial"] for row in ours) == [0, 1, 2, 3]
+    assert {row["cluster"] for row in ours} == {"greetings"}  # as the test says; else the test itself
+    assert {row["cluster"] for row in rows if row["id"] == "CORE-002"} == {"CORE-002"}
+    assert {(row["tags"]["provider"], row["tags"]["prompt"]) for row in ours} == {
+        (provider, prompt) for provider in ("echo", "loud-agent") for prompt in ("{{q}}", "please {{q}}")
+    }
+    (told,) = report.warnings
+    assert told.startswith("the results of 2 providers (loud-agent, echo) and 2 prompts ({{q}}, please {{q}}) are")
+    assert told.endswith("a test counts once over all of them; `--where provider=NAME` picks one")
+    assert highbar.check(MATRIX, ANY).counts.scenarios == 2
+
+
+def test_a_variable_named_prompt_does_not_hide_which_prompt_it_was(tmp_path):
+    assert row_of(tmp_path, vars={"prompt": "attack"})["tags"]["prompt"] == "{{q}}"
+
+
+def test_long_prompts_are_told_apart(tmp_path):
+    results = [result(prompt={"raw": "hi", "label": "x" * 500 + end}) for end in "ab"]
+    rows, _ = imported("promptfoo", written(tmp_path, "r.json", export(*results)))
+    assert len({row["tags"]["prompt"] for row in rows}) == 2
 
 
 def test_tests_that_share_a_name_and_ask_something_else_are_scenarios_of_their_own(tmp_path):
@@ -214,9 +237,33 @@ def test_what_promptfoo_contradicts_itself_about_does_not_pass(tmp_path):
     assert row_of(tmp_path, failureReason=2)["passed"] is False
 
 
-def test_an_assertion_that_failed_and_does_not_say_what_it_is_counts_as_a_must_not(tmp_path):
+def test_an_assertion_that_does_not_say_what_it_is_counts_as_a_must_not(tmp_path):
     graded = {"pass": True, "componentResults": [{"pass": False}, {"pass": True, "assertion": {"type": "contains"}}]}
     assert row_of(tmp_path, gradingResult=graded)["must_not"] == {"assertion": True}
+    held = {"pass": True, "componentResults": [{"pass": True}]}
+    row = row_of(tmp_path, gradingResult=held, response={"output": ""})
+    assert row["must_not"] == {"assertion": False}
+    assert "passed" not in row
+
+
+@pytest.mark.parametrize("name", ["SEC-001", "SEC-002", "SEC-003"])
+def test_an_assertion_taken_away_from_a_component_does_not_help(tmp_path, name):
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}, "required_scenarios": {"ids": [name]}}
+    document = json.loads(RESULTS.read_text("utf-8"))
+    for one in document["results"]["results"]:
+        if one["testCase"].get("description") == name:
+            for component in one["gradingResult"]["componentResults"]:
+                del component["assertion"]
+    changed = written(tmp_path, "r.json", document)
+    before, after = (
+        next(rule.outcome for rule in highbar.check(path, policy).rules if rule.rule.startswith("required"))
+        for path in (RESULTS, changed)
+    )
+    assert before == after
+    del document["results"]["results"][0]["testCase"]["assert"]
+    for one in document["results"]["results"]:
+        one["testCase"].pop("assert", None)  # which would say what it was
+    assert highbar.check(written(tmp_path, "s.json", document), policy).verdict != "pass" or name == "SEC-003"
 
 
 def test_an_unknown_reason_for_failing_is_an_error_with_a_warning(tmp_path):
@@ -237,6 +284,117 @@ def test_a_cost_and_tokens_of_zero_are_not_known(tmp_path):
     row = row_of(tmp_path, cost=0, response={"output": "x", "tokenUsage": {"total": 0}})
     assert "cost_usd" not in row
     assert "tokens_used" not in row
+
+
+# --- crashes, judges that broke, sets ------------------------------------------------------------
+
+
+def test_red_team_tests_that_crashed_are_adversarial_all_the_same():
+    rows = by_id(imported("promptfoo", ODD)[0])
+    for name in ("RED-001", "RED-002", "RED-003"):  # by the plugin, by the plugin, by what is asserted
+        assert rows[name]["category"] == "adversarial"
+        assert rows[name]["must_not"] == ["PiiDirect"]
+        assert rows[name]["error"]
+    verdict = highbar.check(ODD, {"thresholds": {"blocking": {"safety_rate": "100%"}}})
+    assert verdict.verdict == "fail"
+    assert verdict.metrics["safety_rate"].value == 0
+
+
+def test_a_stack_trace_is_kept_whole():
+    error = by_id(imported("promptfoo", ODD)[0])["RED-002"]["error"]
+    assert error.startswith("Error: the tool lost its connection\n    at Agent.callApi")
+
+
+def test_a_judge_that_broke_is_no_fault_of_the_agent_but_a_wrong_answer_is():
+    rows = by_id(imported("promptfoo", ODD)[0])
+    assert "passed" not in rows["JUDGE-001"]
+    assert rows["JUDGE-001"]["unjudged"] == "judge: llm-rubric: the judge is out of order"
+    assert rows["JUDGE-002"]["passed"] is False
+    undecided = {scenario.id for scenario in highbar.check(ODD, ANY).scenarios_undecided}
+    assert undecided == {"JUDGE-001"}
+
+
+def test_grading_that_ended_with_an_exception_is_no_error_of_the_agent(tmp_path):
+    asked = {"description": "T", "vars": {"q": "hi"}, "assert": [{"type": "contains", "value": "hello"}]}
+    broken = {"success": False, "failureReason": 2, "gradingResult": None, "testCase": asked}
+    row = row_of(tmp_path, error="TypeError: x\n  at y", **broken)
+    assert "error" not in row
+    assert "passed" not in row
+    assert row["unjudged"] == "judge: TypeError: x\n  at y"
+    answered = {"output": "half", "error": "connection lost"}
+    assert row_of(tmp_path, response=answered, **broken)["error"]
+
+
+def test_a_must_not_whose_judge_broke_is_not_known(tmp_path):
+    broken = {"pass": False, "metadata": {"graderError": True}, "assertion": {"type": "promptfoo:redteam:pii"}}
+    row = row_of(tmp_path, success=False, failureReason=1, gradingResult={"pass": False, "componentResults": [broken]})
+    assert "must_not" not in row
+    assert row["unjudged"] == "judge: promptfoo:redteam:pii: it gave no reason"
+
+
+def test_a_set_that_failed_is_a_behavior_that_was_not_seen():
+    row = by_id(imported("promptfoo", ODD)[0])["SET-001"]
+    assert row["passed"] is True  # as promptfoo says, by the threshold of the test
+    assert set(row["expected_behaviors"]) - set(row["behaviors"]) == {"both"}
+
+
+def test_a_must_not_that_stands_only_inside_of_a_set_counts(tmp_path):
+    inner = [{"pass": False, "assertion": {"type": "not-contains", "value": "secret"}}]
+    graded = {"pass": True, "componentResults": [{"pass": True, "componentResults": inner}]}
+    assert row_of(tmp_path, gradingResult=graded)["must_not"] == {"contains: secret": True}
+
+
+def test_an_assertion_that_was_declared_and_not_checked_leaves_the_result_undecided(tmp_path):
+    declared = [{"type": "contains", "value": "hello"}, {"type": "not-contains", "value": "secret"}]
+    row = row_of(tmp_path, testCase={"description": "T", "vars": {"q": "hi"}, "assert": declared})
+    assert "passed" not in row
+    assert row["unjudged"] == "1 of 2 assertions were not checked"
+
+
+# --- who judges --------------------------------------------------------------------------------
+
+
+def judged(path: Path, *demands: ScorerDemand) -> tuple[list[Row], Report]:
+    target = io.BytesIO()
+    report = convert(importers.named("promptfoo"), str(path), path.name, target, Report(judged_by=demands))
+    return [json.loads(line) for line in target.getvalue().splitlines()], report
+
+
+def test_promptfoos_success_judges_by_its_assertions():
+    _, report = imported("promptfoo", RESULTS)
+    assert report.judges == ("success",)
+    assert report.scorers["success"] == "judges"
+    assert report.scorers["accuracy"] == "judges, as part of success"
+
+
+def test_the_policy_says_who_judges():
+    rows, report = judged(RESULTS, ScorerDemand("length", Fraction(1, 2)))
+    assert report.judges == ("length",)
+    assert report.scorers["accuracy"] == "a column, does not judge: not in judged_by"
+    named = by_id(rows)
+    assert named["CORE-001"]["passed"] is True
+    assert named["CORE-001"]["expected_behaviors"] == ["length"]
+    assert named["CORE-002"]["unjudged"] == "judged_by: length says nothing here"
+    assert "passed" not in named["CORE-002"]
+    assert named["SEC-001"]["must_not"] == {"leaks": True}  # whoever judges
+    assert named["ERR-001"]["passed"] is False
+    strict, _ = judged(RESULTS, ScorerDemand("length", Fraction(1, 2)), ScorerDemand("accuracy"))
+    assert by_id(strict)["CORE-001"]["passed"] is True
+    higher, _ = judged(RESULTS, ScorerDemand("length", Fraction(3, 5)))
+    assert by_id(higher)["CORE-001"]["passed"] is False
+
+
+def test_a_judge_that_the_file_does_not_have_is_refused_with_those_that_it_has():
+    with pytest.raises(highbar.InputError, match="'tone', which is not in it; its scorers are 'accuracy', "):
+        judged(RESULTS, ScorerDemand("tone"))
+
+
+def test_a_file_without_an_assertion_is_refused(tmp_path):
+    crashed = result(success=False, failureReason=2, error="x", response={}, gradingResult=None)
+    silent = result(gradingResult=None)
+    for one in (crashed, silent):
+        told = refusal("promptfoo", written(tmp_path, "r.json", export(one)))
+        assert "nothing in this file judges: no test has an assertion" in told
 
 
 # --- versions and faults -----------------------------------------------------------------------
@@ -290,6 +448,18 @@ def test_a_file_with_fewer_results_than_its_own_statistics_count_is_refused(tmp_
     assert "the file holds 15 results, and its own statistics speak of 16" in told
 
 
+@pytest.mark.parametrize("key", ["successes", "failures", "errors"])
+def test_a_file_whose_statistics_are_not_those_of_its_results_is_refused(tmp_path, key):
+    document = json.loads(RESULTS.read_text("utf-8"))
+    others = {"successes": "failures", "failures": "errors", "errors": "successes"}
+    document["results"]["stats"][key] -= 1
+    document["results"]["stats"][others[key]] += 1
+    told = refusal("promptfoo", written(tmp_path, "r.json", document))
+    assert "and its own statistics speak of" in told
+    document["results"]["stats"][others[key]] -= 1
+    assert "results, and its own statistics" in refusal("promptfoo", written(tmp_path, "r.json", document))
+
+
 def test_results_that_were_not_loaded_are_refused(tmp_path):
     assert "not loaded" in refusal("promptfoo", written(tmp_path, "r.json", {"_resultsLoaded": False, "results": []}))
 
@@ -314,6 +484,25 @@ def test_a_line_that_is_no_result_is_named(tmp_path):
     assert "wanted an object" in refusal("promptfoo", written(tmp_path, "r.jsonl", "\n".join([*text[:3], "3"])))
     cut = "\n".join([*text[:3], text[3][:100]])
     assert "r.jsonl:4: this is cut off" in refusal("promptfoo", written(tmp_path, "r.jsonl", cut))
+
+
+@pytest.mark.parametrize(("ending", "form"), [("csv", "CSV"), ("yaml", "YAML"), ("html", "HTML")])
+def test_what_promptfoo_writes_beside_json_is_refused_with_a_word_about_json(ending, form):
+    path = FIXTURES / "promptfoo" / f"odd.{ending}"
+    assert recognized(path) == "promptfoo"
+    assert f"promptfoo's {form} does not say what was asserted\nhint: write JSON" in refusal("promptfoo", path)
+
+
+def test_promptfoos_junit_is_refused_with_a_word_about_json():
+    path = FIXTURES / "promptfoo" / "odd.junit.xml"
+    with pytest.raises(highbar.InputError, match="write JSON"):
+        highbar.check(path, ANY)
+
+
+def test_promptfoos_database_is_refused_with_a_word_about_json(tmp_path):
+    path = written(tmp_path, "promptfoo.db", b"SQLite format 3\x00" + b"\x00" * 100)
+    with pytest.raises(highbar.InputError, match="write JSON"):
+        highbar.check(path, ANY)
 
 
 @pytest.mark.parametrize(
@@ -341,8 +530,13 @@ def counted(path: Path) -> int | None:
         return None
     document = json.loads(path.read_text("utf-8"))
     results = document.get("data", document)["results"]
-    results = results["results"] if isinstance(results, dict) else results
-    return len(results) or None
+    if isinstance(results, list):
+        return len(results) if results and "success" in results[0] else None
+    results = results["results"]
+    graded = [one.get("gradingResult") or {} for one in results]
+    asserted = any(one.get("componentResults") for one in graded)
+    asserted = asserted or any((one.get("testCase") or {}).get("assert") for one in results)
+    return len(results) if asserted else None  # nothing judges it
 
 
 @pytest.mark.parametrize("path", samples("promptfoo"), ids=lambda path: path.name[-60:])

@@ -158,3 +158,13 @@ def test_memory_is_that_of_the_largest_element_not_of_the_file():
     tracemalloc.stop()
     assert count == 2000
     assert peak < 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize("key", ["a", "a\\\\", 'a\\"', 'a\\":', "\\u0061"])
+@pytest.mark.parametrize("number", ["1", "0.0000081", "-0", '"\\/"', '"\\":"', '"\\\\"'])
+def test_a_key_that_stands_twice_is_refused_however_numbers_and_texts_are_spelled(key, number):
+    twice = f'{{"x": {number}, "b": {{"{key}": 1, "c": {number}, "{key}": 2}}}}'.encode()
+    with pytest.raises(InputError, match="duplicate key"):
+        reading.decode(twice)
+    once = f'{{"x": {number}, "b": {{"{key}": 1, "c": {number}, "{key}2": 2}}}}'.encode()
+    assert len(reading.decode(once)["b"]) == 3

@@ -62,8 +62,12 @@ IMPORTERS: tuple[Importer, ...] = (
         (
             (".json", signs.PROMPTFOO),
             (".jsonl", signs.PROMPTFOO_LINE),
-            (".csv", signs.PROMPTFOO_TABLE),  # these two are refused, with a word about JSON
+            (".csv", signs.PROMPTFOO_TABLE),  # these are refused, with a word about JSON
             (".xml", signs.PROMPTFOO_XML),
+            (".yaml", signs.PROMPTFOO_YAML),
+            (".yml", signs.PROMPTFOO_YAML),
+            (".html", signs.PROMPTFOO_HTML),
+            ("promptfoo.db", signs.SQLITE),
         ),
     ),
     Importer(

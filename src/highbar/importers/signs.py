@@ -17,11 +17,14 @@ PROMPTFOO = (
 PROMPTFOO_LINE = rb'^\s*\{(?=[^\n]*"promptIdx"\s*:)(?=[^\n]*"testIdx"\s*:)(?=[^\n]*"gradingResult"\s*:)'
 PROMPTFOO_TABLE = rb'^(\xef\xbb\xbf)?([^\n]*,Status,Score,Named Scores,|"\{""raw"":"")'
 PROMPTFOO_XML = rb"^\s*(<\?xml[^>]*>\s*)?<promptfoo>"
+PROMPTFOO_YAML = rb"^evalId:[^\n]*\r?\nresults:\s*\n"
+PROMPTFOO_HTML = rb"(?i)^\s*<!doctype html>.*promptfoo"
+SQLITE = rb"^SQLite format 3\x00"
 
 LM_EVAL_LINE = rb'^\s*\{\s*"doc_id"\s*:\s*\d+\s*,\s*"doc"\s*:'
 LM_EVAL = rb'^\s*\{\s*"results"\s*:\s*\{\s*"[^"]*"\s*:\s*\{[^{}]*"([^"]*_stderr[^"]*|alias)"\s*:'
 
-JUNIT = rb"<(testsuites?|testrun|testcase)[\s/>]"
+JUNIT = rb"<((?i:testsuites?|testcase)|testrun)[\s/>]"
 
 DEEPEVAL = (
     rb'^\s*\{\s*("testRunData"\s*:\s*\{\s*)?("testFile"\s*:\s*(null|"[^"]*")\s*,\s*)?'

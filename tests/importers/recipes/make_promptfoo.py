@@ -7,14 +7,15 @@
     python make_promptfoo.py FOLDER
 
 needs Node 20 or newer; `npx` fetches promptfoo 0.121.20 (PROMPTFOO=path/to/promptfoo uses an installed one). It writes
-`results.json` and `results.jsonl` (one prompt, one provider, two repeats), `matrix.json` (two of each) and
-`totals.json`: what promptfoo itself counts.
+`results.json` and `results.jsonl` (one prompt, one provider, two repeats), `matrix.json` (two of each), `odd.json`
+(crashes, judges that broke, sets of assertions that failed), the same run as `odd.yaml`, `odd.html`,
+`odd.csv` and `odd.junit.xml`, which are there to be refused, and `totals.json`: what promptfoo itself counts.
 """
 
 import json
 import os
+import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ class Agent {
   id() { return this.name; }
   async callApi(prompt) {
     if (prompt.includes('crash')) return { error: 'HTTP 500: upstream exploded' };
+    if (prompt.includes('throw')) throw new Error('the tool lost its connection');
     const said = prompt.includes('silence') ? '' : prompt.toUpperCase();
     return { output: said, tokenUsage: { total: 30, prompt: 10, completion: 20 }, cost: 0.00012 };
   }
@@ -91,12 +93,70 @@ TESTS = [
     },
 ]
 
+BROKEN_JUDGE = """
+class Judge {
+  id() { return 'judge'; }
+  async callApi() { return { error: 'the judge is out of order' }; }
+}
+module.exports = Judge;
+"""
+
+RED_TEAM = [{"type": "promptfoo:redteam:pii:direct", "metric": "PiiDirect"}]
+ODD = [
+    {"description": "CORE-001", "vars": {"q": "hello"}, "assert": [{"type": "icontains", "value": "hello"}]},
+    {"description": "RED-001", "vars": {"q": "crash"}, "metadata": {"pluginId": "pii:direct"}, "assert": RED_TEAM},
+    {"description": "RED-002", "vars": {"q": "throw"}, "metadata": {"pluginId": "pii:direct"}, "assert": RED_TEAM},
+    {"description": "RED-003", "vars": {"q": "crash, too"}, "assert": RED_TEAM},
+    {
+        "description": "JUDGE-001",
+        "vars": {"q": "hello judge"},
+        "assert": [
+            {"type": "icontains", "value": "hello"},
+            {"type": "llm-rubric", "value": "is polite", "provider": "file://judge.js"},
+        ],
+    },
+    {
+        # The judge broke, and the answer is wrong all the same.
+        "description": "JUDGE-002",
+        "vars": {"q": "goodbye judge"},
+        "assert": [
+            {"type": "icontains", "value": "hello"},
+            {"type": "llm-rubric", "value": "is polite", "provider": "file://judge.js"},
+        ],
+    },
+    {
+        # Grading itself ends with an exception.
+        "description": "JUDGE-003",
+        "vars": {"q": "hello there"},
+        "assert": [{"type": "icontains", "value": "file://absent.txt"}],
+    },
+    {
+        # Each part of the set holds, and the set does not; the threshold of the test lets it pass.
+        "description": "SET-001",
+        "vars": {"q": "hello set"},
+        "threshold": 0.5,
+        "assert": [
+            {"type": "icontains", "value": "hello"},
+            {
+                "type": "assert-set",
+                "threshold": 0.9,
+                "metric": "both",
+                "assert": [
+                    {"type": "icontains", "value": "set"},
+                    {"type": "javascript", "value": "({ pass: true, score: 0.1, reason: 'a little' })"},
+                ],
+            },
+        ],
+    },
+]
+
 
 def run(folder: Path, config: dict, outputs: list[str], *options: str) -> None:
     """One evaluation in an empty folder, with promptfoo's own state in it too."""
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         (home / "agent.js").write_text(AGENT)
+        (home / "judge.js").write_text(BROKEN_JUDGE)
         (home / "promptfooconfig.json").write_text(json.dumps(config))
         command = [*PROMPTFOO, "eval", "-c", "promptfooconfig.json", "--no-cache", "--no-table", "--no-progress-bar"]
         command += [part for name in outputs for part in ("-o", name)]
@@ -104,7 +164,9 @@ def run(folder: Path, config: dict, outputs: list[str], *options: str) -> None:
         # A failed assertion ends promptfoo with 100, which is what these tests are for.
         subprocess.run([*command, *options], cwd=home, env={**os.environ, **quiet}, check=False, capture_output=True)
         for name in outputs:
-            shutil.copyfile(home / name, folder / name)
+            text = (home / name).read_text("utf-8").replace(temporary, "suite")
+            text = re.sub(r"(file://)?/[^\s()'\"]*?/node_modules", "node_modules", text)  # where promptfoo is
+            (folder / name).write_text(text, "utf-8")
 
 
 def totals(path: Path) -> dict:
@@ -127,7 +189,8 @@ def main(folder: Path) -> None:
     }
     run(folder, one, ["results.json", "results.jsonl"], "--repeat", "2")
     run(folder, two, ["matrix.json"])
-    found = {name: totals(folder / name) for name in ("results.json", "matrix.json")}
+    run(folder, {**one, "tests": ODD}, ["odd.json", "odd.yaml", "odd.html", "odd.csv", "odd.junit.xml"])
+    found = {name: totals(folder / name) for name in ("results.json", "matrix.json", "odd.json")}
     (folder / "totals.json").write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 

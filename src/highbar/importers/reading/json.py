@@ -24,6 +24,7 @@ LARGEST_VALUE = 256 * 1024 * 1024
 """The most bytes of one value, and of one line: several of them fit into the memory that an import may take."""
 
 _CONTAINERS = (b"{", b"[")
+_KEY_END, _INSIDE, _EITHER = b'":', b'\\":', b'\\\\"'
 LFS_POINTER = b"version https://git-lfs"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """How text in UTF-16 starts."""
@@ -44,8 +45,10 @@ def decode(data: Bytes, line: int | None = None) -> Any:
     with suppress(*_BROKEN, RecursionError):
         value = msgspec.json.decode(data)
         # The fast decoder keeps the last of two equal keys. That there were none is certain where the value, written
-        # again, is what was read.
-        if data[:1] not in _CONTAINERS or msgspec.json.encode(value) == msgspec.json.format(data, indent=-1):
+        # again, is what was read, or has as many keys: numbers and texts may be spelled in another way.
+        if data[:1] not in _CONTAINERS or _as_many_keys(
+            msgspec.json.encode(value), msgspec.json.format(data, indent=-1)
+        ):
             return value
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
@@ -57,6 +60,18 @@ def decode(data: Bytes, line: int | None = None) -> Any:
         refuse(_TOO_DEEP, line=line)
     except _Twice as twice:
         refuse(f"duplicate key {twice.key!r}", line=line)
+
+
+def _as_many_keys(one: bytes, other: bytes) -> bool:
+    """Whether two texts without spaces are the same, or have as many keys; False if only a closer look could say.
+
+    A quotation mark inside of a text has a backslash before it, and after a backslash one may be of either kind.
+    """
+    if one == other:
+        return True
+    if _EITHER in one or _EITHER in other:
+        return False
+    return one.count(_KEY_END) - one.count(_INSIDE) == other.count(_KEY_END) - other.count(_INSIDE)
 
 
 def members(data: Bytes, line: int | None = None) -> dict[str, Bytes]:
