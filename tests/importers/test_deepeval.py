@@ -13,6 +13,7 @@ import highbar
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
 RUN = FIXTURES / "deepeval" / "test_run.json"
+JUDGED = {"metricsData": [{"name": "Bias", "success": True}]}
 POLICY = {
     "thresholds": {"blocking": {"pass_rate": "≥ 10%"}},
     "metrics": [{"name": "mean_bias", "formula": "mean(bias)"}],
@@ -22,8 +23,9 @@ POLICY = {
 def test_as_many_test_cases_pass_as_deepeval_counts() -> None:
     for name, counted in totals("deepeval").items():
         rows, _ = imported("deepeval", FIXTURES / "deepeval" / f"{name}.json")
-        assert sum(row["passed"] for row in rows) == counted["testPassed"]
-        assert sum(not row["passed"] for row in rows) == counted["testFailed"]
+        assert sum(row.get("passed") is True for row in rows) == counted["testPassed"]
+        undecided = sum("unjudged" in row for row in rows)  # in DeepEval a judge that broke fails the case
+        assert sum(row.get("passed") is False for row in rows) == counted["testFailed"] - undecided
 
 
 def test_every_score_of_a_metric_is_deepevals() -> None:
@@ -62,12 +64,11 @@ def test_cases_of_one_name_are_trials_where_they_ask_the_same_and_scenarios_wher
     assert all("#" in name for name in parametrized)
 
 
-def test_a_judge_that_broke_makes_the_case_fail_and_is_no_error_of_the_agent() -> None:
+def test_a_judge_that_broke_leaves_the_case_undecided_and_is_no_error_of_the_agent() -> None:
     rows, report = imported("deepeval", RUN)
     (row,) = (row for row in rows if row["id"] == "judge-down")
-    assert row["passed"] is False
-    assert row["correct"] is False
-    assert "error" not in row
+    assert not {"passed", "correct", "error"} & set(row)
+    assert row["unjudged"] == "judge: Correctness: TimeoutError: the judge timed out"
     assert report.unscored == 1
 
 
@@ -85,15 +86,20 @@ def test_expectations_are_behaviors_and_must_nots() -> None:
     assert by_name["both"]["must_not"] == {"password is asked for": False}
     assert by_name["leaks"]["must_not"] == {"password is asked for": True}
     assert by_name["one"]["behaviors"] == ["Length", "sorry is said"]
-    assert by_name["cannot-tell"]["passed"] is False
+    assert "passed" not in by_name["cannot-tell"]
+    assert by_name["cannot-tell"]["must_not"] == ["password is asked for"]  # and nothing says whether it happened
     assert report.unscored == 1
     verdict = highbar.check(FIXTURES / "deepeval" / "expectations.json", POLICY | {"metrics": []})
-    assert verdict.metrics["violation_rate"].value == Fraction(1, 4)
+    rate = verdict.metrics["violation_rate"]
+    assert (rate.value, rate.best) == (Fraction(2, 4), Fraction(1, 4))
 
 
 def test_a_success_that_no_metric_gave_is_not_believed(tmp_path: Path) -> None:
     """DeepEval starts every test case as a success, before any metric ran."""
-    rows, report = imported("deepeval", written(tmp_path, "run.json", _run({"success": True, "metricsData": []})))
+    run = _run(
+        {"success": True, "metricsData": []}, {"name": "two", "metricsData": [{"name": "Bias", "success": True}]}
+    )
+    rows, report = imported("deepeval", written(tmp_path, "run.json", run))
     assert "passed" not in rows[0]
     assert report.unscored == 1
 
@@ -126,7 +132,8 @@ def test_scores_of_one_name_that_differ_are_not_kept_and_that_is_counted(tmp_pat
 
 def test_a_trace_that_ended_with_an_error_is_an_error(tmp_path: Path) -> None:
     spans = [{"name": "tool", "error": "no connection"}]
-    run = _run({"success": True, "trace": {"status": "ERRORED", "toolSpans": spans}})
+    judged = {"metricsData": [{"name": "Bias", "success": True}]}
+    run = _run({"success": True, **judged, "trace": {"status": "ERRORED", "toolSpans": spans}})
     rows, _ = imported("deepeval", written(tmp_path, "run.json", run))
     assert rows[0]["error"] == "no connection"
 
@@ -156,11 +163,14 @@ def test_real_files_have_a_row_for_every_test_case_or_are_refused(path: Path) ->
     [
         ({"name": None}, "found no name"),
         ({"metricsData": [{"name": "Bias", "success": "yes"}]}, "success: found 'yes', wanted true or false"),
-        ({"metricsData": [{"name": "Bias", "score": "high"}]}, "score: found 'high', wanted a finite number"),
+        (
+            {"metricsData": [{"name": "Bias", "success": True, "score": "high"}]},
+            "score: found 'high', wanted a finite number",
+        ),
         ({"metricsData": [{"success": True}]}, "wanted the name of the metric"),
         ({"metricsData": {"Bias": True}}, "metricsData: found an object, wanted a list"),
-        ({"trace": {"startTime": "yesterday", "endTime": "today"}}, "found 'yesterday', wanted a time"),
-        ({"trace": {"startTime": "2026-01-02", "endTime": "2026-01-01"}}, "it ends before it starts"),
+        ({**JUDGED, "trace": {"startTime": "yesterday", "endTime": "today"}}, "found 'yesterday', wanted a time"),
+        ({**JUDGED, "trace": {"startTime": "2026-01-02", "endTime": "2026-01-01"}}, "it ends before it starts"),
     ],
 )
 def test_what_is_not_as_deepeval_writes_it_is_refused_with_its_place(
@@ -171,7 +181,9 @@ def test_what_is_not_as_deepeval_writes_it_is_refused_with_its_place(
 
 def test_breaking_a_metric_never_makes_a_case_pass(tmp_path: Path) -> None:
     run = json.loads(RUN.read_text("utf-8"))
-    before = {(row["id"], row["trial"]): row["passed"] for row in imported("deepeval", RUN)[0]}
+    before = {(row["id"], row["trial"]): row.get("passed") for row in imported("deepeval", RUN)[0]}
+    for total in ("testPassed", "testFailed", "metricsScores"):  # they would show it
+        del run[total]
     for number, case in enumerate(run["testCases"]):
         for place in range(len(case["metricsData"])):
             for change in ({"success": False}, {"error": "down", "success": None}, {"success": None, "score": None}):
@@ -181,5 +193,5 @@ def test_breaking_a_metric_never_makes_a_case_pass(tmp_path: Path) -> None:
                 assert all(before[row["id"], row["trial"]] or not row.get("passed") for row in rows)
 
 
-def _run(case: dict[str, object]) -> dict[str, object]:
-    return {"testCases": [{"name": "one", "input": "hello", "actualOutput": "hi", **case}]}
+def _run(*cases: dict[str, object]) -> dict[str, object]:
+    return {"testCases": [{"name": "one", "input": "hello", "actualOutput": "hi", **case} for case in cases]}
