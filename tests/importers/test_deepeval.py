@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
+REPEATED = FIXTURES / "deepeval" / "repeated.json"
 RUN = FIXTURES / "deepeval" / "test_run.json"
 JUDGED = {"metricsData": [{"name": "Bias", "success": True}]}
 POLICY = {
@@ -21,7 +24,8 @@ POLICY = {
 
 
 def test_as_many_test_cases_pass_as_deepeval_counts() -> None:
-    for name, counted in totals("deepeval").items():
+    for name in ("test_run", "conversations", "expectations"):
+        counted = totals("deepeval")[name]
         rows, _ = imported("deepeval", FIXTURES / "deepeval" / f"{name}.json")
         assert sum(row.get("passed") is True for row in rows) == counted["testPassed"]
         undecided = sum("unjudged" in row for row in rows)  # in DeepEval a judge that broke fails the case
@@ -195,3 +199,94 @@ def test_breaking_a_metric_never_makes_a_case_pass(tmp_path: Path) -> None:
 
 def _run(*cases: dict[str, object]) -> dict[str, object]:
     return {"testCases": [{"name": "one", "input": "hello", "actualOutput": "hi", **case} for case in cases]}
+
+
+def test_repeats_are_trials_of_one_scenario_and_a_run_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    done = check(tmp_path, REPEATED.read_bytes(), POLICY | {"metrics": []}, name="run.json")
+    assert done.json["counts"] | {"unjudged": 3} == done.json["counts"]
+    assert (done.json["counts"]["scenarios"], done.json["counts"]["trials"], done.json["counts"]["errors"]) == (
+        7,
+        21,
+        4,
+    )
+    rows, report = imported("deepeval", REPEATED)
+    assert [row["trial"] for row in rows if row["id"] == "test_asked[waver]"] == [0, 1, 2]
+    (missing,) = (row for row in rows if row["id"] == "test_crash" and "error" in row)
+    assert missing["error"] == "run 3 of 3 is not in the file: it crashed before its assertion"
+    assert (report.records, report.missing, report.rows) == (20, 1, 21)
+
+
+def test_deepeval_counts_crashes_and_metrics_without_a_verdict_as_passed() -> None:
+    rows, report = imported("deepeval", REPEATED)
+    assert totals("deepeval")["repeated"]["testPassed"] == 19
+    assert sum(row.get("passed") is True for row in rows) == 13
+    assert (report.unscored, report.errors) == (3, 3 + 1)
+
+
+def test_parameters_that_look_like_repeats_are_scenarios_of_their_own(tmp_path: Path) -> None:
+    cases = [{**JUDGED, "name": f"test_a[{one}-{two}]", "input": f"{one}"} for one in (1, 2) for two in (2, 3)]
+    rows, _ = imported("deepeval", written(tmp_path, "run.json", _run(*cases)))
+    assert [row["id"] for row in rows] == ["test_a[1-2]", "test_a[1-3]", "test_a[2-2]", "test_a[2-3]"]
+
+
+def test_an_agent_that_crashed_is_an_error_whatever_the_trace_says_and_a_tool_that_did_is_none(tmp_path: Path) -> None:
+    text = REPEATED.read_text("utf-8")
+    assert '"status": "ERRORED", "type": "agent"' in text
+    run = json.loads(text)
+    for case in run["testCases"]:
+        if "trace" in case:
+            case["trace"]["status"] = "SUCCESS"
+    done = check(tmp_path, json.dumps(run).encode(), POLICY | {"metrics": []}, name="run.json")
+    assert done.json["counts"]["errors"] == 4
+    rows, _ = imported("deepeval", written(tmp_path, "run.json", run))
+    assert {row["id"] for row in rows if row.get("error") == "the agent crashed"} == {"test_traced[agent crashes]"}
+
+
+def test_a_metric_that_gave_no_verdict_leaves_the_case_undecided(tmp_path: Path) -> None:
+    rows, _ = imported("deepeval", REPEATED)
+    silent = [row for row in rows if row["id"] == "test_silent"]
+    assert [row.get("passed") for row in silent] == [None] * 3
+    assert {row["unjudged"] for row in silent} == {"judge: Polite: gave no verdict"}
+    run = _run({**JUDGED, "success": True}, {"name": "two", "metricsData": [{"name": "Bias", "threshold": 0.5}]})
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}}
+    judged(check(tmp_path, json.dumps(run).encode(), policy, name="run.json"), "inconclusive")
+
+
+def test_a_check_says_that_tests_which_crashed_are_not_in_the_file(tmp_path: Path) -> None:
+    done = check(tmp_path, RUN.read_bytes(), POLICY, name="run.json")
+    assert any("crashed before their assertion" in warning for warning in done.json["warnings"])
+
+
+@pytest.mark.parametrize("taken", ["case", "metric"])
+def test_what_was_taken_out_of_the_file_is_missed_in_its_totals(tmp_path: Path, taken: str) -> None:
+    run = json.loads(RUN.read_text("utf-8"))
+    if taken == "case":
+        del run["testCases"][3]
+    else:
+        del run["testCases"][3]["metricsData"][1]
+    done = check(tmp_path, json.dumps(run).encode(), POLICY, name="run.json")
+    refused(done, "they disagree")
+
+
+def test_a_metric_that_judged_another_trial_of_the_scenario_is_missed(tmp_path: Path) -> None:
+    both = [{"name": "Bias", "success": True}, {"name": "Tone", "success": True}]
+    run = _run({"metricsData": both}, {"metricsData": both[:1]})
+    rows, _ = imported("deepeval", written(tmp_path, "run.json", run))
+    assert [row.get("passed") for row in rows] == [True, None]
+    assert rows[1]["unjudged"] == "judge: Tone: says nothing of this trial"
+
+
+def test_a_file_in_which_nothing_judges_is_refused_with_its_metrics(tmp_path: Path) -> None:
+    run = _run({"success": True, "metricsData": [{"name": "Length", "score": 0.5}]})
+    refused(check(tmp_path, json.dumps(run).encode(), POLICY | {"metrics": []}, name="run.json"), "Length", "judged_by")
+
+
+def test_the_policy_says_who_judges() -> None:
+    rows, report = imported("deepeval", RUN, judged_by=(ScorerDemand("Correctness", Fraction(4, 5)),))
+    assert [row.get("passed") for row in rows[:3]] == [True, False, False]
+    assert report.judges == ("Correctness",)
+    assert report.scorers["Bias"].startswith("a column, does not judge")
+    (down,) = (row for row in rows if row["id"] == "judge-down")
+    assert "passed" not in down
+    with pytest.raises(highbar.errors.InputError, match="Correctness, Length, Tone"):
+        imported("deepeval", RUN, judged_by=(ScorerDemand("Grace"),))

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
 LOGS = FIXTURES / "otel" / "logs.jsonl"
@@ -237,3 +239,65 @@ def evaluation(name: str, label: str, response: str | None = None) -> dict[str, 
 
 def of_span(record: dict[str, Any], name_of: str) -> dict[str, Any]:
     return {**record, "traceId": "t1", "spanId": name_of}
+
+
+RULES = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+
+
+def test_the_same_attribute_or_span_twice_is_refused(tmp_path: Path) -> None:
+    twice = of_span(evaluation("Judge", "fail"), "s1")
+    twice["attributes"] += attributes({"gen_ai.evaluation.score.label": "pass"})
+    document = traces([span("s1")]) | logs([twice])
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    refused(done, "the attribute 'gen_ai.evaluation.score.label' stands twice")
+    document = traces([span("s1"), span("S1")]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 stands twice")
+
+
+@pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "status_code_error", "ERROR"])
+def test_a_status_is_an_error_by_its_number_or_its_name(tmp_path: Path, code: object) -> None:
+    document = traces([{**span("s1"), "status": {"code": code}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    assert judged(done, "fail")["counts"]["errors"] == 1
+
+
+def test_a_status_that_is_none_is_refused(tmp_path: Path) -> None:
+    document = traces([{**span("s1"), "status": {"code": "BAD"}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "found 'BAD', wanted 0, 1 or 2")
+
+
+def test_an_error_of_the_agent_around_a_judged_span_is_the_runs(tmp_path: Path) -> None:
+    agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"})}
+    spans = [{**span("s1"), **agent, "status": {"code": 2, "message": "boom"}}, span("s2", parent="s1", name="chat")]
+    document = traces(spans) | logs([of_span(evaluation("Judge", "pass"), "s2")])
+    rows, _ = imported("otel", written(tmp_path, "run.json", document))
+    assert [row["error"] for row in rows] == ["boom"]
+
+
+def test_a_label_that_is_no_verdict_beside_ones_that_are_leaves_the_run_undecided(tmp_path: Path) -> None:
+    records = [evaluation("Judge", "pass", "a"), evaluation("Judge", "borderline", "b")]
+    done = check(tmp_path, json.dumps(logs(records)).encode(), RULES, name="run.json")
+    judged(done, "inconclusive")
+
+
+def test_a_file_whose_labels_are_no_verdicts_is_refused_with_its_evaluators(tmp_path: Path) -> None:
+    records = [evaluation("Tone", "warm", "a"), evaluation("Tone", "cold", "b")]
+    refused(check(tmp_path, json.dumps(logs(records)).encode(), RULES, name="run.json"), "'Tone'", "judged_by")
+
+
+def test_an_evaluation_without_its_name_of_an_event_is_one_all_the_same(tmp_path: Path) -> None:
+    records = [evaluation("Judge", "pass", "a"), evaluation("Safe", "fail", "a")]
+    del records[1]["eventName"]
+    rows, _ = imported("otel", written(tmp_path, "run.json", logs(records)))
+    assert [row["passed"] for row in rows] == [False]
+
+
+def test_the_policy_says_who_judges(run: Path) -> None:
+    rows, report = imported("otel", run, judged_by=(ScorerDemand("Relevance", Fraction(1, 2)),))
+    assert {row["id"]: row.get("passed") for row in rows} == {
+        "plain": True,
+        "rude": False,
+        "crash": None,
+        "judge": None,
+    }
+    assert (report.judges, report.scorers["Tone"][:24]) == (("Relevance",), "a column, does not judge")

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
 ONCE = FIXTURES / "pydantic_evals" / "once.json"
@@ -151,3 +153,47 @@ def test_breaking_an_assertion_never_makes_a_case_pass(tmp_path: Path) -> None:
                 rows, _ = imported("pydantic-evals", written(tmp_path, "report.json", broken))
                 assert all(before[row["id"]] or not row.get("passed") for row in rows)
                 assert not rows[number].get("passed")
+
+
+def test_repeats_that_were_not_as_often_are_refused(tmp_path: Path) -> None:
+    report = json.loads(REPEATED.read_text("utf-8"))
+    report["cases"][1]["name"] = "plain [2/2]"
+    done = check(tmp_path, json.dumps(report).encode(), POLICY, name="report.json")
+    refused(done, "found 'plain [1/3]' beside 'plain [2/2]'")
+    report["cases"][1]["name"] = "plain [5/3]"
+    assert "found run 5 of 3" in refusal("pydantic-evals", written(tmp_path, "report.json", report))
+    report["cases"][1] |= {"name": "plain [2/3]", "source_case_name": None}
+    assert "has no source_case_name" in refusal("pydantic-evals", written(tmp_path, "report.json", report))
+
+
+def test_an_evaluator_that_broke_makes_the_verdict_inconclusive_at_most(tmp_path: Path) -> None:
+    report = json.loads(ONCE.read_text("utf-8"))
+    report["cases"] = [case for case in report["cases"] if case["name"] in ("plain", "judge down")]
+    report["failures"] = []
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}}
+    judged(check(tmp_path, json.dumps(report).encode(), policy, name="report.json"), "inconclusive")
+
+
+def test_an_assertion_that_its_evaluator_gives_elsewhere_is_missed(tmp_path: Path) -> None:
+    """`Judged` gives an assertion, a score and a label at once."""
+    report = json.loads(ONCE.read_text("utf-8"))
+    del report["cases"][1]["assertions"]["polite"]
+    rows, _ = imported("pydantic-evals", written(tmp_path, "report.json", report))
+    assert "judge: polite: says nothing of this trial" in rows[1]["unjudged"]
+
+
+def test_a_report_in_which_nothing_judges_is_refused_crashes_or_not(tmp_path: Path) -> None:
+    report = json.loads(ONCE.read_text("utf-8"))
+    for case in report["cases"]:
+        case["assertions"], case["evaluator_failures"] = {}, []
+    refused(
+        check(tmp_path, json.dumps(report).encode(), POLICY, name="report.json"), "'relevance', 'tone'", "judged_by"
+    )
+
+
+def test_the_policy_says_who_judges() -> None:
+    rows, report = imported("pydantic-evals", ONCE, judged_by=(ScorerDemand("relevance", Fraction(1, 2)),))
+    passed = {row["id"]: row.get("passed") for row in rows}
+    assert passed == dict.fromkeys(("crash", "judge down", "unjudged")) | {"plain": True, "waver": True, "rude": False}
+    assert report.judges == ("relevance",)
+    assert report.scorers["polite"].startswith("a column, does not judge")

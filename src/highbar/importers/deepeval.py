@@ -237,7 +237,7 @@ def _row(case: Record, survey: _Survey, trials: Trials, report: Report) -> Row:
     verdicts = _verdicts(case, survey.scorers, report)
     if error is None:
         survey.scorers.complete(verdicts, scenario, heard=[_EXPECTATIONS] if "expectationsData" in case else ())
-    verdicts.count(report)
+        verdicts.count(report)
     report.unread.update(key for key in case if key not in _READ and key in case)
     labels = {label: "true" for label in case.items("tags") if isinstance(label, str)}
     labels |= {"flaky": "true"} if case.flag("flaky") else {}

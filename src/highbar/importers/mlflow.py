@@ -177,7 +177,9 @@ def _verdicts(record: Record, survey: _Survey, report: Report) -> Verdicts:
             _add(name, feedback, assessment, verdicts, survey.scorers, report)
     _compare(record, values, spoke)
     for name in survey.names:
-        if name not in spoke and survey.scorers.judges(name):
+        if name not in spoke and name in values:
+            survey.scorers.hear_broken(verdicts, name, "its feedback is no longer valid, and nothing replaced it")
+        elif name not in spoke and survey.scorers.judges(name):
             verdicts.add_broken(name, "gave no value")
     return verdicts
 
@@ -207,15 +209,15 @@ def _alike(value: object, found: object) -> bool:
 def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, scorers: Scorers, report: Report) -> None:
     value = feedback.value("value")
     broke = feedback.value("error") or assessment.value("error")
-    if broke:
+    if broke or value is None:
         told = broke.get("error_message") or broke.get("error_code") if isinstance(broke, dict) else broke
-        scorers.hear_broken(verdicts, name, as_text(told) or "it broke")
+        scorers.hear_broken(verdicts, name, as_text(told) or "gave no value")
     elif is_number(value) or isinstance(value, bool | str) or scorers.judges(name):
         verdicts_alone = scorers.judges(name) and not scorers.by_policy
         score = None if verdicts_alone or isinstance(value, bool) else value
         silence = f"said {shown(value)}, which is no verdict"
         scorers.hear(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), silence=silence)
-    elif value is not None:
+    else:
         report.unread["feedback that is neither a verdict nor a score nor a label"] += 1
 
 

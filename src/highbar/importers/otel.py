@@ -279,8 +279,8 @@ def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: R
 def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:
     verdicts = Verdicts()
     for one in evaluations:
-        if one.broke:
-            scorers.hear_broken(verdicts, one.name, one.broke)
+        if one.broke or (one.score is None and one.label is None):
+            scorers.hear_broken(verdicts, one.name, one.broke or "gave no verdict")
             continue
         silence = "gave no verdict" if one.label is None else f"said {one.label!r}, which is no verdict"
         scorers.hear(verdicts, one.name, verdict=one.verdict, score=one.score, silence=silence)
