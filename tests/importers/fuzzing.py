@@ -20,7 +20,7 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,26 +44,8 @@ WORSE = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I",
 """A verdict, and the one that is worse."""
 NOTHING: tuple[Any, ...] = (None, float("nan"))
 """What may stand where a value was taken away."""
-TRACELESS = {
-    # which evaluators were to judge a case stands nowhere; one that gives several results is missed if one is taken away
-    "pydantic-evals": {"assertions", "evaluator_failures", "source", "name", "arguments", "EqualsExpected", "polite"},
-    # a span's own status, and an evaluation that is there as a whole or not at all
-    "otel": {"status", "code", "events", "eventName", "attributes", "traceId", "spanId", "value", "stringValue", "key"}
-    | {
-        "resourceLogs",
-        "resourceSpans",
-        "scopeLogs",
-        "scopeSpans",
-        "logRecords",
-        "spans",
-        "doubleValue",
-        "parentSpanId",
-    },
-    "mlflow": {"assessments", "spans"},
-}
-"""By tool, the members that nothing else in its files declares: taken away, they leave no trace."""
-UNKNOWN = frozenset({"map"})
-"""Formats whose members mean what the mapping says."""
+TRACELESS = frozenset({"map"})
+"""Formats of which nothing is known: what a member means, and whether anything else declares it, the mapping says."""
 MAPPING: dict[str, Any] = {
     "columns": {
         "id": "case",
@@ -166,7 +148,7 @@ def without(document: Any, path: tuple[Any, ...]) -> Any:
     return changed
 
 
-def bent_value(document: Any, chance: random.Random, kind: str, kept: Collection[str] = ()) -> Any | None:
+def bent_value(document: Any, chance: random.Random, kind: str) -> Any | None:
     """The document with one value replaced by any other, made worse, or taken away; None where that is not possible."""
     ways = list(places(document))
     if kind == "values":
@@ -175,7 +157,7 @@ def bent_value(document: Any, chance: random.Random, kind: str, kept: Collection
         worse = [way for way in ways if isinstance(at(document, way), bool | str) and at(document, way) in WORSE]
         way = chance.choice(worse) if worse else None
         return None if way is None else put(document, way, WORSE[at(document, way)])
-    members = [way for way in ways if way and isinstance(way[-1], str) and way[-1] not in kept]
+    members = [way for way in ways if way and isinstance(way[-1], str)]
     if not members:
         return None
     way = chance.choice(members)
@@ -217,23 +199,23 @@ def bent_archive(path: Path, chance: random.Random, kind: str) -> bytes | None:
     return target.getvalue()
 
 
-def bent_json(path: Path, chance: random.Random, kind: str, kept: Collection[str]) -> bytes | None:
+def bent_json(path: Path, chance: random.Random, kind: str) -> bytes | None:
     """The document, or one line of many, with something in it changed."""
     text = path.read_text("utf-8", "replace")
     try:
-        changed = bent_value(json.loads(text), chance, kind, kept)
+        changed = bent_value(json.loads(text), chance, kind)
         return None if changed is None else json.dumps(changed).encode()
     except ValueError:
         lines = [line for line in text.splitlines() if line.strip()]
     number = chance.randrange(len(lines))
-    changed = bent_value(json.loads(lines[number]), chance, kind, kept)
+    changed = bent_value(json.loads(lines[number]), chance, kind)
     if changed is None:
         return None
     return "\n".join([*lines[:number], json.dumps(changed), *lines[number + 1 :]]).encode()
 
 
-def bent(path: Path, chance: random.Random, kind: str, kept: Collection[str] = ()) -> bytes | None:
-    """The file, bent; None where it cannot be bent in this way. Members that are `kept` are not taken away."""
+def bent(path: Path, chance: random.Random, kind: str) -> bytes | None:
+    """The file, bent; None where it cannot be bent in this way."""
     if kind == "bytes":
         return bent_bytes(path.read_bytes(), chance)
     if path.suffix == ".eval":
@@ -241,7 +223,7 @@ def bent(path: Path, chance: random.Random, kind: str, kept: Collection[str] = (
     if path.suffix == ".xml":
         changed = bent_xml(path.read_text("utf-8", "replace"), chance, kind)
         return None if changed is None else changed.encode()
-    return None if path.suffix == ".csv" else bent_json(path, chance, kind, kept)
+    return None if path.suffix == ".csv" else bent_json(path, chance, kind)
 
 
 # --- watching ----------------------------------------------------------------------------------
@@ -259,7 +241,7 @@ class Watch:
     def attempt(self, which: tuple[str, Path], kind: str, chance: random.Random) -> None:
         """Bend one file and read it; an AssertionError, or any other but a refusal, is a fault."""
         tool, path = which
-        data = bent(path, chance, kind, TRACELESS.get(tool, ()))
+        data = bent(path, chance, kind)
         if data is None:
             return
         changed = self.folder / f"{path.stem}{path.suffix}"
@@ -268,7 +250,7 @@ class Watch:
         try:
             found = passes(tool, changed)
             assert time.monotonic() - started < SLOWEST, "too slow"
-            watched = kind == "worse" or (kind == "taken" and tool not in UNKNOWN)
+            watched = kind == "worse" or (kind == "taken" and tool not in TRACELESS)
             if watched and found is not None:
                 # By their number: with what a test asks, its name may change.
                 better = found - self.intact[which]

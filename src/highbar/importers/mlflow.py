@@ -116,11 +116,11 @@ def _said(record: Record) -> Iterator[tuple[str, object]]:
     found: set[str] = set()
     for assessment in record.records("assessments"):
         name, feedback = _assessed(assessment), assessment.record("feedback")
-        if feedback is None:
+        if "expectation" in assessment:
             expected.add(name)
         else:
             found.add(name)
-            yield name, feedback.value("value")
+            yield name, feedback.value("value") if feedback else None
     for column in record:
         name = column.removesuffix(_VALUE)
         if name != column and name not in expected | found:
@@ -165,10 +165,11 @@ def _verdicts(record: Record, survey: _Survey, report: Report) -> Verdicts:
     spoke: set[str] = set()
     for assessment in record.records("assessments"):
         name, feedback = _assessed(assessment), assessment.record("feedback")
-        if feedback is None:
-            report.unread["expectations" if "expectation" in assessment else "assessments that are no feedback"] += 1
+        if "expectation" in assessment:
+            report.unread["expectations"] += 1
             spoke.add(name)
             continue
+        feedback = feedback or Record({}, assessment.place)
         values.setdefault(name, []).append(feedback.value("value"))
         if assessment.flag("valid") is False:
             report.unread["feedback that a later one replaced"] += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from highbar.importers import Row
 from highbar.importers.documents import around, elements
@@ -50,24 +50,39 @@ class _Survey:
         self.scorers = Scorers("pydantic-evals", report)
         self.runs = _Runs()
         self._given: defaultdict[str, set[str]] = defaultdict(set)  # by evaluator, the names of its results
-        failed: dict[str, str] = {}
-        for _, case in elements(path, _ARRAYS):
+        failed: dict[tuple[str, str], str] = {}  # by scenario and evaluator, the evaluator's name
+        silent: dict[bool, str] = {}  # a case that says which evaluators failed on it, and one that does not
+        for array, case in elements(path, _ARRAYS):
             scenario, _ = self.runs.identify(case)
-            for kind in ("assertions", "scores", "labels"):
-                for name, result in _results(case, kind):
-                    self._given[_evaluator(result)].add(name)
-                    self.scorers.spoke(scenario, name)
-                    if kind == "assertions":
-                        self.scorers.declare(name)
-                    else:
-                        self.scorers.mention(name, f"it gives {kind}")
+            self._add_results(scenario, case)
             for failure in case.records("evaluator_failures"):
-                failed[_evaluator(failure)] = failure.text("name") or "evaluator"
-        for evaluator, name in failed.items():
+                failed[scenario, _evaluator(failure)] = failure.text("name") or "evaluator"
+            if array == "cases":
+                silent.setdefault("evaluator_failures" not in case, case.place)
+        if len(silent) > 1:
+            refuse(f"{silent[True]}: found no evaluator_failures, which other cases of the report have")
+        self.runs.compare()
+        self._settle(failed)
+
+    def _add_results(self, scenario: str, case: Record) -> None:
+        for kind in ("assertions", "scores", "labels"):
+            for name, result in _results(case, kind):
+                self._given[_evaluator(result)].add(name)
+                self.scorers.spoke(scenario, name)
+                if kind == "assertions":
+                    self.scorers.declare(name)
+                else:
+                    self.scorers.mention(name, f"it gives {kind}")
+
+    def _settle(self, failed: Mapping[tuple[str, str], str]) -> None:
+        """An evaluator that failed wherever it ran is taken for a judge; one that failed owes what it gives elsewhere."""
+        for (_, evaluator), name in failed.items():
             if evaluator not in self._given:
                 self.scorers.hold(name)
-        self.runs.compare()
         self.scorers.settle()
+        for (scenario, evaluator), name in failed.items():
+            for owed in self.judges_of(evaluator) or [name]:
+                self.scorers.spoke(scenario, owed)
 
     def judges_of(self, evaluator: str) -> list[str]:
         """The results of an evaluator that judge, in any case of the report."""

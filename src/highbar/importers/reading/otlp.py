@@ -92,9 +92,9 @@ def scan(path: str, interest: Callable[[Mapping[str, Any]], bool]) -> Iterator[S
         kind, scopes, records = _SIGNALS[signal]
         about = holder.record("resource")
         resource = attributes(about) if about else {}
-        for scope in holder.records(scopes):
+        for scope in _present(holder, scopes).records(scopes):
             place = f"{scope.place}: {records}"
-            for number_of, values in enumerate(scope.items(records)):
+            for number_of, values in enumerate(_present(scope, records).items(records)):
                 found = _found(values.get("attributes") or ()) if type(values) is dict else None
                 if kind == "log" or found is None or type(values.get("traceId")) is not str:
                     item = Item(kind, resource, values, (place, number_of))
@@ -112,6 +112,11 @@ def scan(path: str, interest: Callable[[Mapping[str, Any]], bool]) -> Iterator[S
                     yield *_identity(item), item
                 else:
                     yield span_key(trace, own), span_key(trace, above), name, None
+
+
+def _present(holder: Record, name: str) -> Record:
+    """The record, which must have this list, if only an empty one: without it nobody can say what was in it."""
+    return holder if name in holder else refuse(f"{holder.place}: found no {name}, wanted a list")
 
 
 def _identity(item: Item) -> tuple[str, str | None, str]:
@@ -192,9 +197,11 @@ def _resources(path: str) -> Iterator[tuple[str, Record]]:
             stream.seek(0)
             for number_of_line, line in json.lines(stream):
                 document = Record(json.decode(line, number_of_line), f"line {number_of_line}")
+                if not any(signal in document for signal in (*_SIGNALS, *_OTHERS, *_OLD_NAMES)):
+                    refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=number_of_line)
                 for signal in document:
                     _refuse_others(signal, number_of_line)
-                    for resource in document.records(signal):
+                    for resource in _present(document, signal).records(signal):
                         yield signal, resource
             return
         stream.seek(0)
