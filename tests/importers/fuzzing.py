@@ -44,8 +44,8 @@ WORSE = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I",
 """A verdict, and the one that is worse."""
 NOTHING: tuple[Any, ...] = (None, float("nan"))
 """What may stand where a value was taken away."""
-TRACELESS = frozenset({"pydantic-evals", "mlflow", "otel", "map"})
-"""Tools whose files say only once that a judge was not content: taken away, that leaves no trace."""
+TRACELESS = frozenset({"map"})
+"""Formats of which nothing is known: what a member means, and whether anything else declares it, the mapping says."""
 MAPPING: dict[str, Any] = {
     "columns": {
         "id": "case",
@@ -92,6 +92,8 @@ def passes(tool: str, path: Path) -> Counter[str] | None:
 def passing(row: dict[str, Any]) -> bool:
     """Whether a row passes, as the engine would say."""
     marks = row.get("must_not")
+    if row.get("unjudged"):
+        return False
     if row.get("error") or row.get("violations") or (isinstance(marks, dict) and any(marks.values())):
         return False
     if row.get("passed") is not None:

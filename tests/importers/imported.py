@@ -13,6 +13,7 @@ from highbar import importers
 from highbar.errors import InputError
 from highbar.importers.report import Report
 from highbar.importers.writing import convert
+from highbar.model.judging import ScorerDemand
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
@@ -22,10 +23,12 @@ COUNTS = Path(__file__).parent / "counts.json"
 Row = dict[str, Any]
 
 
-def imported(tool: str, path: Path, read: importers.Read | None = None) -> tuple[list[Row], Report]:
+def imported(
+    tool: str, path: Path, read: importers.Read | None = None, judged_by: tuple[ScorerDemand, ...] = ()
+) -> tuple[list[Row], Report]:
     """The rows of a file, and the report about it."""
     target = io.BytesIO()
-    report = convert(read or importers.named(tool), str(path), path.name, target)
+    report = convert(read or importers.named(tool), str(path), path.name, target, Report(judged_by=judged_by))
     assert report.unaccounted == 0
     return [json.loads(line) for line in target.getvalue().splitlines()], report
 

@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
+REPEATED = FIXTURES / "deepeval" / "repeated.json"
 RUN = FIXTURES / "deepeval" / "test_run.json"
+JUDGED = {"metricsData": [{"name": "Bias", "success": True}]}
 POLICY = {
     "thresholds": {"blocking": {"pass_rate": "≥ 10%"}},
     "metrics": [{"name": "mean_bias", "formula": "mean(bias)"}],
@@ -20,10 +24,12 @@ POLICY = {
 
 
 def test_as_many_test_cases_pass_as_deepeval_counts() -> None:
-    for name, counted in totals("deepeval").items():
+    for name in ("test_run", "conversations", "expectations"):
+        counted = totals("deepeval")[name]
         rows, _ = imported("deepeval", FIXTURES / "deepeval" / f"{name}.json")
-        assert sum(row["passed"] for row in rows) == counted["testPassed"]
-        assert sum(not row["passed"] for row in rows) == counted["testFailed"]
+        assert sum(row.get("passed") is True for row in rows) == counted["testPassed"]
+        undecided = sum("unjudged" in row for row in rows)  # in DeepEval a judge that broke fails the case
+        assert sum(row.get("passed") is False for row in rows) == counted["testFailed"] - undecided
 
 
 def test_every_score_of_a_metric_is_deepevals() -> None:
@@ -62,12 +68,11 @@ def test_cases_of_one_name_are_trials_where_they_ask_the_same_and_scenarios_wher
     assert all("#" in name for name in parametrized)
 
 
-def test_a_judge_that_broke_makes_the_case_fail_and_is_no_error_of_the_agent() -> None:
+def test_a_judge_that_broke_leaves_the_case_undecided_and_is_no_error_of_the_agent() -> None:
     rows, report = imported("deepeval", RUN)
     (row,) = (row for row in rows if row["id"] == "judge-down")
-    assert row["passed"] is False
-    assert row["correct"] is False
-    assert "error" not in row
+    assert not {"passed", "correct", "error"} & set(row)
+    assert row["unjudged"] == "judge: Correctness: TimeoutError: the judge timed out"
     assert report.unscored == 1
 
 
@@ -85,15 +90,20 @@ def test_expectations_are_behaviors_and_must_nots() -> None:
     assert by_name["both"]["must_not"] == {"password is asked for": False}
     assert by_name["leaks"]["must_not"] == {"password is asked for": True}
     assert by_name["one"]["behaviors"] == ["Length", "sorry is said"]
-    assert by_name["cannot-tell"]["passed"] is False
+    assert "passed" not in by_name["cannot-tell"]
+    assert by_name["cannot-tell"]["must_not"] == ["password is asked for"]  # and nothing says whether it happened
     assert report.unscored == 1
     verdict = highbar.check(FIXTURES / "deepeval" / "expectations.json", POLICY | {"metrics": []})
-    assert verdict.metrics["violation_rate"].value == Fraction(1, 4)
+    rate = verdict.metrics["violation_rate"]
+    assert (rate.value, rate.best) == (Fraction(2, 4), Fraction(1, 4))
 
 
 def test_a_success_that_no_metric_gave_is_not_believed(tmp_path: Path) -> None:
     """DeepEval starts every test case as a success, before any metric ran."""
-    rows, report = imported("deepeval", written(tmp_path, "run.json", _run({"success": True, "metricsData": []})))
+    run = _run(
+        {"success": True, "metricsData": []}, {"name": "two", "metricsData": [{"name": "Bias", "success": True}]}
+    )
+    rows, report = imported("deepeval", written(tmp_path, "run.json", run))
     assert "passed" not in rows[0]
     assert report.unscored == 1
 
@@ -126,7 +136,8 @@ def test_scores_of_one_name_that_differ_are_not_kept_and_that_is_counted(tmp_pat
 
 def test_a_trace_that_ended_with_an_error_is_an_error(tmp_path: Path) -> None:
     spans = [{"name": "tool", "error": "no connection"}]
-    run = _run({"success": True, "trace": {"status": "ERRORED", "toolSpans": spans}})
+    judged = {"metricsData": [{"name": "Bias", "success": True}]}
+    run = _run({"success": True, **judged, "trace": {"status": "ERRORED", "toolSpans": spans}})
     rows, _ = imported("deepeval", written(tmp_path, "run.json", run))
     assert rows[0]["error"] == "no connection"
 
@@ -156,11 +167,14 @@ def test_real_files_have_a_row_for_every_test_case_or_are_refused(path: Path) ->
     [
         ({"name": None}, "found no name"),
         ({"metricsData": [{"name": "Bias", "success": "yes"}]}, "success: found 'yes', wanted true or false"),
-        ({"metricsData": [{"name": "Bias", "score": "high"}]}, "score: found 'high', wanted a finite number"),
+        (
+            {"metricsData": [{"name": "Bias", "success": True, "score": "high"}]},
+            "score: found 'high', wanted a finite number",
+        ),
         ({"metricsData": [{"success": True}]}, "wanted the name of the metric"),
         ({"metricsData": {"Bias": True}}, "metricsData: found an object, wanted a list"),
-        ({"trace": {"startTime": "yesterday", "endTime": "today"}}, "found 'yesterday', wanted a time"),
-        ({"trace": {"startTime": "2026-01-02", "endTime": "2026-01-01"}}, "it ends before it starts"),
+        ({**JUDGED, "trace": {"startTime": "yesterday", "endTime": "today"}}, "found 'yesterday', wanted a time"),
+        ({**JUDGED, "trace": {"startTime": "2026-01-02", "endTime": "2026-01-01"}}, "it ends before it starts"),
     ],
 )
 def test_what_is_not_as_deepeval_writes_it_is_refused_with_its_place(
@@ -171,7 +185,9 @@ def test_what_is_not_as_deepeval_writes_it_is_refused_with_its_place(
 
 def test_breaking_a_metric_never_makes_a_case_pass(tmp_path: Path) -> None:
     run = json.loads(RUN.read_text("utf-8"))
-    before = {(row["id"], row["trial"]): row["passed"] for row in imported("deepeval", RUN)[0]}
+    before = {(row["id"], row["trial"]): row.get("passed") for row in imported("deepeval", RUN)[0]}
+    for total in ("testPassed", "testFailed", "metricsScores"):  # they would show it
+        del run[total]
     for number, case in enumerate(run["testCases"]):
         for place in range(len(case["metricsData"])):
             for change in ({"success": False}, {"error": "down", "success": None}, {"success": None, "score": None}):
@@ -181,5 +197,96 @@ def test_breaking_a_metric_never_makes_a_case_pass(tmp_path: Path) -> None:
                 assert all(before[row["id"], row["trial"]] or not row.get("passed") for row in rows)
 
 
-def _run(case: dict[str, object]) -> dict[str, object]:
-    return {"testCases": [{"name": "one", "input": "hello", "actualOutput": "hi", **case}]}
+def _run(*cases: dict[str, object]) -> dict[str, object]:
+    return {"testCases": [{"name": "one", "input": "hello", "actualOutput": "hi", **case} for case in cases]}
+
+
+def test_repeats_are_trials_of_one_scenario_and_a_run_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    done = check(tmp_path, REPEATED.read_bytes(), POLICY | {"metrics": []}, name="run.json")
+    assert done.json["counts"] | {"unjudged": 3} == done.json["counts"]
+    assert (done.json["counts"]["scenarios"], done.json["counts"]["trials"], done.json["counts"]["errors"]) == (
+        7,
+        21,
+        4,
+    )
+    rows, report = imported("deepeval", REPEATED)
+    assert [row["trial"] for row in rows if row["id"] == "test_asked[waver]"] == [0, 1, 2]
+    (missing,) = (row for row in rows if row["id"] == "test_crash" and "error" in row)
+    assert missing["error"] == "run 3 of 3 is not in the file: it crashed before its assertion"
+    assert (report.records, report.missing, report.rows) == (20, 1, 21)
+
+
+def test_deepeval_counts_crashes_and_metrics_without_a_verdict_as_passed() -> None:
+    rows, report = imported("deepeval", REPEATED)
+    assert totals("deepeval")["repeated"]["testPassed"] == 19
+    assert sum(row.get("passed") is True for row in rows) == 13
+    assert (report.unscored, report.errors) == (3, 3 + 1)
+
+
+def test_parameters_that_look_like_repeats_are_scenarios_of_their_own(tmp_path: Path) -> None:
+    cases = [{**JUDGED, "name": f"test_a[{one}-{two}]", "input": f"{one}"} for one in (1, 2) for two in (2, 3)]
+    rows, _ = imported("deepeval", written(tmp_path, "run.json", _run(*cases)))
+    assert [row["id"] for row in rows] == ["test_a[1-2]", "test_a[1-3]", "test_a[2-2]", "test_a[2-3]"]
+
+
+def test_an_agent_that_crashed_is_an_error_whatever_the_trace_says_and_a_tool_that_did_is_none(tmp_path: Path) -> None:
+    text = REPEATED.read_text("utf-8")
+    assert '"status": "ERRORED", "type": "agent"' in text
+    run = json.loads(text)
+    for case in run["testCases"]:
+        if "trace" in case:
+            case["trace"]["status"] = "SUCCESS"
+    done = check(tmp_path, json.dumps(run).encode(), POLICY | {"metrics": []}, name="run.json")
+    assert done.json["counts"]["errors"] == 4
+    rows, _ = imported("deepeval", written(tmp_path, "run.json", run))
+    assert {row["id"] for row in rows if row.get("error") == "the agent crashed"} == {"test_traced[agent crashes]"}
+
+
+def test_a_metric_that_gave_no_verdict_leaves_the_case_undecided(tmp_path: Path) -> None:
+    rows, _ = imported("deepeval", REPEATED)
+    silent = [row for row in rows if row["id"] == "test_silent"]
+    assert [row.get("passed") for row in silent] == [None] * 3
+    assert {row["unjudged"] for row in silent} == {"judge: Polite: gave no verdict"}
+    run = _run({**JUDGED, "success": True}, {"name": "two", "metricsData": [{"name": "Bias", "threshold": 0.5}]})
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}}
+    judged(check(tmp_path, json.dumps(run).encode(), policy, name="run.json"), "inconclusive")
+
+
+def test_a_check_says_that_tests_which_crashed_are_not_in_the_file(tmp_path: Path) -> None:
+    done = check(tmp_path, RUN.read_bytes(), POLICY, name="run.json")
+    assert any("crashed before their assertion" in warning for warning in done.json["warnings"])
+
+
+@pytest.mark.parametrize("taken", ["case", "metric"])
+def test_what_was_taken_out_of_the_file_is_missed_in_its_totals(tmp_path: Path, taken: str) -> None:
+    run = json.loads(RUN.read_text("utf-8"))
+    if taken == "case":
+        del run["testCases"][3]
+    else:
+        del run["testCases"][3]["metricsData"][1]
+    done = check(tmp_path, json.dumps(run).encode(), POLICY, name="run.json")
+    refused(done, "they disagree")
+
+
+def test_a_metric_that_judged_another_trial_of_the_scenario_is_missed(tmp_path: Path) -> None:
+    both = [{"name": "Bias", "success": True}, {"name": "Tone", "success": True}]
+    run = _run({"metricsData": both}, {"metricsData": both[:1]})
+    rows, _ = imported("deepeval", written(tmp_path, "run.json", run))
+    assert [row.get("passed") for row in rows] == [True, None]
+    assert rows[1]["unjudged"] == "judge: Tone: says nothing of this trial"
+
+
+def test_a_file_in_which_nothing_judges_is_refused_with_its_metrics(tmp_path: Path) -> None:
+    run = _run({"success": True, "metricsData": [{"name": "Length", "score": 0.5}]})
+    refused(check(tmp_path, json.dumps(run).encode(), POLICY | {"metrics": []}, name="run.json"), "Length", "judged_by")
+
+
+def test_the_policy_says_who_judges() -> None:
+    rows, report = imported("deepeval", RUN, judged_by=(ScorerDemand("Correctness", Fraction(4, 5)),))
+    assert [row.get("passed") for row in rows[:3]] == [True, False, False]
+    assert report.judges == ("Correctness",)
+    assert report.scorers["Bias"].startswith("a column, does not judge")
+    (down,) = (row for row in rows if row["id"] == "judge-down")
+    assert "passed" not in down
+    with pytest.raises(highbar.errors.InputError, match="Correctness, Length, Tone"):
+        imported("deepeval", RUN, judged_by=(ScorerDemand("Grace"),))

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
 TABLE = FIXTURES / "mlflow" / "eval_results.json"
+SHEET = FIXTURES / "mlflow" / "sheet.json"
 CLASSIC = FIXTURES / "mlflow" / "eval_results_table.json"
 POLICY = {
     "thresholds": {"blocking": {"pass_rate": "≥ 10%"}},
@@ -38,9 +41,11 @@ def test_accuracy_and_the_share_of_a_verdict_are_what_mlflow_logs() -> None:
 def test_the_mean_of_a_score_is_what_mlflow_logs_and_says_that_a_scorer_broke() -> None:
     """MLflow drops the row whose scorer broke and says nothing; here the same rows count, and so does the gap."""
     verdict = highbar.check(TABLE, POLICY)
-    value = verdict.metrics["mean_relevance"]
-    assert value.value == Fraction(totals("mlflow")["genai"]["metrics"]["relevance/mean"])
-    assert (value.scenarios, value.missing) == (4, 1)
+    assert "undecided" in (verdict.metrics["mean_relevance"].reason or "")
+    ranged = {**POLICY, "metrics": [{**one, "range": "0-1"} for one in POLICY["metrics"]]}
+    value = highbar.check(TABLE, ranged).metrics["mean_relevance"]
+    logged = Fraction(totals("mlflow")["genai"]["metrics"]["relevance/mean"])
+    assert (value.value, value.scenarios, value.undecided) == (logged * 4 / 5, 5, 1)  # at worst the gap is a 0
     assert imported("mlflow", TABLE)[1].unscored == 1
 
 
@@ -108,20 +113,19 @@ def test_feedback_that_nothing_replaced_is_missing(tmp_path: Path) -> None:
         if assessment["assessment_name"] == "polite":
             assessment["valid"] = False
     rows, report = imported("mlflow", written(tmp_path, "table.json", content))
-    assert rows[0]["passed"] is False
+    assert rows[0]["unjudged"] == "judge: polite: its feedback is no longer valid, and nothing replaced it"
     assert report.unscored == 2
 
 
-def test_the_older_table_has_scores_that_judge_nothing() -> None:
-    rows, report = imported("mlflow", CLASSIC)
+def test_the_older_table_has_scores_that_judge_nothing_unless_the_policy_says_so() -> None:
+    assert "its scorers are 'exact', 'length'" in refusal("mlflow", CLASSIC)
+    demand = ScorerDemand("exact", Fraction(1))
+    rows, report = imported("mlflow", CLASSIC, judged_by=(demand,))
     logged = totals("mlflow")["classic"]["metrics"]
     assert sum(row["exact"] for row in rows) / len(rows) == logged["exact/v1/mean"]
-    assert all("passed" not in row for row in rows)
-    assert report.unscored == 3
-    metric = {"name": "mean_exact", "formula": "mean(exact)", "range": "0-100%"}
-    verdict = highbar.check(CLASSIC, {"metrics": [metric], "thresholds": {"blocking": {"mean_exact": "≥ 50%"}}})
-    assert verdict.metrics["mean_exact"].value == Fraction(1, 3)
-    assert verdict.verdict == "fail"
+    assert [row["passed"] for row in rows] == [True, False, False]
+    assert report.judges == ("exact",)
+    assert report.scorers["length"] == "a column, does not judge: the policy's judged_by names others"
 
 
 def test_exact_match_is_the_one_score_that_is_a_verdict(tmp_path: Path) -> None:
@@ -154,7 +158,8 @@ def test_real_files_have_a_row_for_every_record_or_are_refused(path: Path) -> No
         ({"columns": [1], "data": [[1]]}, "columns: found a list of 1, wanted a list of names"),
         ({"columns": ["a/value"], "data": [[1]]}, "there is no column assessments"),
         ({"columns": ["x", "pass"], "data": [[1, True]]}, "no column is a scorer's"),
-        ({"columns": ["m/v1/score"], "data": [[1]]}, "found nothing that names the scenario"),
+        ({"columns": ["exact_match/v1/score"], "data": [[1]]}, "found nothing that names the scenario"),
+        ({"columns": ["m/v1/score"], "data": [[1]]}, "nothing in this file declares who judges: its scorers are 'm'"),
     ],
 )
 def test_what_is_no_such_table_is_refused_with_its_place(tmp_path: Path, content: object, message: str) -> None:
@@ -162,15 +167,86 @@ def test_what_is_no_such_table_is_refused_with_its_place(tmp_path: Path, content
 
 
 @pytest.mark.parametrize("feedback", [{"value": "no"}, {"value": False}, {"value": None, "error": {"error_code": "X"}}])
-def test_breaking_a_verdict_never_makes_a_row_pass(tmp_path: Path, feedback: dict[str, object]) -> None:
-    before = [row["passed"] for row in imported("mlflow", TABLE)[0]]
-    place = table()["columns"].index("assessments")
+def test_breaking_a_verdict_never_makes_a_row_pass(tmp_path: Path, feedback: dict[str, Any]) -> None:
+    before = [row.get("passed") for row in imported("mlflow", TABLE)[0]]
+    columns = table()["columns"]
     for number in range(5):
         content = table()
-        for assessment in content["data"][number][place]:
+        for assessment in content["data"][number][columns.index("assessments")]:
             if assessment["assessment_name"] == "correctness":
                 assessment["feedback"] = feedback
+        content["data"][number][columns.index("correctness/value")] = feedback["value"]
         rows, _ = imported("mlflow", written(tmp_path, "table.json", content))
-        assert rows[number]["passed"] is False
-        assert rows[number]["correct"] is False
-        assert [row["passed"] and not was for row, was in zip(rows, before, strict=True)] == [False] * 5
+        assert rows[number].get("passed") is not True
+        assert rows[number].get("correct") is not True
+        assert [bool(row.get("passed")) and not was for row, was in zip(rows, before, strict=True)] == [False] * 5
+
+
+def test_a_judge_that_gives_no_verdict_on_a_row_leaves_it_undecided(tmp_path: Path) -> None:
+    """MLflow's own mean of `odd` is over three of five rows."""
+    rows, report = imported("mlflow", SHEET)
+    assert [row.get("passed") for row in rows] == [True, None, None, None, False]
+    said = [row["unjudged"] for row in rows[1:4]]
+    assert said == [
+        "judge: odd: gave no value",
+        "judge: odd: said 'No.', which is no verdict",
+        "judge: odd: said 0.0, which is no verdict",
+    ]
+    assert report.judges == ("polite", "odd")
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 60%"}}}
+    judged(check(tmp_path, SHEET.read_bytes(), policy, name="sheet.json"), "inconclusive")
+
+
+def test_an_answer_sheet_has_no_latency_and_an_agent_that_took_less_than_a_millisecond_has() -> None:
+    assert all("latency_ms" not in row for row in imported("mlflow", SHEET)[0])
+    columns = table()["columns"]
+    assert 0 in [row[columns.index("execution_duration")] for row in table()["data"]]
+    assert all(row["latency_ms"] > 0 for row in imported("mlflow", TABLE)[0])
+
+
+@pytest.mark.parametrize("form", ["sheet.index.json", "sheet.table.json"])
+def test_the_other_forms_of_pandas_give_the_same_rows(form: str) -> None:
+    other = FIXTURES / "mlflow" / form
+    assert recognized(other) == recognized(SHEET) == "mlflow"
+    assert imported("mlflow", other)[0] == imported("mlflow", SHEET)[0]
+
+
+def test_a_table_in_columns_must_have_as_many_rows_in_all_of_them(tmp_path: Path) -> None:
+    content = json.loads(SHEET.read_text("utf-8"))
+    del content["state"]["3"]
+    assert "state: found 4 rows that are not those of trace_id" in refusal(
+        "mlflow", written(tmp_path, "s.json", content)
+    )
+
+
+def test_csv_is_refused_with_a_word_about_json(tmp_path: Path) -> None:
+    csv = FIXTURES / "mlflow" / "sheet.csv"
+    assert recognized(csv) == "mlflow"
+    refused(check(tmp_path, csv.read_bytes(), POLICY, name="sheet.csv"), "in a CSV file", "to_json")
+
+
+@pytest.mark.parametrize("taken", ["column", "assessment"])
+def test_a_verdict_that_the_table_says_once_only_is_refused(tmp_path: Path, taken: str) -> None:
+    content = table()
+    columns = content["columns"]
+    if taken == "column":
+        content["data"][1][columns.index("polite/value")] = None
+    else:
+        assessments = content["data"][1][columns.index("assessments")]
+        assessments[:] = [one for one in assessments if one["assessment_name"] != "polite"]
+    refused(check(tmp_path, json.dumps(content).encode(), POLICY, name="t.json"), "polite/value", "they disagree")
+
+
+def test_a_crash_shows_in_the_spans_if_the_state_was_taken_away(tmp_path: Path) -> None:
+    content = table()
+    for row in content["data"]:
+        row[content["columns"].index("state")] = None
+    rows, _ = imported("mlflow", written(tmp_path, "t.json", content))
+    assert [row["id"] for row in rows if "error" in row] == ["crash"]
+
+
+def test_the_policy_says_who_judges() -> None:
+    rows, report = imported("mlflow", TABLE, judged_by=(ScorerDemand("relevance", Fraction(1, 2)),))
+    assert [row.get("passed") for row in rows] == [True, False, False, None, True]
+    assert report.judges == ("relevance",)
+    assert {row["polite"] for row in rows} == {"yes", "no"}

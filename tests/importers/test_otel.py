@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
 LOGS = FIXTURES / "otel" / "logs.jsonl"
@@ -29,7 +31,8 @@ def test_every_evaluation_is_what_the_evaluators_gave_to_their_sink(run: Path) -
     for row in rows:
         if "error" not in row:
             found = sunk[row["id"]]
-            assert row["behaviors"] == ["Polite"] * found["Polite"]
+            polite = row["behaviors"]["Polite"] if "unjudged" in row else "Polite" in row["behaviors"]
+            assert polite is found["Polite"]
             assert row.get("relevance") == found["Relevance"]
             assert row["tone"] == found["Tone"]
     assert {row["id"] for row in rows} == {*sunk, "crash"}
@@ -53,11 +56,12 @@ def test_without_the_spans_the_crash_is_missing_and_that_is_said() -> None:
     assert any("are missing" in warning for warning in highbar.check(LOGS, POLICY).warnings)
 
 
-def test_a_broken_evaluator_is_something_that_was_not_seen(run: Path) -> None:
+def test_a_broken_evaluator_leaves_the_run_undecided(run: Path) -> None:
     rows, report = imported("otel", run)
     (judge,) = (row for row in rows if row["id"] == "judge")
-    assert judge["passed"] is False
-    assert judge["expected_behaviors"] == ["Polite", "Relevance"]
+    assert "passed" not in judge
+    assert judge["unjudged"].startswith("judge: Relevance: ")
+    assert judge["behaviors"] == {"Polite": True}
     assert report.unscored == 1
 
 
@@ -105,17 +109,18 @@ def test_an_evaluation_finds_its_span_by_the_response_that_it_names(tmp_path: Pa
     ("label", "passed"), [("pass", True), ("FAIL", False), ("not relevant", False), ("correct", True), ("polite", None)]
 )
 def test_only_the_labels_of_the_conventions_are_verdicts(tmp_path: Path, label: str, passed: bool | None) -> None:
-    given = {"gen_ai.evaluation.name": "Judge", "gen_ai.evaluation.score.label": label, "gen_ai.response.id": "r"}
-    log = {"eventName": "gen_ai.evaluation.result", "attributes": attributes(given)}
-    rows, report = imported("otel", written(tmp_path, "run.json", logs([log])))
+    records = [evaluation("Judge", label, "r"), evaluation("Judge", "pass", "other")]
+    rows, report = imported("otel", written(tmp_path, "run.json", logs(records)))
     assert rows[0].get("passed") is passed
     assert report.unscored == (passed is None)
+    assert ("which is no verdict" in rows[0].get("unjudged", "")) is (passed is None)
 
 
 def test_a_label_beside_a_score_has_a_column_of_its_own(tmp_path: Path) -> None:
     given = {"gen_ai.evaluation.name": "Tone", "gen_ai.evaluation.score.label": "warm", "gen_ai.response.id": "r"}
     given |= {"gen_ai.evaluation.score.value": "0.5", "event.name": "gen_ai.evaluation.result", "locale": "de"}
-    rows, report = imported("otel", written(tmp_path, "run.json", logs([{"attributes": attributes(given)}])))
+    records = [{"attributes": attributes(given)}, evaluation("Judge", "pass", "r")]
+    rows, report = imported("otel", written(tmp_path, "run.json", logs(records)))
     assert (rows[0]["tone"], rows[0]["tone_label"], rows[0]["tags"]) == (0.5, "warm", {"locale": "de"})
     assert rows[0]["id"] == "response r"
     assert any("another name in every run" in warning for warning in report.warnings)
@@ -126,7 +131,8 @@ def test_a_long_question_names_its_scenario_by_a_mark(tmp_path: Path) -> None:
     asked = {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": messages}
     for odd in ("not json", "{}"):
         found = attributes({**asked, "gen_ai.output.messages": odd, "final_result": "because"})
-        rows, _ = imported("otel", written(tmp_path, "run.json", traces([{**span("s1"), "attributes": found}])))
+        document = traces([{**span("s1"), "attributes": found}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+        rows, _ = imported("otel", written(tmp_path, "run.json", document))
         assert len(rows[0]["id"]) == 80
         assert rows[0]["output"] == "because"
 
@@ -140,7 +146,8 @@ def test_attributes_of_every_kind_are_read(tmp_path: Path) -> None:
     ]
     found = [{"key": f"k{number}", "value": value} for number, value in enumerate(values)]
     found += attributes({"gen_ai.operation.name": "invoke_agent"})
-    assert len(imported("otel", written(tmp_path, "r.json", traces([{**span("s1"), "attributes": found}])))[0]) == 1
+    document = traces([{**span("s1"), "attributes": found}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    assert len(imported("otel", written(tmp_path, "r.json", document))[0]) == 1
 
 
 @pytest.mark.parametrize(
@@ -159,7 +166,8 @@ def test_what_is_no_span_is_refused_with_its_place(tmp_path: Path, record: dict[
 def test_a_span_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
     agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"})}
     odd = {**span("s1"), **agent, "startTimeUnixNano": 9, "endTimeUnixNano": 3}
-    assert "ends before it starts" in refusal("otel", written(tmp_path, "run.json", traces([odd])))
+    document = traces([odd]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    assert "ends before it starts" in refusal("otel", written(tmp_path, "run.json", document))
 
 
 @pytest.mark.parametrize("value", [{"doubleValue": "NaN"}, {"doubleValue": "Infinity"}, {}, {"stringValue": "high"}])
@@ -170,7 +178,8 @@ def test_an_evaluation_without_a_finite_score_and_without_a_label_passes_nothing
     found.append({"key": "gen_ai.evaluation.score.value", "value": value})
     log = {"eventName": "gen_ai.evaluation.result", "attributes": found}
     rows, report = imported("otel", written(tmp_path, "run.json", logs([log])))
-    assert rows[0]["passed"] is False
+    assert "passed" not in rows[0]
+    assert rows[0]["unjudged"] == "judge: Judge: gave no verdict"
     assert report.unscored == 1
 
 
@@ -180,9 +189,11 @@ def test_agent_spans_that_nothing_judged_are_rows_and_those_inside_them_are_not(
         {**span("s1", name="a"), **agent},
         {**span("s2", parent="s1", name="helper"), **agent},
         {**span("s3", name="b"), **agent, "status": {"code": 2, "message": "boom"}},
+        span("s4", name="c"),
     ]
-    rows, report = imported("otel", written(tmp_path, "run.json", traces(spans)))
-    assert [row.get("error") for row in rows] == [None, "boom"]
+    document = traces(spans) | logs([of_span(evaluation("Judge", "pass"), "s4")])
+    rows, report = imported("otel", written(tmp_path, "run.json", document))
+    assert [row.get("error") for row in rows] == [None, "boom", None]
     assert report.unscored == 1
 
 
@@ -190,7 +201,7 @@ def test_agent_spans_that_nothing_judged_are_rows_and_those_inside_them_are_not(
 def test_real_files_have_a_row_for_every_agent_run_or_are_refused(path: Path) -> None:
     assert recognized(path) == "otel"
     expected = {
-        "pydantic-ai-2.62.0_traces": 2,
+        "pydantic-ai-2.62.0_traces": "nothing in this file declares who judges",
         "evaluation.result_logs": "what it judges cannot be told",
         "examples__events": "there is no gen_ai.evaluation.result event",
         "proto__examples__trace": "there is no gen_ai.evaluation.result event",
@@ -198,20 +209,7 @@ def test_real_files_have_a_row_for_every_agent_run_or_are_refused(path: Path) ->
         "metrics": "these are OTLP metrics",
     }
     found = next(value for name, value in expected.items() if name in path.name)
-    if isinstance(found, str):
-        assert found in refusal("otel", path)
-        return
-    agents = [
-        record
-        for line in path.read_text("utf-8").splitlines()
-        for resource in json.loads(line)["resourceSpans"]
-        for scope in resource["scopeSpans"]
-        for record in scope["spans"]
-        if record["name"].startswith("invoke_agent")
-    ]
-    rows, report = imported("otel", path)
-    assert len(rows) == len(agents) == found
-    assert report.unscored == found
+    assert found in refusal("otel", path)
 
 
 def attributes(values: dict[str, object]) -> list[dict[str, object]]:
@@ -231,3 +229,75 @@ def traces(spans: list[dict[str, Any]]) -> dict[str, Any]:
 
 def logs(records: list[dict[str, Any]]) -> dict[str, Any]:
     return {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+
+
+def evaluation(name: str, label: str, response: str | None = None) -> dict[str, Any]:
+    given = {"gen_ai.evaluation.name": name, "gen_ai.evaluation.score.label": label}
+    given |= {"gen_ai.response.id": response} if response else {}
+    return {"eventName": "gen_ai.evaluation.result", "attributes": attributes(given)}
+
+
+def of_span(record: dict[str, Any], name_of: str) -> dict[str, Any]:
+    return {**record, "traceId": "t1", "spanId": name_of}
+
+
+RULES = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+
+
+def test_the_same_attribute_or_span_twice_is_refused(tmp_path: Path) -> None:
+    twice = of_span(evaluation("Judge", "fail"), "s1")
+    twice["attributes"] += attributes({"gen_ai.evaluation.score.label": "pass"})
+    document = traces([span("s1")]) | logs([twice])
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    refused(done, "the attribute 'gen_ai.evaluation.score.label' stands twice")
+    document = traces([span("s1"), span("S1")]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 stands twice")
+
+
+@pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "status_code_error", "ERROR"])
+def test_a_status_is_an_error_by_its_number_or_its_name(tmp_path: Path, code: object) -> None:
+    document = traces([{**span("s1"), "status": {"code": code}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    assert judged(done, "fail")["counts"]["errors"] == 1
+
+
+def test_a_status_that_is_none_is_refused(tmp_path: Path) -> None:
+    document = traces([{**span("s1"), "status": {"code": "BAD"}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "found 'BAD', wanted 0, 1 or 2")
+
+
+def test_an_error_of_the_agent_around_a_judged_span_is_the_runs(tmp_path: Path) -> None:
+    agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"})}
+    spans = [{**span("s1"), **agent, "status": {"code": 2, "message": "boom"}}, span("s2", parent="s1", name="chat")]
+    document = traces(spans) | logs([of_span(evaluation("Judge", "pass"), "s2")])
+    rows, _ = imported("otel", written(tmp_path, "run.json", document))
+    assert [row["error"] for row in rows] == ["boom"]
+
+
+def test_a_label_that_is_no_verdict_beside_ones_that_are_leaves_the_run_undecided(tmp_path: Path) -> None:
+    records = [evaluation("Judge", "pass", "a"), evaluation("Judge", "borderline", "b")]
+    done = check(tmp_path, json.dumps(logs(records)).encode(), RULES, name="run.json")
+    judged(done, "inconclusive")
+
+
+def test_a_file_whose_labels_are_no_verdicts_is_refused_with_its_evaluators(tmp_path: Path) -> None:
+    records = [evaluation("Tone", "warm", "a"), evaluation("Tone", "cold", "b")]
+    refused(check(tmp_path, json.dumps(logs(records)).encode(), RULES, name="run.json"), "'Tone'", "judged_by")
+
+
+def test_an_evaluation_without_its_name_of_an_event_is_one_all_the_same(tmp_path: Path) -> None:
+    records = [evaluation("Judge", "pass", "a"), evaluation("Safe", "fail", "a")]
+    del records[1]["eventName"]
+    rows, _ = imported("otel", written(tmp_path, "run.json", logs(records)))
+    assert [row["passed"] for row in rows] == [False]
+
+
+def test_the_policy_says_who_judges(run: Path) -> None:
+    rows, report = imported("otel", run, judged_by=(ScorerDemand("Relevance", Fraction(1, 2)),))
+    assert {row["id"]: row.get("passed") for row in rows} == {
+        "plain": True,
+        "rude": False,
+        "crash": None,
+        "judge": None,
+    }
+    assert (report.judges, report.scorers["Tone"][:24]) == (("Relevance",), "a column, does not judge")

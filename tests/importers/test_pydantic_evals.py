@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import highbar
+from highbar.model.judging import ScorerDemand
+from tests.commandline import check, judged, refused
 from tests.importers.imported import FIXTURES, imported, recognized, refusal, samples, totals, written
 
 ONCE = FIXTURES / "pydantic_evals" / "once.json"
@@ -28,19 +30,22 @@ def test_a_crash_counts_in_the_mean_of_a_score_which_pydantic_evals_leaves_out()
         mean = highbar.check(file, ranged).metrics["mean_relevance"]
         average = Fraction(totals("pydantic_evals")[name]["scores"]["relevance"])
         assert mean.value < average
-        assert name != "once" or mean.value == average * (mean.scenarios - 1) / mean.scenarios
+        # Of six, one crashed and two have no score because their judge broke: at worst these are 0.
+        assert name != "once" or mean.value == average * (mean.scenarios - 3) / mean.scenarios
 
 
 def test_its_share_of_true_assertions_is_over_what_succeeded_alone() -> None:
     """pydantic-evals: 5 of 7 assertions. Left out of that: the crash, and all that the broken judge did not say."""
     rows, _ = imported("pydantic-evals", ONCE)
-    said = [(name, row) for row in rows for name in row.get("expected_behaviors", []) if name != "Judged"]
+    judged = [row for row in rows if "error" not in row and "unjudged" not in row]
+    said = [(name, row) for row in judged for name in row["expected_behaviors"]]
     true = sum(name in row["behaviors"] for name, row in said)
-    assert true / len(said) == totals("pydantic_evals")["once"]["assertions"]
+    assert (true + 1) / (len(said) + 1) == totals("pydantic_evals")["once"]["assertions"]
     verdict = highbar.check(ONCE, POLICY)
-    assert verdict.metrics["pass_rate"].value == Fraction(2, 6)
+    assert (verdict.metrics["pass_rate"].value, verdict.metrics["pass_rate"].best) == (Fraction(2, 6), Fraction(4, 6))
     # plain and waver 1, rude and crash 0, a half where one of two judges broke, 0 where the only one did
-    assert verdict.metrics["behavior_coverage"].value == Fraction(5, 12)
+    coverage = verdict.metrics["behavior_coverage"]
+    assert (coverage.value, coverage.best) == (Fraction(5, 12), Fraction(4, 6))
 
 
 def test_failures_that_stand_apart_are_rows_with_an_error() -> None:
@@ -62,12 +67,13 @@ def test_repeats_are_trials_of_one_scenario_wherever_they_stand() -> None:
     assert verdict.metrics["pass_rate"].value == (1 + Fraction(2, 3)) / 6
 
 
-def test_a_broken_evaluator_is_something_that_was_not_seen() -> None:
+def test_a_broken_evaluator_leaves_the_case_undecided() -> None:
     rows, report = imported("pydantic-evals", ONCE)
     by_name = {row["id"]: row for row in rows}
-    assert by_name["judge down"]["expected_behaviors"] == ["EqualsExpected", "Judged"]
-    assert by_name["judge down"]["passed"] is False
-    assert by_name["unjudged"]["passed"] is False
+    assert by_name["judge down"]["behaviors"] == {"EqualsExpected": True}
+    for name in ("judge down", "unjudged"):
+        assert "passed" not in by_name[name]
+        assert by_name[name]["unjudged"] == "judge: polite: TimeoutError: the judge timed out"
     assert report.unscored == 2
 
 
@@ -147,3 +153,47 @@ def test_breaking_an_assertion_never_makes_a_case_pass(tmp_path: Path) -> None:
                 rows, _ = imported("pydantic-evals", written(tmp_path, "report.json", broken))
                 assert all(before[row["id"]] or not row.get("passed") for row in rows)
                 assert not rows[number].get("passed")
+
+
+def test_repeats_that_were_not_as_often_are_refused(tmp_path: Path) -> None:
+    report = json.loads(REPEATED.read_text("utf-8"))
+    report["cases"][1]["name"] = "plain [2/2]"
+    done = check(tmp_path, json.dumps(report).encode(), POLICY, name="report.json")
+    refused(done, "found 'plain [1/3]' beside 'plain [2/2]'")
+    report["cases"][1]["name"] = "plain [5/3]"
+    assert "found run 5 of 3" in refusal("pydantic-evals", written(tmp_path, "report.json", report))
+    report["cases"][1] |= {"name": "plain [2/3]", "source_case_name": None}
+    assert "has no source_case_name" in refusal("pydantic-evals", written(tmp_path, "report.json", report))
+
+
+def test_an_evaluator_that_broke_makes_the_verdict_inconclusive_at_most(tmp_path: Path) -> None:
+    report = json.loads(ONCE.read_text("utf-8"))
+    report["cases"] = [case for case in report["cases"] if case["name"] in ("plain", "judge down")]
+    report["failures"] = []
+    policy = {"thresholds": {"blocking": {"pass_rate": "100%"}}}
+    judged(check(tmp_path, json.dumps(report).encode(), policy, name="report.json"), "inconclusive")
+
+
+def test_an_assertion_that_its_evaluator_gives_elsewhere_is_missed(tmp_path: Path) -> None:
+    """`Judged` gives an assertion, a score and a label at once."""
+    report = json.loads(ONCE.read_text("utf-8"))
+    del report["cases"][1]["assertions"]["polite"]
+    rows, _ = imported("pydantic-evals", written(tmp_path, "report.json", report))
+    assert "judge: polite: says nothing of this trial" in rows[1]["unjudged"]
+
+
+def test_a_report_in_which_nothing_judges_is_refused_crashes_or_not(tmp_path: Path) -> None:
+    report = json.loads(ONCE.read_text("utf-8"))
+    for case in report["cases"]:
+        case["assertions"], case["evaluator_failures"] = {}, []
+    refused(
+        check(tmp_path, json.dumps(report).encode(), POLICY, name="report.json"), "'relevance', 'tone'", "judged_by"
+    )
+
+
+def test_the_policy_says_who_judges() -> None:
+    rows, report = imported("pydantic-evals", ONCE, judged_by=(ScorerDemand("relevance", Fraction(1, 2)),))
+    passed = {row["id"]: row.get("passed") for row in rows}
+    assert passed == dict.fromkeys(("crash", "judge down", "unjudged")) | {"plain": True, "waver": True, "rude": False}
+    assert report.judges == ("relevance",)
+    assert report.scorers["polite"].startswith("a column, does not judge")

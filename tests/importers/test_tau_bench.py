@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import highbar
+from tests.commandline import check, refused
 from tests.importers.imported import imported, recognized, refusal, samples, written
 
 RULES = {"pass_rate": "≥ 1%", "pass_hat_1": "≥ 1%", "pass_hat_2": "≥ 1%", "pass_hat_4": "≥ 1%"}
@@ -173,3 +174,19 @@ def _tau2(simulations: list[dict[str, Any]]) -> dict[str, Any]:
     info = {"git_commit": "…", "num_trials": 2, "environment_info": {"domain_name": "retail"}}
     tasks = [{"id": name, "user_scenario": {"instructions": {"reason_for_call": "an exchange"}}} for name in "ab"]
     return {"timestamp": "2025-10-31", "info": info, "tasks": tasks, "simulations": simulations}
+
+
+def test_two_rewards_that_disagree_are_refused(tmp_path: Path) -> None:
+    for inside, outside in ((0.0, 1.0), (1.0, 0.0)):
+        runs = [_run(0, 0, outside, {"reward": inside, "info": {}, "actions": []})]
+        done = check(
+            tmp_path, json.dumps(runs).encode(), {"thresholds": {"blocking": {"pass_rate": "1%"}}}, name="r.json"
+        )
+        refused(done, f"record[0]: reward is {outside}, and in reward_info it is {inside}: they disagree")
+
+
+def test_the_parts_of_a_reward_that_is_not_there_pass_nothing(tmp_path: Path) -> None:
+    runs = [{**_run(0, 0, 1.0, {"info": {"r_actions": 1.0}, "actions": []}), "reward": None}]
+    rows, report = imported("tau-bench", written(tmp_path, "runs.json", runs))
+    assert rows[0]["unjudged"] == "judge: reward: it is missing"
+    assert report.judges == ("reward",)

@@ -85,7 +85,13 @@ IMPORTERS: tuple[Importer, ...] = (
         "mlflow",
         "MLflow evaluation table",
         f"{__name__}.mlflow",
-        ((".json", signs.MLFLOW), (".jsonl", signs.MLFLOW_LINE), (".json", signs.MLFLOW_LINE)),
+        (
+            (".json", signs.MLFLOW),
+            *((".json", sign) for sign in (signs.MLFLOW_COLUMNS, signs.MLFLOW_INDEX, signs.MLFLOW_SCHEMA)),
+            (".jsonl", signs.MLFLOW_LINE),
+            (".json", signs.MLFLOW_LINE),
+            (".csv", signs.MLFLOW_TABLE),  # refused, with a word about JSON
+        ),
     ),
     Importer(
         "otel",

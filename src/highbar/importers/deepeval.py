@@ -7,10 +7,12 @@ expectations. `success` of a case is not believed by itself, because DeepEval st
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterator
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from highbar.importers import Row
 from highbar.importers.documents import elements
@@ -18,6 +20,7 @@ from highbar.importers.naming import Trials, as_text, tags
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
+from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
 
@@ -25,31 +28,40 @@ _CASES = ("testCases", "conversationalTestCases")
 _WRAPPER = "testRunData"
 _ARRAYS = frozenset({*_CASES, *(f"{_WRAPPER}.{name}" for name in _CASES)})
 _SPANS = ("agentSpans", "llmSpans", "toolSpans", "retrieverSpans", "baseSpans")
-_TOLD_BY = ("name", "input", "scenario", "turns")
+_TOTALS = ("testPassed", "testFailed", "metricsScores")
+_REPETITION = re.compile(r"(?s)(?P<test>[^\[]*)\[(?:(?P<parameters>.*)-)?(?P<run>\d{1,9})-(?P<of>\d{1,9})\]")
+_MOST_RUNS = 10_000
+_EXPECTATIONS = "Expectations"
 _METADATA = ("category", "capability", "cluster")
 _TOKENS = ("inputTokenCount", "outputTokenCount")
 _READ = frozenset(
     {"name", "input", "actualOutput", "scenario", "turns", "order", "success", "metricsData", "expectationsData"}
     | {"metadata", "tags", "flaky", "trace", "completionTime", "tokenCost", *_TOKENS}
 )
+_ABSENT = "tests that crashed before their assertion are not in a DeepEval file; a suite in the policy would miss them"
 _WANTED = "wanted .deepeval/.latest_run_full.json, or test_run_….json from the results folder; a trace is none"
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one test run. The file is read twice: the data set and the names that are shared come first."""
-    survey = _Survey(path)
+    """The rows of one test run. The file is read twice: who judges, and what names share, must be known first."""
+    survey = _Survey(path, report)
     trials = Trials()
     for _, case in elements(path, _ARRAYS):
         report.records += 1
         yield _row(case, survey, trials, report)
+    yield from survey.repeats.missing(trials, report)
+    report.warn(_ABSENT)
 
 
 class _Survey:
-    """What must be known before the first row: the inputs of each name, and which data set was run."""
+    """What must be known before the first row: who judges, the inputs of each name, and which data set was run."""
 
-    def __init__(self, path: str) -> None:
-        inputs: defaultdict[str, set[str]] = defaultdict(set)
+    def __init__(self, path: str, report: Report) -> None:
+        self.scorers = Scorers("deepeval", report)
         self.suite: str | None = None
+        inputs: defaultdict[str, set[str]] = defaultdict(set)
+        spoken: list[tuple[str, str, frozenset[str]]] = []
+        totals = _Totals()
         keys: set[str] = set()
         with Path(path).open("rb") as stream:
             for place, text in json.parts(stream, _ARRAYS):
@@ -57,22 +69,153 @@ class _Survey:
                 keys.add(key.removesuffix("[]"))
                 if key == "datasetAlias":
                     self.suite = Record({key: json.decode(text)}, "the test run").text(key)
+                elif key in _TOTALS:
+                    totals.declared[key] = json.decode(text)
                 elif key.endswith("[]"):
-                    found = json.members(text)
-                    case = Record({name: json.decode(found[name]) for name in _TOLD_BY if name in found}, key)
+                    case = Record(json.decode(text), f"{key.removesuffix('[]')}[{totals.cases}]")
                     inputs[_name(case)].add(_digest(case))
+                    spoken.append((_name(case), _digest(case), self._declared(case)))
+                    totals.add(case)
         if not keys & {*_CASES, "metricsScores", "testPassed"}:
             refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
+        totals.compare()
+        self.repeats = _Repeats({name: min(digests) for name, digests in inputs.items() if len(digests) == 1})
         self._shared = {name for name, digests in inputs.items() if len(digests) > 1}
+        for name, digest, judges in spoken:
+            for judge in judges:
+                self.scorers.spoke(self._scenario(name, digest), judge)
+        self.scorers.settle()
 
     def scenario(self, case: Record) -> str:
-        """The name; where cases with different inputs share it (a parametrized test), with a mark of the input."""
-        name = _name(case)
-        return identifier(f"{name}#{_digest(case)}" if name in self._shared else name)
+        """The name without the mark of a repetition; with a mark of the input if cases with other inputs share it."""
+        return self._scenario(_name(case), _digest(case))
+
+    def _scenario(self, name: str, digest: str) -> str:
+        return identifier(f"{name}#{digest}" if name in self._shared else self.repeats.plain(name))
+
+    def _declared(self, case: Record) -> frozenset[str]:
+        """Tell who judges by the thresholds and verdicts of the case; their names."""
+        found: set[str] = set()
+        for name, metric in _metrics(case):
+            if metric.flag("flaky"):
+                self.scorers.mention(name, "it is flaky, so it decides nothing in DeepEval either")
+            elif "threshold" in metric or "success" in metric:
+                self.scorers.declare(name)
+                found.add(name)
+            else:
+                self.scorers.mention(name, "it has no threshold")
+        if "expectationsData" in case:
+            self.scorers.declare(_EXPECTATIONS)
+            found.add(_EXPECTATIONS)
+        return frozenset(found)
+
+
+class _Repeats:
+    """Tests that ran several times: with `-r 3` pytest calls the three runs of a test `test_a[1-3]`, `test_b[x-2-3]`.
+
+    Parameters can look the same (`test_c[1-3]`), so that some test must have run twice, with the same input.
+    """
+
+    def __init__(self, inputs: Mapping[str, str]) -> None:
+        runs: defaultdict[tuple[str, int], dict[int, str]] = defaultdict(dict)
+        for name, digest in inputs.items():
+            found = _REPETITION.fullmatch(name)
+            if found and 1 <= int(found["run"]) <= int(found["of"]) <= _MOST_RUNS:
+                runs[_base(found), int(found["of"])][int(found["run"])] = digest
+        proven = {of for (_, of), digests in runs.items() if len(digests) > 1 and len(set(digests.values())) == 1}
+        self._of = max(proven, default=0)
+        self._runs = {
+            base: set(digests)
+            for (base, of), digests in runs.items()
+            if of == self._of and len(set(digests.values())) == 1
+        }
+
+    def plain(self, name: str) -> str:
+        """The name of the test, without the number of its run."""
+        found = _REPETITION.fullmatch(name) if self._of else None
+        return _base(found) if found and int(found["of"]) == self._of and _base(found) in self._runs else name
+
+    def missing(self, trials: Trials, report: Report) -> Iterator[Row]:
+        """A row with an error for every run that a test was to have and has not."""
+        for base, runs in self._runs.items():
+            for run in sorted(set(range(1, self._of + 1)) - runs):
+                report.missing += 1
+                error = f"run {run} of {self._of} is not in the file: it crashed before its assertion"
+                yield {"id": identifier(base), "trial": trials.number(identifier(base)), "error": error}
+
+
+def _base(found: re.Match[str]) -> str:
+    return found["test"] + (f"[{found['parameters']}]" if found["parameters"] else "")
+
+
+class _Totals:
+    """What DeepEval counted, beside what is there: a metric or a test case that was taken out of the file shows."""
+
+    def __init__(self) -> None:
+        self.declared: dict[str, Any] = {}
+        self.cases = 0
+        self._success: Counter[bool | None] = Counter()
+        self._metrics: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def add(self, case: Record) -> None:
+        """Count as DeepEval does: metrics of a trace alone are in none of its totals."""
+        self.cases += 1
+        self._success[case.flag("success")] += 1
+        if "metricsData" not in case:
+            return
+        spans = [] if (trace := case.record("trace")) is None else _spans(trace)
+        for metric in (metric for holder in (case, *spans) for metric in holder.records("metricsData")):
+            decided = "score" in metric and "success" in metric
+            outcome = "errors" if not decided else "passes" if metric.flag("success") else "fails"
+            self._metrics[metric.text("name") or ""][outcome] += 1
+
+    def compare(self) -> None:
+        """Refuse a file whose totals are not those of its test cases."""
+        run = Record(self.declared, "the test run")
+        for key, success in (("testPassed", True), ("testFailed", False)):
+            self._compare(run, key, self._success[success], "test cases")
+        for metric in run.records("metricsScores"):
+            name = metric.text("metric") or refuse(f"{metric.place}: found no metric, wanted its name")
+            for outcome in ("passes", "fails", "errors"):
+                self._compare(metric, outcome, self._metrics[name][outcome], f"results of {name}")
+
+    @staticmethod
+    def _compare(record: Record, key: str, found: int, what: str) -> None:
+        declared = record.whole(key)
+        if declared is not None and declared != found:
+            refuse(
+                f"{record.place}: {key} is {declared}, and {found} {what} are so in the file: they disagree",
+                hint="take the file as DeepEval wrote it",
+            )
 
 
 def _name(case: Record) -> str:
     return case.text("name") or refuse(f"{case.place}: found no name, wanted the name of the test case")
+
+
+def _spans(trace: Record) -> list[Record]:
+    return [span for kind in _SPANS for span in trace.records(kind)]
+
+
+def _metrics(case: Record) -> Iterator[tuple[str, Record]]:
+    """The metrics of the case, of its trace and of the spans in it, by the names that their verdicts get here."""
+    own: set[str] = set()
+    for metric in case.records("metricsData"):
+        own.add(_metric_name(metric))
+        yield _metric_name(metric), metric
+    trace = case.record("trace")
+    if trace is None:
+        return
+    for metric in trace.records("metricsData"):
+        if _metric_name(metric) not in own:  # the trace repeats the case's own metrics; what it alone has is added
+            yield _metric_name(metric), metric
+    for span in _spans(trace):
+        for metric in span.records("metricsData"):
+            yield f"{span.text('name') or 'span'}: {_metric_name(metric)}", metric
+
+
+def _metric_name(metric: Record) -> str:
+    return metric.text("name") or refuse(f"{metric.place}: found no name, wanted the name of the metric")
 
 
 def _question(case: Record) -> str:
@@ -90,8 +233,11 @@ def _digest(case: Record) -> str:
 def _row(case: Record, survey: _Survey, trials: Trials, report: Report) -> Row:
     scenario = survey.scenario(case)
     metadata = case.record("metadata") or Record({}, case.place)
-    verdicts = _verdicts(case, report)
-    verdicts.count(report)
+    error = _error(case)
+    verdicts = _verdicts(case, survey.scorers, report)
+    if error is None:
+        survey.scorers.complete(verdicts, scenario, heard=[_EXPECTATIONS] if "expectationsData" in case else ())
+        verdicts.count(report)
     report.unread.update(key for key in case if key not in _READ and key in case)
     labels = {label: "true" for label in case.items("tags") if isinstance(label, str)}
     labels |= {"flaky": "true"} if case.flag("flaky") else {}
@@ -100,7 +246,7 @@ def _row(case: Record, survey: _Survey, trials: Trials, report: Report) -> Row:
         "trial": trials.number(scenario),
         **{name: metadata.text(name) for name in _METADATA},
         **verdicts.columns(),
-        "error": _error(case),
+        "error": error,
         "input": _question(case) or None,
         "output": _output(case),
         "latency_ms": _latency(case),
@@ -111,63 +257,58 @@ def _row(case: Record, survey: _Survey, trials: Trials, report: Report) -> Row:
     }
 
 
-def _verdicts(case: Record, report: Report) -> Verdicts:
+def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
     verdicts = Verdicts()
-    for metric in case.records("metricsData"):
-        _add(metric, "", verdicts, report)
-    trace = case.record("trace")
-    if trace is not None:
-        # The trace repeats the case's own metrics; what it alone has is added.
-        own = {metric.text("name") for metric in case.records("metricsData")}
-        for metric in trace.records("metricsData"):
-            if metric.text("name") not in own:
-                _add(metric, "", verdicts, report)
-        for span in (span for kind in _SPANS for span in trace.records(kind)):
-            for metric in span.records("metricsData"):
-                _add(metric, f"{span.text('name') or 'span'}: ", verdicts, report)
-    _add_expectations(case.record("expectationsData"), verdicts)
-    if case.flag("success") is False:
+    for name, metric in _metrics(case):
+        if metric.flag("flaky") and not scorers.by_policy:
+            verdicts.add_score(name, metric.number("score"))
+            report.unread["verdicts of flaky metrics, which decide nothing"] += 1
+        elif metric.text("error"):
+            scorers.hear_broken(verdicts, name, metric.text("error") or "")
+        else:
+            verdict, score, judge = metric.flag("success"), metric.number("score"), metric.text("evaluationModel")
+            scorers.hear(verdicts, name, verdict=verdict, score=score, judge=judge)
+    expectations = case.record("expectationsData")
+    if expectations is not None:
+        _add_expectations(expectations, verdicts, scorers)
+    # A judge that broke makes the case fail in DeepEval, for no fault of the agent.
+    if case.flag("success") is False and not verdicts.broken and not scorers.by_policy:
         verdicts.fail()
     return verdicts
 
 
-def _add(metric: Record, prefix: str, verdicts: Verdicts, report: Report) -> None:
-    name = prefix + (metric.text("name") or refuse(f"{metric.place}: found no name, wanted the name of the metric"))
-    if metric.flag("flaky"):
-        verdicts.add_score(name, metric.number("score"))
-        report.unread["verdicts of flaky metrics, which decide nothing"] += 1
-    elif metric.text("error"):
-        verdicts.add_broken(name)
-    else:
-        judge = metric.text("evaluationModel")
-        verdicts.add(name, verdict=metric.flag("success"), score=metric.number("score"), judge=judge)
-
-
-def _add_expectations(expectations: Record | None, verdicts: Verdicts) -> None:
-    """MUST is an expected behavior, MUST_NOT what must not happen; what could not be evaluated was not seen."""
-    if expectations is None:
-        return
+def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers) -> None:
+    """MUST is an expected behavior. MUST_NOT is what must not happen, whoever the policy has judge."""
+    judges = scorers.judges(_EXPECTATIONS)
     for verdict in expectations.records("verdicts"):
         condition = verdict.text("condition") or verdict.place
         status = verdict.text("status")
-        if status not in ("pass", "fail"):
-            verdicts.add_broken(condition)
-        elif verdict.text("kind") == "MUST_NOT":
-            verdicts.forbid(condition, happened=status == "fail")
-        else:
-            verdicts.add(condition, verdict=status == "pass")
-    if expectations.text("error"):
-        verdicts.add_broken("Expectations")
+        decided = status == "pass" if status in ("pass", "fail") else None
+        if verdict.text("kind") == "MUST_NOT":
+            verdicts.forbid(condition, happened=None if decided is None else not decided)
+        elif judges:
+            verdicts.add(condition, verdict=decided)
+        if judges and decided is None:
+            verdicts.add_broken(condition, verdict.text("reason") or "could not be evaluated")
+    if not judges:
+        return
+    if expectations.text("error") or "success" not in expectations:
+        verdicts.add_broken(_EXPECTATIONS, expectations.text("error") or "gave no verdict")
     elif expectations.flag("success") is False:
         verdicts.fail()
 
 
 def _error(case: Record) -> str | None:
-    """Why the agent crashed, from its trace; a judge's error is not the agent's."""
+    """Why the agent crashed, from its trace or the span that began it; a judge's error is not the agent's."""
     trace = case.record("trace")
-    if trace is None or trace.text("status") != "ERRORED":
+    if trace is None:
         return None
-    errors = (span.text("error") for kind in _SPANS for span in trace.records(kind))
+    spans = _spans(trace)
+    known = {span.text("uuid") for span in spans}
+    roots = [span for span in spans if span.text("parentUuid") not in known or "parentUuid" not in span]
+    if not any(holder.text("status") == "ERRORED" for holder in (trace, *roots)):
+        return None
+    errors = (span.text("error") for span in (*roots, *spans))
     return next(filter(None, errors), None) or "the trace ended with an error"
 
 

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 
-from highbar.importers import Row
+from highbar.importers import Row, signs
 from highbar.importers.naming import Trials, as_text, tags
 from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
-from highbar.importers.tables import records
+from highbar.importers.scorers import Scorers
+from highbar.importers.tables import by_column, by_index, in_schema, records
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
 
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
+_VALUE = "/value"
+_EXACT = "exact_match"
+_SHEET = "root_span"
+_ERRORS = (2, "STATUS_CODE_ERROR", "ERROR")
+_HEAD = 64 * 1024
 _RATINGS = {"yes": True, "no": False}
 _TAGS = ("id", "category", "capability", "cluster")
 _SHOWN = ("inputs", "outputs", "predictions")
@@ -31,32 +39,106 @@ _COLUMNS = frozenset(
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one table, in any form in which pandas writes JSON."""
+    """The rows of one table, in any form in which pandas writes JSON. It is read twice: who judges is known first."""
+    survey = _Survey(path, report)
     trials = Trials()
-    for record in records(path):
+    for record in _records(path):
         report.records += 1
-        if any(column.endswith("/value") for column in record):
-            row = _traced(record, report)
-        elif any(_SCORE.fullmatch(column) for column in record):
-            row = _scored(record, report)
-        else:
-            refuse(
-                f"{record.place}: no column is a scorer's (its name would end in /value or /score)",
-                hint="a table of any other kind is read with a mapping: --map FILE",
-            )
+        row = _traced(record, survey, report) if _is_traced(record) else _scored(record, survey, report)
         yield {**row, "trial": trials.number(str(row["id"]))}
+
+
+def _records(path: str) -> Iterator[Record]:
+    with Path(path).open("rb") as stream:
+        head = stream.read(_HEAD)
+
+    def looks(sign: bytes) -> bool:
+        return re.search(sign, head, re.DOTALL) is not None
+
+    if looks(signs.MLFLOW_TABLE) or not looks(rb"^(\xef\xbb\xbf)?\s*[{\[]"):
+        refuse(
+            "this is not JSON, and in a CSV file the verdicts are Python objects, which are not read",
+            hint="write the table with result.tables['eval_results'].to_json('eval_results.json', orient='split')",
+        )
+    if looks(signs.MLFLOW_COLUMNS):
+        return by_column(path)
+    if looks(signs.MLFLOW_SCHEMA):
+        return in_schema(path)
+    return by_index(path) if looks(signs.MLFLOW_INDEX) else records(path)
+
+
+def _is_traced(record: Record) -> bool:
+    """Whether the row is one of `mlflow.genai.evaluate`, and not of the older `mlflow.evaluate`."""
+    if any(column.endswith(_VALUE) for column in record):
+        return True
+    if not any(_SCORE.fullmatch(column) for column in record):
+        refuse(
+            f"{record.place}: no column is a scorer's (its name would end in /value or /score)",
+            hint="a table of any other kind is read with a mapping: --map FILE",
+        )
+    return False
+
+
+class _Survey:
+    """Who judges. MLflow runs every scorer on every row, so each of them owes a verdict or a score on all of them."""
+
+    def __init__(self, path: str, report: Report) -> None:
+        self.scorers = Scorers("mlflow", report)
+        self.names: dict[str, None] = {}
+        silent: dict[str, None] = {}
+        for record in _records(path):
+            for name, value in _said(record) if _is_traced(record) else _scores(record):
+                self.names[name] = None
+                if _rating(value) is not None or name == _EXACT:
+                    self.scorers.declare(name)
+                elif value is None:
+                    silent[name] = None
+                else:
+                    self.scorers.mention(name, "it gives scores" if is_number(value) else "it gives labels")
+        for name in silent:
+            self.scorers.hold(name)
+        self.scorers.settle()
+
+
+def _rating(value: object) -> bool | None:
+    """True, false, yes and no are what MLflow takes for a rating."""
+    if isinstance(value, bool):
+        return value
+    return _RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 # --- mlflow.genai.evaluate ---------------------------------------------------------------------
 
 
-def _traced(record: Record, report: Report) -> Row:
+def _said(record: Record) -> Iterator[tuple[str, object]]:
+    """What each scorer said of the row, None if it broke or said nothing; replaced feedback included."""
+    expected: set[str] = set()
+    found: set[str] = set()
+    for assessment in record.records("assessments"):
+        name, feedback = _assessed(assessment), assessment.record("feedback")
+        if "expectation" in assessment:
+            expected.add(name)
+        else:
+            found.add(name)
+            yield name, feedback.value("value") if feedback else None
+    for column in record:
+        name = column.removesuffix(_VALUE)
+        if name != column and name not in expected | found:
+            yield name, None
+
+
+def _assessed(assessment: Record) -> str:
+    return assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
+
+
+def _traced(record: Record, survey: _Survey, report: Report) -> Row:
     if "assessments" not in record:
         refuse(
             f"{record.place}: there is no column assessments, without which a verdict looks like an expectation",
             hint="keep it when the table is written: result.tables['eval_results'].to_json(…, orient='split')",
         )
-    verdicts = _verdicts(record, report)
+    error = _error(record)
+    verdicts = _verdicts(record, survey, report)
     verdicts.count(report)
     report.unread.update(column for column in record if "/" not in column and column not in _COLUMNS)
     labels = record.record("tags") or Record({}, record.place)
@@ -66,50 +148,77 @@ def _traced(record: Record, report: Report) -> Row:
         "id": _identity(labels.text("id") or record.text("client_request_id"), record.value("request"), record),
         **{name: labels.text(name) for name in _TAGS[1:]},
         **verdicts.columns(),
-        "error": _error(record),
+        "error": error,
         "input": as_text(record.value("request")),
         "output": as_text(record.value("response")),
-        "latency_ms": record.number("execution_duration"),
+        "latency_ms": _latency(record),
         "tokens_used": _total(spent, "mlflow.trace.tokenUsage").whole("total_tokens"),
         "cost_usd": _total(spent, "mlflow.trace.cost").number("total_cost"),
         "tags": tags(own, skip=_TAGS),
     }
 
 
-def _verdicts(record: Record, report: Report) -> Verdicts:
+def _verdicts(record: Record, survey: _Survey, report: Report) -> Verdicts:
     """What the valid feedback says. Feedback that is no longer valid was replaced; where by nothing, it is missing."""
     verdicts = Verdicts()
-    valid: set[str] = set()
-    replaced: list[str] = []
+    values: dict[str, list[object]] = {}
+    spoke: set[str] = set()
     for assessment in record.records("assessments"):
-        name = assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
-        feedback = assessment.record("feedback")
-        if feedback is None:
-            report.unread["expectations" if "expectation" in assessment else "assessments that are no feedback"] += 1
-        elif assessment.flag("valid") is False:
+        name, feedback = _assessed(assessment), assessment.record("feedback")
+        if "expectation" in assessment:
+            report.unread["expectations"] += 1
+            spoke.add(name)
+            continue
+        feedback = feedback or Record({}, assessment.place)
+        values.setdefault(name, []).append(feedback.value("value"))
+        if assessment.flag("valid") is False:
             report.unread["feedback that a later one replaced"] += 1
-            replaced.append(name)
         else:
-            valid.add(name)
-            _add(name, feedback, assessment, verdicts, report)
-    for name in replaced:
-        if name not in valid:
-            verdicts.add_broken(name)
+            spoke.add(name)
+            _add(name, feedback, assessment, verdicts, survey.scorers, report)
+    _compare(record, values, spoke)
+    for name in survey.names:
+        if name not in spoke and name in values:
+            survey.scorers.hear_broken(verdicts, name, "its feedback is no longer valid, and nothing replaced it")
+        elif name not in spoke and survey.scorers.judges(name):
+            verdicts.add_broken(name, "gave no value")
     return verdicts
 
 
-def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, report: Report) -> None:
+def _compare(record: Record, values: Mapping[str, list[object]], spoke: Collection[str]) -> None:
+    """The table says everything twice, in a column and in the assessments: what they disagree on is refused."""
+    for column in record:
+        name = column.removesuffix(_VALUE)
+        if name == column or (name in spoke and name not in values):
+            continue
+        value = record.value(column)
+        given = [found for found in values.get(name, []) if found is not None]
+        if (value is None or value != value) and not given:  # noqa: PLR0124 - NaN is no value
+            continue
+        if not any(_alike(value, found) for found in given):
+            told = ", ".join(shown(found) for found in given) or "nothing"
+            refuse(f"{record.place}: {column}: found {shown(value)}, and in assessments {told}: they disagree")
+
+
+def _alike(value: object, found: object) -> bool:
+    """Whether two values are the same; pandas rounds numbers."""
+    if isinstance(value, bool) or isinstance(found, bool) or not (is_number(value) and is_number(found)):
+        return value == found
+    return math.isclose(float(str(value)), float(str(found)), rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, scorers: Scorers, report: Report) -> None:
     value = feedback.value("value")
-    rating = (
-        value if isinstance(value, bool) else _RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
-    )
-    if "error" in feedback or "error" in assessment:
-        verdicts.add_broken(name)
-    elif rating is not None:
-        verdicts.add(name, verdict=rating, judge=_judge(assessment))
-    elif is_number(value) or isinstance(value, str):
-        verdicts.add_score(name, value)
-    elif value is not None:
+    broke = feedback.value("error") or assessment.value("error")
+    if broke or value is None:
+        told = broke.get("error_message") or broke.get("error_code") if isinstance(broke, dict) else broke
+        scorers.hear_broken(verdicts, name, as_text(told) or "gave no value")
+    elif is_number(value) or isinstance(value, bool | str) or scorers.judges(name):
+        verdicts_alone = scorers.judges(name) and not scorers.by_policy
+        score = None if verdicts_alone or isinstance(value, bool) else value
+        silence = f"said {shown(value)}, which is no verdict"
+        scorers.hear(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), silence=silence)
+    else:
         report.unread["feedback that is neither a verdict nor a score nor a label"] += 1
 
 
@@ -119,9 +228,11 @@ def _judge(assessment: Record) -> str | None:
 
 
 def _error(record: Record) -> str | None:
-    """Why the agent crashed: the exception that a span recorded, or the state of the trace."""
+    """Why the agent crashed: the exception that a span recorded, or the state of the trace or of its first span."""
     state = record.text("state")
-    if state in ("OK", None):
+    roots = [span for span in record.records("spans") if span.value("parent_span_id") in (None, "")]
+    broken = any((span.record("status") or Record({}, span.place)).value("code") in _ERRORS for span in roots)
+    if state in ("OK", None) and not broken:
         return None
     for span in record.records("spans"):
         for event in span.records("events"):
@@ -129,7 +240,22 @@ def _error(record: Record) -> str | None:
             if event.text("name") == "exception" and found:
                 told = (found.value("exception.type"), found.value("exception.message"))
                 return ": ".join(text for text in told if isinstance(text, str)) or "exception"
-    return f"the trace ended in the state {state}"
+    return f"the trace ended in the state {'ERROR' if state in ('OK', None) else state}"
+
+
+def _latency(record: Record) -> float | None:
+    """How long the agent took. Of an answer sheet MLflow makes a trace of one span itself, which measures nothing."""
+    milliseconds = record.number("execution_duration")
+    spans = record.records("spans")
+    if spans and all(span.text("name") == _SHEET for span in spans):
+        return None
+    if milliseconds != 0:
+        return milliseconds
+    # MLflow cuts to whole milliseconds: what the span of an agent that is faster says is finer.
+    roots = [span for span in spans if span.value("parent_span_id") in (None, "")]
+    times = [roots[0].whole(key) for key in ("start_time_unix_nano", "end_time_unix_nano")] if roots else []
+    taken = [time for time in times if time is not None]
+    return (taken[1] - taken[0]) / 1_000_000 if len(taken) == 2 and taken[1] > taken[0] else None
 
 
 def _total(metadata: Record, key: str) -> Record:
@@ -159,7 +285,13 @@ def _identity(given: str | None, request: object, record: Record) -> str:
 # --- mlflow.evaluate ---------------------------------------------------------------------------
 
 
-def _scored(record: Record, report: Report) -> Row:
+def _scores(record: Record) -> Iterator[tuple[str, object]]:
+    for column in record:
+        if name := _SCORE.fullmatch(column):
+            yield name[1], record.value(column)
+
+
+def _scored(record: Record, survey: _Survey, report: Report) -> Row:
     """Scores decide nothing, but for exact_match, which is 0 or 1."""
     verdicts = Verdicts()
     for column in record:
@@ -167,10 +299,13 @@ def _scored(record: Record, report: Report) -> Row:
         if name is None:
             report.unread.update([] if column in _SHOWN else [column])
             continue
-        score = record.value(column)
-        if name[1] == "exact_match" and score in (0, 1):
-            verdicts.add(name[1], verdict=score == 1)
-        verdicts.add_score(name[1], score if isinstance(score, str) else record.number(column))
+        value = record.value(column)
+        score = value if isinstance(value, str) else record.number(column)
+        verdict = score == 1 if name[1] == _EXACT and score in (0, 1) else None
+        survey.scorers.hear(verdicts, name[1], verdict=verdict, score=score, silence="gave no verdict")
+    for name_of in survey.names:
+        if survey.scorers.judges(name_of) and not verdicts.knows(name_of):
+            verdicts.add_broken(name_of, "gave no value")
     verdicts.count(report)
     return {
         "id": _identity(None, record.value("inputs"), record),

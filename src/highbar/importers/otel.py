@@ -6,16 +6,20 @@ are in the file too, the others are rows as well: those of the same name as a ju
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from highbar.importers import Row
 from highbar.importers.naming import Trials, as_text, tags
-from highbar.importers.reading.otlp import Attributes, Item, attributes, items, number
-from highbar.importers.record import Record, refuse
+from highbar.importers.reading.otlp import Attributes, Item, attributes, chosen, number, scan, span_key
+from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
+from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
 
@@ -23,103 +27,154 @@ EVENT = "gen_ai.evaluation.result"
 _NAMES = ("highbar.id", "test.case.name")
 _DESCRIBED = ("category", "capability", "cluster")
 _SUITE = "test.suite.name"
-_FOUND_BY = (*_NAMES, *_DESCRIBED, *(f"highbar.{name}" for name in _DESCRIBED), _SUITE)
-_READ = (
-    "gen_ai.evaluation.name",
-    "gen_ai.evaluation.score.value",
-    "gen_ai.evaluation.score.label",
-    "gen_ai.response.id",
-)
+_FOUND_BY = frozenset((*_NAMES, *_DESCRIBED, *(f"highbar.{name}" for name in _DESCRIBED), _SUITE))
+_OPERATION = "gen_ai.operation.name"
+_RESPONSE = "gen_ai.response.id"
+_INVOKE = {"stringValue": "invoke_agent"}
+_TELLING = _FOUND_BY | {_RESPONSE}
+_EVALUATED = frozenset({"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"})
+_READ = _EVALUATED | {_RESPONSE}
 _CONVENTIONS = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
 _LABELS |= dict.fromkeys(("fail", "failed", "incorrect", "not_relevant", "irrelevant"), False)
 _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
-_ERROR = (2, "STATUS_CODE_ERROR")
+_CODES: dict[object, bool] = {None: False, 0: False, 1: False, 2: True}
+_CODES |= {"": False, "0": False, "1": False, "2": True, "UNSET": False, "OK": False, "ERROR": True}
+"""Whether a status is an error. JSON has it as a number or, as other writers of Protobuf have it, by its name."""
+_TWICE = "a collector that tried again may have written it twice: keep one"
 _LONGEST_ID = 80
 
-Evaluation = tuple[str, float | None, str | None, bool]
-"""The evaluator's name, its score, its label, and whether it broke."""
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What one evaluator said of one run, and with what error it broke."""
+
+    name: str
+    score: float | None
+    label: str | None
+    broke: str | None
+
+    @property
+    def verdict(self) -> bool | None:
+        """What the label says, if it is one of the conventions."""
+        return _LABELS.get(self.label.strip().lower().replace(" ", "_")) if self.label else None
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """Decoded spans hold no cycles, and looking for some among millions of objects takes a fifth of the whole time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. It is read twice: for the evaluations, and for the runs."""
+    """The rows of one file. It is read twice: for the evaluations and how spans hang together, and for the runs."""
     survey = _Survey(path, report)
     trials = Trials()
-    written: set[str] = set()
-    for item in items(path):
-        if item.kind == "span" and (run := survey.run(item)) and run not in written:
-            written.add(run)
-            yield _row(run, item, survey, trials, report)
+    for run, item in chosen(path, survey.runs):
+        yield _row(run, item, survey, trials, report)
     for run in survey.evaluations:
-        if run not in written:
+        if run not in survey.runs:
             yield _row(run, None, survey, trials, report)
-    if survey.evaluations and not survey.spans:
+    if not survey.spans:
         report.warn("there are no spans in this file: runs that crashed before they were judged are missing")
-    if not survey.evaluations and not written:
-        refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
 
 
 class _Survey:
-    """What is known of the file before the first row: the evaluations of each span, and how spans hang together."""
+    """What is known of the file before the first row: who judges, the evaluations of each span, and the runs."""
 
     def __init__(self, path: str, report: Report) -> None:
+        self.scorers = Scorers("otel", report)
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.resources: dict[str, Attributes] = {}
-        self.spans = 0
         self._said: dict[str, Attributes] = {}  # what tells a scenario, on an event or a span
         self._parents: dict[str, str] = {}
-        self._agents: set[str] = set()
+        self._agents: dict[str, str | None] = {}  # runs of agents, and with what error they ended
         self._names: dict[str, str] = {}
         responses: dict[str, str] = {}
-        for item in items(path):
-            if item.kind == "span":
-                self._add_span(item, responses, report)
-            elif _event_name(item) == EVENT:
-                self._add(_judged_by(item), item.attributes, item.resource, report)
-            else:
-                report.records += 1
-                report.leave_out("log records that are no evaluation")
+        with _collection_paused():
+            self._read(path, responses, report)
         # An evaluation that names the response it judges belongs to the span that has that response.
         for response, span in responses.items():
             found = self.evaluations.pop(f"response {response}", None)
             if found is not None:
                 self.evaluations.setdefault(span, []).extend(found)
                 self._said.setdefault(span, {}).update(self._said.pop(f"response {response}", {}))
-        self._judged_names = {self._names[judged] for judged in self.evaluations if judged in self._names}
-        self._around_judged = {above for judged in self.evaluations for above in self.above(judged)}
+        self.runs = frozenset(self._runs())
+        if not self.evaluations and not self.runs:
+            refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
+        self._settle()
 
-    def _add_span(self, item: Item, responses: dict[str, str], report: Report) -> None:
-        key, parent = _key(item.record, "spanId"), _key(item.record, "parentSpanId")
-        if key is None:
-            refuse(f"{item.record.place}: found no traceId and spanId, wanted both")
-        self.spans += 1
-        if item.record.text("name") == EVENT:
-            self._add(parent or key, item.attributes, item.resource, report)
-            return
-        for event in item.record.records("events"):
-            if event.text("name") == EVENT:
-                self._add(key, attributes(event), item.resource, report)
-        self._names[key] = sys.intern(item.record.text("name") or "")
+    def _read(self, path: str, responses: dict[str, str], report: Report) -> None:
+        for key, parent, name, item in scan(path, _telling):
+            if key is not None:
+                self._add_span(key, parent, name, item)
+                if item is not None:
+                    self._add_telling(key, item, responses, report)
+            elif item is not None and _is_evaluation(item):
+                self._add(_judged_by(item), item.attributes, item.resource, report)
+            else:
+                report.records += 1
+                report.leave_out("log records that are no evaluation")
+
+    def _settle(self) -> None:
+        """A label of the conventions is a verdict, so an evaluator that gives one judges; others give scores."""
+        for run, evaluations in self.evaluations.items():
+            found = self.describe(run)
+            scenario = next((str(found[name]) for name in _NAMES if _text(found.get(name))), run)
+            for one in evaluations:
+                self.scorers.spoke(scenario, one.name)
+                if one.verdict is not None:
+                    self.scorers.declare(one.name)
+                elif one.score is None and one.label is None:
+                    self.scorers.hold(one.name)
+                else:
+                    self.scorers.mention(
+                        one.name, "it gives scores" if one.label is None else "its labels are no verdicts"
+                    )
+        self.scorers.settle()
+
+    def _add_span(self, key: str, parent: str | None, name: str, item: Item | None) -> None:
+        if key in self._names:
+            refuse(f"{item.place if item else name}: the span {key} stands twice in this file", hint=_TWICE)
+        self._names[key] = sys.intern(name)
         if parent is not None:
             self._parents[key] = parent
-        if item.attributes.get("gen_ai.operation.name") == "invoke_agent":
-            self._agents.add(key)
-        response = item.attributes.get("gen_ai.response.id")
+
+    def _add_telling(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
+        """A span that is an evaluation, or may be an agent's run, have a response, or tell its scenario."""
+        if self._names[key] == EVENT:
+            self._add(self._parents.pop(key, key), item.attributes, item.resource, report)
+            return
+        for event in item.record.records("events") if item.values.get("events") else ():
+            if event.text("name") == EVENT:
+                self._add(key, attributes(event), item.resource, report)
+        if item.get(_OPERATION) == "invoke_agent":
+            self._agents[key] = _error(item)
+        response = item.get(_RESPONSE)
         if isinstance(response, str):
             responses[response] = key
-        told = {name: item.attributes[name] for name in _FOUND_BY if name in item.attributes}
-        if told:
+        if told := item.some(_FOUND_BY):
             self._said[key] = {**told, **self._said.get(key, {})}
 
     def _add(self, judged: str, found: Attributes, resource: Attributes, report: Report) -> None:
         report.records += 1
-        known = self.evaluations.setdefault(judged, [])
-        known.append(_evaluation(found))
+        self.evaluations.setdefault(judged, []).append(_evaluation(found))
         self.resources[judged] = resource
         report.unread.update(name for name in found if name.startswith("gen_ai.") and name not in _READ)
         own = {name: value for name, value in found.items() if not name.startswith(_CONVENTIONS)}
         if own:
             self._said[judged] = {**own, **self._said.get(judged, {})}
+
+    @property
+    def spans(self) -> int:
+        """How many spans the file has."""
+        return len(self._names)
 
     def above(self, key: str) -> Iterator[str]:
         """The spans around a span, the nearest first."""
@@ -129,43 +184,51 @@ class _Survey:
             yield parent
             key = parent
 
-    def run(self, item: Item) -> str | None:
-        """The key of a span that is a row: judged, or a run like those that are and apart from them."""
-        key = _key(item.record, "spanId") or ""
-        if key in self.evaluations:
-            return key
-        name = item.record.text("name")
-        if name == EVENT or not (key in self._agents or name in self._judged_names):
-            return None
-        inside = any(above in self._agents or above in self.evaluations for above in self.above(key))
-        return None if inside or key in self._around_judged else key
+    def _runs(self) -> Iterator[str]:
+        """The spans that are rows: judged ones, and runs like those that are and apart from them."""
+        judged_names = {self._names[judged] for judged in self.evaluations if judged in self._names} - {EVENT}
+        around_judged = {above for judged in self.evaluations for above in self.above(judged)}
+        for key, name in self._names.items():
+            if key in self.evaluations:
+                yield key
+            elif key in around_judged or not (key in self._agents or name in judged_names):
+                continue
+            elif not any(above in self._agents or above in self.evaluations for above in self.above(key)):
+                yield key
+
+    def error_around(self, key: str) -> str | None:
+        """The error of an agent's run that this span is a part of: what came of it is that run's end."""
+        return next((error for above in self.above(key) if (error := self._agents.get(above))), None)
 
     def describe(self, key: str) -> Attributes:
         """What the evaluations, the span and the spans around it say of the scenario; the nearest word counts."""
-        found: Attributes = {}
-        for place in (key, *self.above(key)):
-            found = {**self._said.get(place, {}), **found}
+        found = self._said.get(key, {})
+        for place in self.above(key):
+            if said := self._said.get(place):
+                found = {**said, **found}
         return found
 
 
-def _event_name(item: Item) -> object:
-    return item.record.text("eventName") or item.attributes.get("event.name")
+def _telling(found: Mapping[str, object]) -> bool:
+    """Whether the attributes of a span make it more than a link between others."""
+    return found.get(_OPERATION) == _INVOKE or not _TELLING.isdisjoint(found)
 
 
-def _key(record: Record, span: str) -> str | None:
-    trace, own = record.text("traceId"), record.text(span)
-    return f"{trace}/{own}".lower() if trace and own and own.strip("0") else None
+def _is_evaluation(item: Item) -> bool:
+    """Whether a log record is an evaluation: by its name or, if that is not there, by what it says."""
+    name = item.text("eventName") or item.get("event.name")
+    return name == EVENT or (not name and item.any_of(_EVALUATED))
 
 
 def _judged_by(item: Item) -> str:
     """What a log event judges: the span it was emitted in, or the response that it names."""
-    key = _key(item.record, "spanId")
+    key = span_key(item.text("traceId"), item.text("spanId"))
     if key is not None:
         return key
-    response = item.attributes.get("gen_ai.response.id")
+    response = item.get(_RESPONSE)
     if not isinstance(response, str) or not response:
         refuse(
-            f"{item.record.place}: this evaluation has no traceId and spanId and no gen_ai.response.id,"
+            f"{item.place}: this evaluation has no traceId and spanId and no gen_ai.response.id,"
             " so what it judges cannot be told",
             hint="emit it in the context of the span that it judges",
         )
@@ -174,10 +237,13 @@ def _judged_by(item: Item) -> str:
 
 def _evaluation(found: Attributes) -> Evaluation:
     name, label = found.get("gen_ai.evaluation.name"), found.get("gen_ai.evaluation.score.label")
-    score = number(found.get("gen_ai.evaluation.score.value"))
-    text = label if isinstance(label, str) else None
-    broken = "error.type" in found or (score is None and text is None)
-    return name if isinstance(name, str) and name else "evaluation", score, text, broken
+    broke = found.get("error.type") if "error.type" in found else None
+    return Evaluation(
+        sys.intern(name) if isinstance(name, str) and name else "evaluation",
+        number(found.get("gen_ai.evaluation.score.value")),
+        label if isinstance(label, str) else None,
+        None if "error.type" not in found else _text(broke) or "error",
+    )
 
 
 def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: Report) -> Row:
@@ -186,13 +252,15 @@ def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: R
         report.merged += len(evaluations) - 1
     else:
         report.records += 1
-    verdicts = _verdicts(evaluations)
     found = survey.describe(run)
-    error = _error(item) if item else None
+    scenario = _scenario(run, found, item, report)
+    error = (_error(item) if item else None) or survey.error_around(run)
+    verdicts = _verdicts(evaluations, survey.scorers)
+    if error is None:
+        survey.scorers.complete(verdicts, scenario)
     if error is None or evaluations:
         verdicts.count(report)
     resource = item.resource if item else survey.resources[run]
-    scenario = _scenario(run, found, item, report)
     # Who emits an evaluation may be another service; only the span is the agent's own.
     version = item.resource.get("service.version") if item else None
     return {
@@ -208,16 +276,16 @@ def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: R
     }
 
 
-def _verdicts(evaluations: list[Evaluation]) -> Verdicts:
+def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:
     verdicts = Verdicts()
-    for name, score, label, broken in evaluations:
-        if broken:
-            verdicts.add_broken(name)
+    for one in evaluations:
+        if one.broke or (one.score is None and one.label is None):
+            scorers.hear_broken(verdicts, one.name, one.broke or "gave no verdict")
             continue
-        verdict = _LABELS.get(label.strip().lower().replace(" ", "_")) if label else None
-        verdicts.add(name, verdict=verdict, score=score)
-        if label and verdict is None:
-            verdicts.add_score(name if score is None else f"{name} label", label)
+        silence = "gave no verdict" if one.label is None else f"said {one.label!r}, which is no verdict"
+        scorers.hear(verdicts, one.name, verdict=one.verdict, score=one.score, silence=silence)
+        if one.label and one.verdict is None:
+            verdicts.add_score(one.name if one.score is None else f"{one.name} label", one.label)
     return verdicts
 
 
@@ -226,7 +294,7 @@ def _scenario(run: str, found: Attributes, item: Item | None, report: Report) ->
     for name in _NAMES:
         if isinstance(found.get(name), str) and found[name]:
             return identifier(str(found[name]))
-    asked = _asked(item.attributes) if item else None
+    asked = _asked(item) if item else None
     if asked and len(asked) <= _LONGEST_ID:
         return identifier(asked)
     if asked:
@@ -237,25 +305,24 @@ def _scenario(run: str, found: Attributes, item: Item | None, report: Report) ->
 
 
 def _of_span(item: Item) -> Row:
-    start, end = (_nanoseconds(item.record, key) for key in ("startTimeUnixNano", "endTimeUnixNano"))
+    start, end = (_nanoseconds(item.values.get(key)) for key in ("startTimeUnixNano", "endTimeUnixNano"))
     if start is not None and end is not None and end < start:
-        refuse(f"{item.record.place}: the span ends before it starts: {start}, {end}")
+        refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
     return {
         "latency_ms": None if start is None or end is None else (end - start) / 1_000_000,
-        "tokens_used": _tokens(item.attributes),
-        "input": _asked(item.attributes),
-        "output": _answered(item.attributes),
+        "tokens_used": _tokens(item),
+        "input": _asked(item),
+        "output": _answered(item),
     }
 
 
-def _nanoseconds(span: Record, key: str) -> int | None:
-    value = span.value(key)
+def _nanoseconds(value: object) -> int | None:
     if isinstance(value, str) and value.isdecimal():
         return int(value[:20]) or None
     return value or None if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _tokens(found: Attributes) -> int | None:
+def _tokens(found: Item) -> int | None:
     for usage in _USAGE:
         counts = [found.get(f"{usage}.{side}_tokens") for side in ("input", "output")]
         whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
@@ -265,30 +332,35 @@ def _tokens(found: Attributes) -> int | None:
 
 
 def _error(item: Item) -> str | None:
-    status = item.record.record("status") or Record({}, item.record.place)
-    if status.value("code") not in _ERROR:
+    status = item.values.get("status")
+    if not status:
+        return None
+    status = item.record.record("status") or Record({}, item.place)
+    code = status.value("code")
+    failed = _CODES.get(code.upper().removeprefix("STATUS_CODE_") if isinstance(code, str) else code, code)
+    if not isinstance(failed, bool):
+        refuse(f"{status.place}: code: found {shown(code)}, wanted 0, 1 or 2 (unset, ok or error)")
+    if not failed:
         return None
     events = (attributes(event) for event in item.record.records("events") if event.text("name") == "exception")
     told = [_text(event.get("exception.message")) for event in events]
-    return (
-        status.text("message") or next(filter(None, told), None) or _text(item.attributes.get("error.type")) or "error"
-    )
+    return status.text("message") or next(filter(None, told), None) or _text(item.get("error.type")) or "error"
 
 
-def _asked(found: Attributes) -> str | None:
+def _asked(found: Item) -> str | None:
     """The first thing that the user said."""
     messages = _messages(found, "gen_ai.input.messages") or _messages(found, "pydantic_ai.all_messages")
     return next((_said(message) for message in messages if message.get("role") == "user"), None)
 
 
-def _answered(found: Attributes) -> str | None:
+def _answered(found: Item) -> str | None:
     """The last thing that the agent said."""
     messages = _messages(found, "gen_ai.output.messages") or _messages(found, "pydantic_ai.all_messages")
     last = next((_said(message) for message in reversed(messages) if message.get("role") == "assistant"), None)
     return last or _text(found.get("final_result"))
 
 
-def _messages(found: Attributes, key: str) -> list[Mapping[str, object]]:
+def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
     """Messages as the conventions have them, JSON in a text; content is optional there, so what is odd is not read."""
     value = found.get(key)
     try:

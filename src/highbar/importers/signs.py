@@ -44,5 +44,11 @@ TAU_BENCH = (
 
 MLFLOW = rb'^\s*\{\s*"columns"\s*:\s*\[\s*"|^\s*\[\s*\{\s*"trace_id"\s*:\s*"tr-'
 MLFLOW_LINE = rb'^\s*\{\s*"trace_id"\s*:\s*"tr-[^\n]*/value"\s*:'
+MLFLOW_COLUMNS = (
+    rb'^\s*\{\s*("trace_id"\s*:\s*\{\s*"[^"]*"\s*:\s*"tr-|"[^"]+"\s*:\s*\{\s*"0"\s*:.*/v\d+\\?/score"\s*:\s*\{)'
+)
+MLFLOW_INDEX = rb'^\s*\{\s*"[^"]*"\s*:\s*\{\s*"trace_id"\s*:\s*"tr-'
+MLFLOW_SCHEMA = rb'^\s*\{\s*"schema"\s*:\s*\{\s*"fields"\s*:\s*\[.{0,200}?"name"\s*:\s*"(trace_id|inputs)"'
+MLFLOW_TABLE = rb"^(\xef\xbb\xbf)?(([^\n{]*,)?trace_id,[^\n]*/value\b|[^\n{]*/v\d+/score\b)"  # CSV
 
 OTEL = rb'^\s*\{\s*"resource(Logs|Spans|Metrics|Profiles|_logs|_spans|_metrics)"\s*:\s*\['

@@ -57,3 +57,36 @@ def _split(path: str) -> Iterator[Record]:
                     refuse(f"data[{number}]: found {shown(row)}, wanted a list of {len(columns)}")
                 yield Record(dict(zip(columns, row, strict=True)), f"data[{number}]")
                 number += 1
+
+
+def by_column(path: str) -> Iterator[Record]:
+    """Rows of a table that is written column by column, as pandas does unless asked: {column: {row: value}}."""
+    columns: dict[str, dict[str, object]] = {}
+    with Path(path).open("rb") as stream:
+        for place, text in json.parts(stream, ()):
+            column = json.decode(text)
+            name = place.replace("\\.", ".")
+            columns[name] = (
+                column if isinstance(column, dict) else refuse(f"{name}: found {shown(column)}, wanted an object")
+            )
+    rows = next(iter(columns.values()), {})
+    for name, column in columns.items():
+        if column.keys() != rows.keys():
+            refuse(f"{name}: found {len(column)} rows that are not those of {next(iter(columns))}")
+    for row in rows:
+        yield Record({name: column[row] for name, column in columns.items()}, f"row {row}")
+
+
+def by_index(path: str) -> Iterator[Record]:
+    """Rows of a table that is written as {row: {column: value}}."""
+    with Path(path).open("rb") as stream:
+        for place, text in json.parts(stream, ()):
+            yield Record(json.decode(text), f"row {place}")
+
+
+def in_schema(path: str) -> Iterator[Record]:
+    """Rows of a table that is written with its schema (`orient="table"`)."""
+    with Path(path).open("rb") as stream:
+        for number, (_, text) in enumerate(found for found in json.parts(stream, {"data"}) if found[0] == "data[]"):
+            row = Record(json.decode(text), f"data[{number}]")
+            yield Record({name: value for name, value in row.values.items() if name != "index"}, row.place)

@@ -38,6 +38,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
             "there are no runs in this file",
             hint="wanted a list of {task_id, reward, …}, or an object with simulations",
         )
+    report.scorers["reward"] = "judges"
+    report.judges = ("reward",)
     plan = _Plan(document)
     for array, run in elements(path, _ARRAYS):
         if array == "tasks":
@@ -94,8 +96,7 @@ def _scenario(run: Record, key: str) -> str:
 def _row(run: Record, report: Report) -> Row:
     info = run.record("info") or Record({}, run.place)
     checks = run.record("reward_info") or info.record("reward_info")
-    reward = run.number("reward")
-    reward = checks.number("reward") if reward is None and checks else reward
+    reward = _reward(run, checks)
     error = _error(run, info)
     verdicts = _verdicts(checks)
     verdicts.add_score("reward", reward)
@@ -103,6 +104,7 @@ def _row(run: Record, report: Report) -> Row:
     verdicts.add_score("duration", run.number("duration"))
     if reward is None and error is None:
         report.unscored += 1
+        verdicts.add_broken("reward", "it is missing")
     report.unread.update(key for key in run if key not in _READ and key in run)
     task = info.record("task")
     return {
@@ -115,6 +117,16 @@ def _row(run: Record, report: Report) -> Row:
         "output": _last_words(run),
         "cost_usd": run.number("agent_cost"),
     }
+
+
+def _reward(run: Record, checks: Record | None) -> float | None:
+    """The reward of the run, which stands there once or twice; refused where the two differ."""
+    own, checked = run.number("reward"), checks.number("reward") if checks else None
+    if own is None or checked is None:
+        return checked if own is None else own
+    if abs(own - checked) > _NEAR_ONE:
+        refuse(f"{run.place}: reward is {own}, and in reward_info it is {checked}: they disagree")
+    return own
 
 
 def _error(run: Record, info: Record) -> str | None:

@@ -6,12 +6,14 @@
 
     python make_deepeval.py FOLDER
 
-writes FOLDER/test_run.json (as DeepEval saves it) and FOLDER/totals.json (what DeepEval itself counts).
+writes FOLDER/test_run.json and others (as DeepEval saves them; repeated.json is of `deepeval test run -r 3`) and
+FOLDER/totals.json (what DeepEval itself counts).
 """
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -164,6 +166,99 @@ def talks():
     return [talk("polite", "come in please"), talk("rude", "go away")]
 
 
+TESTS = '''
+import pytest
+from deepeval import assert_test
+from deepeval.dataset import Golden
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+from deepeval.tracing import observe, update_current_trace
+
+CALLS = {}
+
+
+class Polite(BaseMetric):
+    async_mode = False
+    evaluation_model = "none"
+    strict_mode = False
+    include_reason = False
+    threshold = 0.5
+
+    def measure(self, test_case, *_, **__):
+        self.score, self.reason, self.error = float("please" in (test_case.actual_output or "")), "its words", None
+        self.success = None if test_case.input == "silent" else self.score >= self.threshold
+        return self.score
+
+    async def a_measure(self, test_case, *_, **__):
+        return self.measure(test_case)
+
+    def is_successful(self):
+        return self.success
+
+    @property
+    def __name__(self):
+        return "Polite"
+
+
+def answer(question):
+    """Every second time that it is asked to waver, it is rude; every third time that it is asked to crash, it does."""
+    CALLS[question] = CALLS.get(question, 0) + 1
+    if question == "crash" and CALLS[question] % 3 == 0:
+        raise RuntimeError("the agent crashed")
+    return "no" if question == "waver" and CALLS[question] % 2 == 0 else "yes please"
+
+
+@pytest.mark.parametrize("question", ["plain", "waver"])
+def test_asked(question):
+    assert_test(LLMTestCase(input=question, actual_output=answer(question)), [Polite()])
+
+
+def test_crash():
+    assert_test(LLMTestCase(input="crash", actual_output=answer("crash")), [Polite()])
+
+
+def test_silent():
+    assert_test(LLMTestCase(input="silent", actual_output="yes please"), [Polite()])
+
+
+@observe(type="tool")
+def tool(question):
+    if question == "tool crashes":
+        raise RuntimeError("the tool crashed")
+
+
+@observe(type="agent")
+def agent(question):
+    if question == "agent crashes":
+        raise RuntimeError("the agent crashed")
+    try:
+        tool(question)
+    except RuntimeError:
+        pass
+    return "yes please"
+
+
+@pytest.mark.parametrize("question", ["sound", "tool crashes", "agent crashes"])
+def test_traced(question):
+    try:
+        agent(question)
+    except RuntimeError:
+        agent("again")
+    update_current_trace(input=question, output="yes please")
+    assert_test(golden=Golden(input=question), metrics=[Polite()])
+'''
+
+
+def repeat(scratch):
+    """A run of pytest by DeepEval, each test three times; some fail, so that it does not end well."""
+    place = Path(scratch, "repeated")
+    place.mkdir()
+    (place / "test_agent.py").write_text(TESTS)
+    program = Path(sys.executable).with_name("deepeval")
+    results = {**os.environ, "DEEPEVAL_RESULTS_FOLDER": str(place)}
+    subprocess.run([str(program), "test", "run", "test_agent.py", "-r", "3"], cwd=place, env=results, check=False)
+
+
 def run(cases, metrics, folder):
     evaluate(
         cases,
@@ -193,7 +288,10 @@ def main(folder):
             run(cases, judges, f"{scratch}/{name}")
             (made,) = Path(scratch, name).glob("test_run_*.json")
             shutil.copy(made, folder / f"{name}.json")
-    names = ("test_run", "conversations", "expectations")
+        repeat(scratch)
+        (made,) = Path(scratch, "repeated").glob("test_run_*.json")
+        shutil.copy(made, folder / "repeated.json")
+    names = ("test_run", "conversations", "expectations", "repeated")
     runs = {name: json.loads((folder / f"{name}.json").read_text()) for name in names}
     totals = {
         name: {key: run[key] for key in ("testPassed", "testFailed", "metricsScores")} for name, run in runs.items()

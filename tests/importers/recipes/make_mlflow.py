@@ -7,6 +7,7 @@
     python make_mlflow.py FOLDER
 
 writes FOLDER/eval_results.json and .jsonl (the table of `mlflow.genai.evaluate`, as pandas writes it),
+FOLDER/sheet.json, .index.json, .table.json and .csv (of answers that the data brings along, in pandas' other forms),
 FOLDER/eval_results_table.json (the artifact that `mlflow.models.evaluate` logs) and FOLDER/totals.json (the metrics
 that MLflow logs for them).
 """
@@ -49,6 +50,12 @@ def tone(outputs):
     return "warm" if outputs else "none"
 
 
+@scorer
+def odd(inputs):
+    """A judge that now and then gives no verdict: nothing, a text, a number."""
+    return {"nothing": None, "text": "No.", "number": 0}.get(inputs["question"], True)
+
+
 def agent(question):
     if "crash" in question:
         raise RuntimeError("the agent crashed")
@@ -77,6 +84,22 @@ def genai(folder):
     # Scorers run in threads, so that the order of what they say differs from run to run.
     reason = "\n".join(sorted(result.reason.splitlines()))
     return {"metrics": dict(sorted(result.metrics.items())), "passed": result.passed, "reason": reason}
+
+
+def sheet(folder):
+    """Answers that the data brings along: nobody runs an agent, so nobody measures how long it takes."""
+    questions = ("plain", "nothing", "text", "number", "rude")
+    data = [
+        {"inputs": {"question": question}, "outputs": "go away" if question == "rude" else "yes please"}
+        for question in questions
+    ]
+    result = mlflow.genai.evaluate(data=data, scorers=[polite, odd])
+    table = result.tables["eval_results"]
+    table.to_json(folder / "sheet.json")
+    table.to_json(folder / "sheet.index.json", orient="index")
+    table.to_json(folder / "sheet.table.json", orient="table")
+    table.to_csv(folder / "sheet.csv")
+    return {"metrics": dict(sorted(result.metrics.items()))}
 
 
 def classic(folder, scratch):
@@ -125,8 +148,8 @@ def main(folder):
         os.chdir(scratch)
         mlflow.set_tracking_uri(f"sqlite:///{scratch}/mlflow.db")
         mlflow.set_experiment(experiment_id=mlflow.create_experiment("rote", artifact_location=f"file://{scratch}/art"))
-        totals = {"genai": genai(folder), "classic": classic(folder, scratch)}
-        for path in folder.glob("eval_results*"):
+        totals = {"genai": genai(folder), "sheet": sheet(folder), "classic": classic(folder, scratch)}
+        for path in (*folder.glob("eval_results*"), *folder.glob("sheet*")):
             scrub(path, scratch)
     (folder / "totals.json").write_text(json.dumps(totals, indent=1, default=str) + "\n")
 

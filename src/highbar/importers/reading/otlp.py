@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from types import NoneType
+from typing import Any, Literal
+
+import msgspec
 
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse, shown
@@ -20,32 +22,130 @@ _SIGNALS: dict[str, tuple[Kind, str, str]] = {
 }
 _OTHERS = {"resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _OLD_NAMES = {"resource_spans", "resource_logs", "resource_metrics"}
+_BUFFER = 1024 * 1024
+_VALUE_TYPES = {dict, NoneType}
 
 
-@dataclass(frozen=True, slots=True)
 class Item:
-    """A log record or a span, with what its resource says and its own attributes."""
+    """A log record or a span, with what its resource says.
 
-    kind: Kind
-    resource: Attributes
-    attributes: Attributes
-    record: Record
+    A file has hundreds of thousands of them, and most are asked for little: attributes are made plain when asked for.
+    """
+
+    __slots__ = ("_found", "_holder", "_number", "kind", "resource", "values")
+
+    def __init__(self, kind: Kind, resource: Attributes, values: object, place: tuple[str, int]) -> None:
+        self.kind = kind
+        self.resource = resource
+        self._holder, self._number = place
+        self.values: Mapping[str, Any] = values if isinstance(values, dict) else Record(values, self.place).values
+        pairs = self.values.get("attributes")
+        self._found = {} if pairs is None else _found(pairs) or _refused(self)
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+        return f"{self._holder}[{self._number}]"
+
+    @property
+    def record(self) -> Record:
+        """The record, to ask for values by the type that they must have."""
+        return Record(self.values, self.place)
+
+    def text(self, key: str) -> str | None:
+        """A member that is text."""
+        value = self.values.get(key)
+        return value if value is None or type(value) is str else self.record.text(key)
+
+    def any_of(self, names: frozenset[str]) -> bool:
+        """Whether it has one of these attributes."""
+        return not names.isdisjoint(self._found)
+
+    def some(self, names: frozenset[str]) -> Attributes:
+        """Those of these attributes that it has, plain."""
+        return {name: _plain(self._found[name], self.place) for name in names & self._found.keys()}
+
+    def get(self, name: str) -> object:
+        """One attribute, plain; None if it is not there."""
+        value = self._found.get(name)
+        if value is None:
+            return None
+        text = value.get("stringValue")
+        return _plain(value, self.place) if text is None else text
+
+    @property
+    def attributes(self) -> Attributes:
+        """All attributes by key, plain."""
+        return {name: _plain(value, self.place) for name, value in self._found.items()}
 
 
-def items(path: str) -> Iterator[Item]:
-    """Every log record and span of the file, in order."""
+Seen = tuple[str | None, str | None, str, Item | None]
+"""Of a span its key, the key of its parent, its name, and the span itself if it is of interest; a log has no key."""
+
+
+def scan(path: str, interest: Callable[[Mapping[str, Any]], bool]) -> Iterator[Seen]:
+    """Every log record and span of the file, in order; `interest` looks at the attributes of a span.
+
+    Most of hundreds of thousands of spans are of none, and this loop is what they cost.
+    """
     for signal, holder in _resources(path):
         kind, scopes, records = _SIGNALS[signal]
         about = holder.record("resource")
         resource = attributes(about) if about else {}
-        for scope in holder.records(scopes):
-            for record in scope.records(records):
-                yield Item(kind, resource, attributes(record), record)
+        for scope in _present(holder, scopes).records(scopes):
+            place = f"{scope.place}: {records}"
+            for number_of, values in enumerate(_present(scope, records).items(records)):
+                found = _found(values.get("attributes") or ()) if type(values) is dict else None
+                if kind == "log" or found is None or type(values.get("traceId")) is not str:
+                    item = Item(kind, resource, values, (place, number_of))
+                    yield (None, None, "", item) if kind == "log" else (*_identity(item), item)
+                    continue
+                trace, own, above, name = (
+                    values["traceId"],
+                    values.get("spanId"),
+                    values.get("parentSpanId"),
+                    values.get("name"),
+                )
+                plain = type(own) is str and type(name) is str and (above is None or type(above) is str)
+                if not plain or values.get("events") or name.startswith("gen_ai.") or interest(found):
+                    item = Item(kind, resource, values, (place, number_of))
+                    yield *_identity(item), item
+                else:
+                    yield span_key(trace, own), span_key(trace, above), name, None
+
+
+def _present(holder: Record, name: str) -> Record:
+    """The record, which must have this list, if only an empty one: without it nobody can say what was in it."""
+    return holder if name in holder else refuse(f"{holder.place}: found no {name}, wanted a list")
+
+
+def _identity(item: Item) -> tuple[str, str | None, str]:
+    trace = item.text("traceId")
+    key = span_key(trace, item.text("spanId"))
+    if key is None:
+        refuse(f"{item.place}: found no traceId and spanId, wanted both")
+    return key, span_key(trace, item.text("parentSpanId")), item.text("name") or ""
 
 
 def attributes(holder: Record) -> Attributes:
-    """The attributes of a resource, a record, a span or an event by key."""
+    """The attributes of a resource or an event by key, plain."""
     return _pairs(holder.items("attributes"), holder.place)
+
+
+def _found(pairs: Any) -> dict[str, Any] | None:
+    """The attributes by key, not yet plain; None if there is anything odd about them."""
+    try:
+        found = {pair["key"]: pair.get("value") for pair in pairs}
+        sound = len(found) == len(pairs) and {type(value) for value in found.values()} <= _VALUE_TYPES
+    except (TypeError, KeyError, AttributeError):
+        return None
+    return found if sound and all(type(key) is str for key in found) else None
+
+
+def _refused(item: Item) -> dict[str, Any]:
+    """Name what is odd about the attributes; an empty list is not."""
+    attributes(item.record)
+    return {}
 
 
 def _pairs(pairs: list[object], place: str) -> Attributes:
@@ -54,6 +154,8 @@ def _pairs(pairs: list[object], place: str) -> Attributes:
         key = pair.get("key") if isinstance(pair, dict) else None
         if not isinstance(pair, dict) or not isinstance(key, str):
             refuse(f"{place}: attributes: found {shown(pair)}, wanted a key and a value")
+        if key in found:
+            refuse(f"{place}: the attribute {key!r} stands twice", hint="an attribute has one value in OpenTelemetry")
         found[key] = _plain(pair.get("value"), place)
     return found
 
@@ -90,23 +192,28 @@ def _plain(value: object, place: str) -> object:
 
 def _resources(path: str) -> Iterator[tuple[str, Record]]:
     """The signal, and what is there of it, of every resource in the file."""
-    with Path(path).open("rb") as stream:
-        first = stream.readline(json.LARGEST_VALUE)
-        stream.seek(0)
-        if first.rstrip().endswith(b"}"):
+    with Path(path).open("rb", buffering=_BUFFER) as stream:
+        if _is_lines(stream.readline(json.LARGEST_VALUE)):
+            stream.seek(0)
             for number_of_line, line in json.lines(stream):
-                place = f"line {number_of_line}"
-                document = Record(json.decode(line), place)
+                document = Record(json.decode(line, number_of_line), f"line {number_of_line}")
+                if not any(signal in document for signal in (*_SIGNALS, *_OTHERS, *_OLD_NAMES)):
+                    refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=number_of_line)
                 for signal in document:
                     _refuse_others(signal, number_of_line)
-                    for resource in document.records(signal):
+                    for resource in _present(document, signal).records(signal):
                         yield signal, resource
             return
-        for place, text in json.parts(stream, _SIGNALS):
+        stream.seek(0)
+        for number_of, (place, text) in enumerate(json.parts(stream, _SIGNALS)):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):
-                yield signal, Record(json.decode(text), signal)
+                yield signal, Record(json.decode(text), f"{signal}[{number_of}]")
+
+
+def _is_lines(first: bytes) -> bool:
+    return first.rstrip().endswith(b"}")
 
 
 def _refuse_others(signal: str, line: int | None) -> None:
@@ -117,3 +224,80 @@ def _refuse_others(signal: str, line: int | None) -> None:
     wanted = "wanted resourceLogs or resourceSpans"
     hint = "OTLP JSON writes names like resourceSpans" if signal in _OLD_NAMES else None
     refuse(f"this is not OTLP JSON: found {signal!r}, {wanted}", line=line, hint=hint)
+
+
+# --- a second time -----------------------------------------------------------------------------
+
+
+class _Spans(msgspec.Struct, gc=False):
+    spans: list[msgspec.Raw] | None = None
+
+
+class _Resource(msgspec.Struct, gc=False):
+    resource: msgspec.Raw = msgspec.Raw(b"null")
+    scopeSpans: list[_Spans] | None = None  # noqa: N815 - as OTLP calls it
+
+
+class _Document(msgspec.Struct, gc=False):
+    resourceSpans: list[_Resource] | None = None  # noqa: N815 - as OTLP calls it
+
+
+class _Ids(msgspec.Struct, gc=False):
+    traceId: str | None = None  # noqa: N815 - as OTLP calls it
+    spanId: str | None = None  # noqa: N815 - as OTLP calls it
+
+
+_document = msgspec.json.Decoder(_Document).decode
+_ids = msgspec.json.Decoder(_Ids).decode
+
+
+def span_key(trace: str | None, span: str | None) -> str | None:
+    """What a span is known by in its file; None if it has no id."""
+    return f"{trace}/{span}".lower() if trace and span and span.strip("0") else None
+
+
+def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
+    """The spans with these keys, of a file that `items` has read without complaint; the others are passed over."""
+    for text in _documents(path):
+        try:
+            found = list(_chosen_typed(text, keys))
+        except (msgspec.DecodeError, UnicodeDecodeError):  # NaN, or half of a surrogate pair: a slower reader takes it
+            found = list(_chosen_plain(json.decode(text), keys))
+        yield from found
+
+
+def _chosen_typed(text: json.Bytes, keys: Container[str]) -> Iterator[tuple[str, Item]]:
+    for resource in _document(text).resourceSpans or ():
+        about = msgspec.json.decode(resource.resource)
+        plain = attributes(Record(about, "resource")) if about else {}
+        for scope in resource.scopeSpans or ():
+            for number_of, span in enumerate(scope.spans or ()):
+                ids = _ids(span)
+                key = span_key(ids.traceId, ids.spanId)
+                if key is not None and key in keys:
+                    yield key, Item("span", plain, msgspec.json.decode(span), ("spans", number_of))
+
+
+def _chosen_plain(document: object, keys: Container[str]) -> Iterator[tuple[str, Item]]:
+    for resource in Record(document, "the file").records("resourceSpans"):
+        about = resource.record("resource")
+        plain = attributes(about) if about else {}
+        for scope in resource.records("scopeSpans"):
+            for number_of, values in enumerate(scope.items("spans")):
+                item = Item("span", plain, values, ("spans", number_of))
+                key = span_key(item.text("traceId"), item.text("spanId"))
+                if key is not None and key in keys:
+                    yield key, item
+
+
+def _documents(path: str) -> Iterator[json.Bytes]:
+    """The file as documents of traces, one for each line or resource, so that few are in memory."""
+    with Path(path).open("rb", buffering=_BUFFER) as stream:
+        lines = _is_lines(stream.readline(json.LARGEST_VALUE))
+        stream.seek(0)
+        if lines:
+            yield from (line for _, line in json.lines(stream))
+            return
+        for place, text in json.parts(stream, _SIGNALS):
+            if place == "resourceSpans[]":
+                yield b'{"resourceSpans":[' + bytes(text) + b"]}"
