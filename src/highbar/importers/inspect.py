@@ -55,6 +55,23 @@ def read(path: str, report: Report) -> Iterator[Row]:
         yield from log.missing(header)
 
 
+def heading(path: str) -> dict[str, Any]:
+    """The members of a log that its header is made of, without a look at the samples, as far as they come first."""
+    with Path(path).open("rb") as stream:
+        if stream.read(2) != b"PK":
+            stream.seek(0)
+            found: dict[str, Any] = {}
+            for place, text in json.parts(stream, {"samples"}):
+                if place == "samples[]":
+                    break
+                found |= {place: json.decode(text)} if place in PARTS else {}
+            return found
+    with archives.opened(path) as archive:
+        name = "header.json" if "header.json" in archive else "_journal/start.json"
+        members = json.members(archive.read(name)) if name in archive else {}
+        return {key: json.decode(members[key]) for key in PARTS if key in members}
+
+
 def _read_document(stream: IO[bytes], log: _Log) -> None:
     unknown: list[str] = []
     for place, text in json.parts(stream, {"samples"}):

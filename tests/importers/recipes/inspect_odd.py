@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from inspect_ai import Epochs, Task, eval_set
@@ -143,13 +144,13 @@ def crashing_late():
 class Enough:
     """Stops after the first of two epochs of one sample."""
 
-    async def start_task(self, task, samples, epochs):
+    async def start_task(self, task, samples, epochs):  # noqa: ARG002 - Inspect AI calls it so
         return "enough"
 
-    async def schedule_sample(self, id, epoch):  # noqa: A002 - Inspect AI calls it so
+    async def schedule_sample(self, id, epoch):  # noqa: A002 - likewise
         return EarlyStop(id=id, epoch=epoch, reason="known") if (id, epoch) == ("S-2", 2) else None
 
-    async def complete_sample(self, id, epoch, scores):  # noqa: A002 - likewise
+    async def complete_sample(self, id, epoch, scores):  # noqa: A002, ARG002 - likewise
         return None
 
     async def complete_task(self):
@@ -189,6 +190,7 @@ def make(folder: Path) -> list[Path]:
         run(
             _task("graded_by_model", [model_graded_qa()]),
             folder / "roles.eval",
+            max_samples=1,
             model_roles={"grader": model(_slowly)},
         ),
         run(_task("stopped", [match()], epochs=Epochs(2), early_stopping=Enough()), folder / "stopped.eval"),
@@ -201,8 +203,6 @@ def make(folder: Path) -> list[Path]:
 
 def _slowly(messages, *rest):
     """A grader that takes its time."""
-    import time
-
     time.sleep(0.5)
     return right(messages, *rest)
 
@@ -237,6 +237,7 @@ def _retried(folder: Path) -> None:
         log_level="error",
     )
     write_log_dir_manifest(str(folder))
+    (folder / ".eval-set-id").unlink()
 
 
 def _of_two_models(folder: Path) -> None:
