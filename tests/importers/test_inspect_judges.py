@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from fractions import Fraction
 from pathlib import Path
@@ -293,3 +294,81 @@ def test_a_member_that_is_not_known_is_named(tmp_path):
     assert any("not known: notes.txt" in warning for warning in done.json["warnings"])
     odd = written(tmp_path, "odd.json", log(Samples=[]))
     assert any("not known: Samples" in warning for warning in checked(tmp_path, odd).json["warnings"])
+
+
+# --- folders -----------------------------------------------------------------------------------
+
+
+def retried(folder: Path) -> Path:
+    """An eval set whose task `fragile` failed at first, in a folder of its own."""
+    target = folder / "logs"
+    shutil.copytree(LOGS / "retried", target)
+    return target
+
+
+def test_of_the_logs_of_a_retried_task_the_last_complete_one_counts_and_that_is_said(tmp_path):
+    folder = retried(tmp_path)
+    first, last = sorted(folder.glob("*fragile*"))
+    for arguments in ((folder,), (first, last, next(folder.glob("*sound*")))):
+        done = checked(tmp_path, arguments[0], "100%", *map(str, arguments[1:]))
+        assert done.exit == 0, done.err
+        assert done.json["counts"]["scenarios"] == 8
+        told = [one for one in done.json["warnings"] if "is the last complete run of the task 'fragile'" in one]
+        assert len(told) == 1
+        assert first.name in told[0]
+    last.unlink()
+    assert (
+        checked(tmp_path, first).json["counts"]["errors"] == 2
+    )  # alone, it is what there is: a crash, and one cut off
+
+
+def test_runs_of_a_task_of_which_none_is_complete_are_refused(tmp_path):
+    for number in (1, 2):
+        made = log(status="error")
+        made["eval"] |= {"task_id": "T", "eval_id": f"E{number}", "created": f"2026-01-0{number}T00:00:00+00:00"}
+        written(tmp_path, f"{number}.json", made)
+    done = checked(tmp_path, tmp_path / "1.json", "1%", "2.json")
+    assert done.exit == 2
+    assert "none of the 2 runs of the task 't' is complete: error" in done.problems
+
+
+def test_the_files_beside_the_logs_are_named_and_held_against_them(tmp_path):
+    folder = retried(tmp_path)
+    told = "\n".join(checked(tmp_path, folder).json["warnings"])
+    for name in ("eval-set.json", "logs.json"):
+        assert f"{name}: read for what it lists" in told
+    next(folder.glob("*sound*")).unlink()
+    done = checked(tmp_path, folder)
+    assert done.exit == 2
+    assert "the eval set has the task 'sound', and there is no log of it" in done.problems
+    (folder / "eval-set.json").unlink()
+    assert "_sound_" in checked(tmp_path, folder).problems
+    (folder / "logs.json").write_text("[]", "utf-8")
+    assert "logs.json: found a list of 0, wanted an object" in checked(tmp_path, folder).problems
+
+
+def test_a_folder_is_imported_as_it_is_checked(tmp_path):
+    done = run(tmp_path, "import", "inspect", str(retried(tmp_path)), "-o", "rows.jsonl")
+    assert done.exit == 0
+    assert len((tmp_path / "rows.jsonl").read_text("utf-8").splitlines()) == 8
+    assert "is the last complete run" in done.err
+
+
+def test_logs_of_two_models_are_not_taken_for_retries(tmp_path):
+    assert checked(tmp_path, LOGS / "models").exit == 2
+    assert {row["tags"]["model"] for row in imported("inspect", LOGS / "models" / "one.eval")[0]} == {"mockllm/one"}
+
+
+# --- what vanishes with every trace ------------------------------------------------------------
+
+
+def test_a_sample_that_vanished_with_every_trace_is_seen_by_a_suite(tmp_path):
+    made = log()
+    made["samples"] = made["samples"][:1]
+    made["eval"]["dataset"] = {"samples": 1, "sample_ids": ["1"]}
+    path = written(tmp_path, "log.json", made)
+    assert checked(tmp_path, path, "100%").exit == 0
+    policy = {"thresholds": {"blocking": {"accuracy": "100%"}}, "suite": "suite.json"}
+    (tmp_path / "suite.json").write_text(json.dumps(["t/1", "t/2"]), "utf-8")
+    (tmp_path / "policy.json").write_text(json.dumps(policy), "utf-8")
+    assert run(tmp_path, "check", str(path), "--policy", "policy.json").exit == 1
