@@ -40,7 +40,7 @@ TESTED = {
     },
     "docs/how-to/lm-eval.md": {
         "lm_eval --model local-completions --tasks gsm8k --output_path results --log_samples": "make_lm_eval.py does",
-        "highbar check 'results/*/samples_*.jsonl'": "the page itself, on its files",
+        "highbar check results/my-model": "the page itself, on its files",
     },
     "docs/how-to/junit.md": {
         "pytest --junitxml=report.xml tests/evals": "tests/importers/recipes/make_junit.py makes such a file",

@@ -26,17 +26,17 @@ Row = dict[str, Any]
 def imported(
     tool: str, path: Path, read: importers.Read | None = None, judged_by: tuple[ScorerDemand, ...] = ()
 ) -> tuple[list[Row], Report]:
-    """The rows of a file, and the report about it."""
+    """The rows of a file, and the report about it; `judged_by` is what a policy demands of its scorers."""
     target = io.BytesIO()
     report = convert(read or importers.named(tool), str(path), path.name, target, Report(judged_by=judged_by))
     assert report.unaccounted == 0
     return [json.loads(line) for line in target.getvalue().splitlines()], report
 
 
-def refusal(tool: str, path: Path, read: importers.Read | None = None) -> str:
+def refusal(tool: str, path: Path, read: importers.Read | None = None, judged_by: tuple[ScorerDemand, ...] = ()) -> str:
     """Why a file is not read; it is a failure if it is."""
     with pytest.raises(InputError) as caught:
-        imported(tool, path, read)
+        imported(tool, path, read, judged_by)
     assert all(problem.file == path.name for problem in caught.value.problems)
     return str(caught.value)
 

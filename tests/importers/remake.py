@@ -56,7 +56,7 @@ def counted(folder: Path) -> list[object]:
     """What the tool counts, and what our reader finds in each of its files."""
     found: list[object] = [json.loads((folder / "totals.json").read_text("utf-8"))]
     for path in sorted(folder.iterdir()):
-        tool = None if path.name == "totals.json" else recognized(path)
+        tool = None if path.name == "totals.json" or path.is_dir() else recognized(path)
         if tool is None:
             continue
         try:

@@ -25,7 +25,7 @@ def judged(folder: Path, accuracy: str, *arguments: object):
     return run(folder, "check", *map(str, arguments), "--policy", "highbar.yaml")
 
 
-@pytest.mark.parametrize(("accuracy", "code"), [("50%", 0), ("51%", 1)])
+@pytest.mark.parametrize(("accuracy", "code"), [("50%", 0), ("51%", 3), ("59%", 1)])
 def test_a_log_goes_straight_into_a_check(tmp_path, accuracy, code):
     done = judged(tmp_path, accuracy, LOG)
     assert done.exit == code
@@ -39,7 +39,7 @@ def test_the_verdict_names_the_log_and_its_digest(tmp_path):
 
 
 def test_several_logs_globs_and_folders_are_read_together(tmp_path):
-    for name in ("crashes.eval", "epochs.eval", "measured.eval"):
+    for name in ("crashes.eval", "epochs.eval", "labels.eval"):
         (tmp_path / name).write_bytes((FIXTURES / "inspect" / name).read_bytes())
     for arguments in ([tmp_path / "*.eval"], [tmp_path]):
         (tmp_path / "highbar.yaml").unlink(missing_ok=True)
@@ -204,7 +204,8 @@ def peak_kibibytes(*arguments):
 def test_a_large_log_is_read_in_little_memory(tmp_path):
     sample = {"epoch": 1, "input": "?", "target": "a", "scores": {"match": {"value": "C"}}}
     filler = "The quick brown fox jumps over the lazy dog. " * 20_000
-    spec = {"task": "t", "dataset": {"sample_ids": [str(n) for n in range(200)]}, "config": {}}
+    scorers = [{"name": "match", "metrics": [{"name": "inspect_ai/accuracy"}]}]
+    spec = {"task": "t", "dataset": {"sample_ids": [str(n) for n in range(200)]}, "config": {}, "scorers": scorers}
     path = tmp_path / "large.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for number in range(200):

@@ -17,6 +17,8 @@ from tests.importers.imported import FIXTURES, Row, imported, recognized, refusa
 
 LOGS = FIXTURES / "inspect"
 SAME = ("crashes.eval", "chunked.eval", "as_json.json")
+REFUSED = {"halted.eval", "unscored.eval", "measured.eval", "no_judge.eval", "opinions.eval"}
+"""Those that lack samples, and those in which nobody judges."""
 """One task in every form that a log has."""
 
 POLICY: dict[str, Any] = {
@@ -51,15 +53,6 @@ def log(**changes: Any) -> dict[str, Any]:
     return made
 
 
-def with_scores(*scores: dict[str, Any]) -> dict[str, Any]:
-    """The log with these scores of its samples; none of them is declared to be an accuracy."""
-    made = log()
-    made["eval"]["scorers"] = []
-    for sample, given in zip(made["samples"], scores, strict=True):
-        sample["scores"] = {name: {"value": value} for name, value in given.items()}
-    return made
-
-
 def rows_of(tmp_path: Path, document: dict[str, Any]) -> list[Row]:
     return imported("inspect", written(tmp_path, "log.json", document))[0]
 
@@ -67,21 +60,23 @@ def rows_of(tmp_path: Path, document: dict[str, Any]) -> list[Row]:
 # --- against the tool's own arithmetic ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in {"halted.eval", "unscored.eval"}])
-def test_every_mean_of_a_score_is_inspects_own_unless_a_sample_crashed(name):
+@pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in REFUSED])
+def test_every_mean_of_a_score_is_inspects_own_unless_a_sample_has_none(name):
     verdict = highbar.check(LOGS / name, POLICY)
     for metric, value in totals("inspect")[name]["metrics"].items():
-        if metric in METRICS and not verdict.counts.errors:
-            assert float(verdict.metrics[METRICS[metric]].value) == pytest.approx(value, rel=1e-15)
-        elif metric in METRICS:  # Inspect leaves the crash out, and nothing says what it would have scored
-            assert "crashed or undecided trial without" in verdict.metrics[METRICS[metric]].reason
+        found = verdict.metrics[METRICS[metric]] if metric in METRICS else None
+        if found and found.value is not None:
+            assert float(found.value) == pytest.approx(value, rel=1e-15)
+        elif found:  # Inspect leaves it out, and nothing says what it would have scored
+            assert "crashed or undecided trial without" in found.reason
 
 
-@pytest.mark.parametrize("name", [name for name in totals("inspect") if name != "halted.eval"])
+@pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in REFUSED])
 def test_there_are_as_many_rows_as_inspects_reader_finds_samples(name):
     rows, report = imported("inspect", LOGS / name)
-    assert len(rows) == report.records == totals("inspect")[name]["samples"]
-    assert report.errors == totals("inspect")[name]["errors"]
+    assert len(rows) - report.skipped == totals("inspect")[name]["samples"]
+    ended = sum(row.get("error", "").startswith(("stopped at", "invalidated")) for row in rows)
+    assert report.errors - ended == totals("inspect")[name]["errors"]
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -91,6 +86,7 @@ def test_accuracy_counts_what_crashed_and_what_was_not_graded_and_no_half_for_pa
     assert counted["metrics"]["graded.accuracy"] == 6.5 / 9  # 6 right and one half, of 9 that were graded
     assert counted["samples"] == 12
     assert verdict.metrics["accuracy"].value == Fraction(6, 12)
+    assert verdict.metrics["accuracy"].undecided == 1
     assert verdict.counts.errors == 2
 
 
@@ -158,11 +154,11 @@ def test_epochs_are_trials_of_one_scenario():
 
 def test_grades_are_numbers_and_only_a_whole_one_is_correct():
     rows, report = imported("inspect", LOGS / "crashes.eval")
-    graded = {row["id"][-2:]: (row.get("graded"), row["correct"], "error" in row) for row in rows}
+    graded = {row["id"][-2:]: (row.get("graded"), row.get("correct"), "error" in row) for row in rows}
     assert graded["03"] == (0.0, False, False)  # N
     assert graded["07"] == (0.0, False, False)  # I
     assert graded["08"] == (0.5, False, False)  # P
-    assert graded["12"] == (None, False, False)  # NaN
+    assert graded["12"] == (None, None, False)  # NaN: nobody judged it
     assert graded["05"] == (None, False, True)
     assert report.unscored == 1
 
@@ -172,69 +168,29 @@ def test_an_error_says_what_happened():
     assert {row["error"] for row in rows if "error" in row} == {"RuntimeError('the tool lost its connection')"}
 
 
-def test_a_log_without_scores_judges_nothing_and_passes_nothing():
-    rows, report = imported("inspect", LOGS / "unscored.eval")
-    assert report.unscored == len(rows) == 2
-    assert not any("correct" in row or "expected" in row for row in rows)
-    with pytest.raises(highbar.InputError, match="no rule of the policy can be computed"):
-        highbar.check(LOGS / "unscored.eval", {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
-
-
-def test_numbers_judge_only_where_nothing_else_does_and_only_if_they_are_zero_and_one(tmp_path):
-    rows = rows_of(tmp_path, with_scores({"exact": 1}, {"exact": 0.0}))
-    assert [row["correct"] for row in rows] == [True, False]
-    rows = rows_of(tmp_path, with_scores({"similarity": 1}, {"similarity": 0.5}))
-    assert not any("correct" in row for row in rows)
-    assert [row["quality_score"] for row in rows] == [1, 0.5]
-    rows = rows_of(tmp_path, with_scores({"stars": 1}, {"stars": 5}))
-    assert not any("correct" in row or "quality_score" in row for row in rows)
-    rows = rows_of(tmp_path, with_scores({"match": "C", "flag": 0}, {"match": "I", "flag": 1}))
-    assert [row["correct"] for row in rows] == [True, False]
-
-
-def test_all_who_judge_must_agree(tmp_path):
-    rows = rows_of(tmp_path, with_scores({"a": "C", "b": True}, {"a": "C", "b": False}))
-    assert [row["correct"] for row in rows] == [True, False]
-    assert rows[0]["judge"] == "a, b"
-
-
-def test_a_judge_that_never_said_anything_judges_all_as_wrong(tmp_path):
-    rows = rows_of(tmp_path, with_scores({"a": "C", "safe": float("nan")}, {"a": "C", "safe": float("nan")}))
-    assert [row["correct"] for row in rows] == [False, False]
-    declared = log()
-    declared["eval"]["scorers"].append({"name": "safe", "metrics": [{"name": "inspect_ai/accuracy"}]})
-    assert [row["correct"] for row in rows_of(tmp_path, declared)] == [False, False]
-
-
-def test_a_scorer_of_labels_judges_nothing_if_its_metrics_are_none_of_numbers(tmp_path):
-    document = with_scores({"a": "C", "topic": "sums"}, {"a": "C", "topic": "words"})
-    document["eval"]["scorers"] = [{"name": "topic", "metrics": [{"name": "inspect_ai/frequency"}]}]
-    assert [row["correct"] for row in rows_of(tmp_path, document)] == [True, True]
-
-
 @pytest.mark.parametrize(
-    ("value", "number", "grade"),
+    ("value", "number"),
     [
-        ("C", 1.0, True),
-        ("I", 0.0, True),
-        ("P", 0.5, True),
-        ("N", 0.0, True),
-        (True, 1.0, True),
-        ("yes", 1.0, True),
-        ("FALSE", 0.0, True),
-        ("0.25", 0.25, False),
-        (3, 3.0, False),
-        (float("nan"), None, False),
-        (float("inf"), None, False),
-        ("nan", None, False),
-        ("٣", None, False),
-        ("maybe", None, False),
-        (None, None, False),
-        ([1], None, False),
+        ("C", 1.0),
+        ("I", 0.0),
+        ("P", 0.5),
+        ("N", 0.0),
+        (True, 1.0),
+        ("yes", 1.0),
+        ("FALSE", 0.0),
+        ("0.25", 0.25),
+        (3, 3.0),
+        (float("nan"), None),
+        (float("inf"), None),
+        ("nan", None),
+        ("٣", None),
+        ("maybe", None),
+        (None, None),
+        ([1], None),
     ],
 )
-def test_values_are_read_as_inspect_reads_them(value, number, grade):
-    assert inspect_scores._as_number(value) == (number, grade)
+def test_values_are_read_as_inspect_reads_them(value, number):
+    assert inspect_scores.number(value) == number
 
 
 def test_a_sample_that_was_invalidated_is_an_error(tmp_path):
@@ -259,9 +215,11 @@ def test_old_logs_have_one_score_without_a_name(tmp_path):
     document = log(version=1)
     for sample in document["samples"]:
         sample["score"] = sample.pop("scores")["match"]
-    document["eval"]["scorers"] = []
     rows = rows_of(tmp_path, document)
     assert [row["correct"] for row in rows] == [True, True]
+    document["eval"]["scorers"] = []
+    document["results"] = {"scorer": {"name": "match"}, "metrics": {"accuracy": {"value": 1.0}}}
+    assert [row["correct"] for row in rows_of(tmp_path, document)] == [True, True]
 
 
 def test_a_conversation_is_shown_by_what_the_user_said_last(tmp_path):
@@ -323,14 +281,6 @@ def test_an_old_log_that_names_no_samples_must_hold_as_many_as_it_was_to_run(tmp
     assert len(rows_of(tmp_path, document)) == 2
 
 
-def test_a_task_that_stopped_early_by_plan_is_read_with_a_warning(tmp_path):
-    document = log(results={"early_stopping": {"manager": "m"}})
-    document["eval"]["dataset"]["sample_ids"] = ["1", "2", "3"]
-    rows, report = imported("inspect", written(tmp_path, "log.json", document))
-    assert len(rows) == 2
-    assert "stopped early" in report.warnings[0]
-
-
 def test_a_newer_version_is_read_with_a_warning(tmp_path):
     _, report = imported("inspect", written(tmp_path, "log.json", log(version=3)))
     assert "version 3" in report.warnings[0]
@@ -363,15 +313,19 @@ def test_what_is_no_log_is_refused_with_its_place(tmp_path, change, told):
 # --- real files --------------------------------------------------------------------------------
 
 
+SHORTENED = ("cvebench_empty_choices", "cyse2_vuln_exploit", "log_tool_call_error")
+"""Logs from which samples were cut by hand: their own results speak of more."""
+
+
 def expected_rows(path: Path) -> int | None:
     """How many samples and epochs a log was to run, counted without our reader; None where it must be refused."""
     if path.suffix == ".eval":
-        if not zipfile.is_zipfile(path):
+        if not zipfile.is_zipfile(path) or "retry-2-then-success" in path.name:  # the latter has no scorer
             return None
         names = zipfile.ZipFile(path).namelist()
         return sum(re.search(r"^samples/.*_epoch_\d+\.json$", name) is not None for name in names)
     document = json.loads(path.read_text("utf-8"))
-    if "eval" not in document or not document.get("samples"):
+    if "eval" not in document or not document.get("samples") or any(name in path.name for name in SHORTENED):
         return None
     planned = document["eval"]["dataset"].get("sample_ids") or document["samples"]
     return len(planned) * (document["eval"]["config"].get("epochs") or 1)
@@ -385,7 +339,5 @@ def test_every_real_file_is_read_whole_or_refused(path):
         return
     assert recognized(path) == "inspect"
     rows, report = imported("inspect", path)
-    if "log_tool_call_error" in path.name:
-        expected = 2  # a log with everything blotted out, the number of its epoch included
     assert len(rows) == expected
     assert report.unaccounted == 0

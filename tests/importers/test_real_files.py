@@ -19,6 +19,8 @@ from tests.importers.imported import COUNTS, SAMPLES, imported, recognized, refu
 POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
 FILES = table.files([str(SAMPLES)]) if SAMPLES.exists() else []
 KEPT = json.loads(COUNTS.read_text("utf-8"))
+UNFIT = ("cvebench_empty_choices", "cyse2_vuln", "log_tool_call_error", "retry-2-then-success")
+"""Logs that Inspect AI reads and no gate can: their results speak of samples that were cut out, or nobody judged."""
 FOUND_BY_THE_TOOL = {(folder, name): count for folder, files in KEPT.items() for name, count in files.items()}
 
 
@@ -38,7 +40,7 @@ def test_a_real_file_is_judged_by_all_of_its_rows_or_refused_with_a_message(path
 def test_our_reader_finds_what_the_tools_own_reader_finds(folder: str, name: str) -> None:
     path = SAMPLES / folder / name
     tool, found = folder.replace("_", "-"), FOUND_BY_THE_TOOL[folder, name]
-    if not found:
+    if not found or any(part in name for part in UNFIT):
         assert refusal(tool, path)
         return
     assert imported(tool, path)[1].records == found

@@ -20,7 +20,7 @@ class Report:
     records: int = 0  # what the tool's file holds: samples, results, test cases
     rows: int = 0  # what came out of them; counted by the writer
     errors: int = 0  # rows with an error; counted by the writer
-    unscored: int = 0  # rows that the tool gave no score: they count as not passed
+    unscored: int = 0  # rows that the tool gave no score
     skipped: int = 0  # rows that the tool did not run: they count as not passed
     missing: int = 0  # rows for what the tool planned and has no record of: they count as errors
     merged: int = 0  # records that say more about a row that another record made

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from highbar import importers
 from highbar.errors import InputError, Problem
+from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, partitions, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
@@ -32,6 +33,8 @@ WANTED = folders.WANTED
 _BLOCK = 65536
 LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
+BESIDE = (*LOGS, ".json")
+"""Endings of files that may say something about other files."""
 
 
 def find(
@@ -53,6 +56,8 @@ def find(
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
     problems: list[Problem] = []
     found: list[ResultsFile] = []
+    together = _look_at(arguments, input_format)
+    problems.extend(together.problems)
     for argument in arguments:
         try:
             if argument == "-":
@@ -62,10 +67,13 @@ def find(
                 read = [
                     partitions.read(_as_file(path, input_format, stack, mapping), folder)
                     for path, folder in named.found
+                    if path not in together.left
                 ]
                 found += _with_note(read, named.note)
         except InputError as error:
             problems.extend(error.problems)
+    for note in together.left.values():
+        found = _with_note(found, note)
     problems.extend(_named_twice(found))
     if problems:
         raise InputError(*problems)
@@ -90,13 +98,34 @@ def find_foreign(
     mapping: RowMap | None = None,
 ) -> Iterator[foreign.Import]:
     """The files that the arguments name, each read as the tool's when its turn comes."""
+    together = _look_at(arguments, None)
+    if together.problems:
+        raise InputError(*together.problems)
+    notes = list(together.left.values())
     for argument in arguments:
         if argument == "-":
             path = _copy_of_stdin(stdin, stack)
             yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping)
             continue
         for path in folders.expand(argument, is_results).files:
-            yield foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping)
+            if path in together.left:
+                continue
+            made = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping)
+            while notes:
+                made.report.warn(notes.pop(0))
+            yield made
+
+
+def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
+    """What the named files of other tools say about each other."""
+    paths = names(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
+    if len(paths) < 2 or not any(path.endswith(BESIDE) for path in paths):
+        return Beside()
+    tools: dict[str, str | None] = {}
+    for path in paths:
+        with suppress(InputError):  # said when the file is read
+            tools[path] = foreign.format_of(path, path) if os.path.isfile(path) else None
+    return beside(tools)
 
 
 def _with_note(found: list[ResultsFile], note: str | None) -> list[ResultsFile]:

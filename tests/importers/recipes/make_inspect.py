@@ -6,8 +6,8 @@
 
     python make_inspect.py FOLDER
 
-writes `.eval` logs packed with zstd and with deflate, in the chunked layout and as `.json`, and `totals.json`: what
-Inspect AI itself computes of each, and how many samples its own reader finds.
+writes `.eval` logs packed with zstd and with deflate, in the chunked layout and as `.json`, those of inspect_odd.py,
+and `totals.json`: what Inspect AI itself computes of each, and how many samples its own reader finds.
 """
 
 import json
@@ -18,6 +18,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import inspect_odd
 from inspect_ai import Epochs, Task
 from inspect_ai import eval as evaluate
 from inspect_ai._util import zipfile as inspect_zipfile
@@ -159,6 +160,7 @@ def main(folder: Path) -> None:
         run(unscored, folder, "unscored"),
         run(arithmetic, folder, "as_json", fail_on_error=False, log_format="json"),
     ]
+    logs += inspect_odd.make(folder)
     convert_eval_logs_to_chunked(str(logs[0]), str(folder / "chunked"), overwrite=True)
     logs.append(shutil.move(folder / "chunked" / "crashes.eval", folder / "chunked.eval"))
     (folder / "chunked").rmdir()

@@ -66,6 +66,30 @@ metric_list:
   - {metric: acc_norm, aggregation: mean, higher_is_better: true}
 """
 
+SUMS = """
+task: sums
+dataset_path: json
+dataset_kwargs: {data_files: {test: documents.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{question}} ="
+doc_to_target: "{{answer}}"
+generation_kwargs: {until: ["\\n"]}
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+filter_list:
+  - name: digits
+    filter: [{function: regex, regex_pattern: "(\\\\d+)"}, {function: take_first}]
+"""
+
+BROKEN = SUMS.replace("task: sums", "task: broken") + "process_results: !function broken.process_results\n"
+BROKEN_CODE = """
+def process_results(doc, results):
+    # A metric that has no number for one document, and says nothing at all of another.
+    right = {"exact_match": float(results[0] == doc["answer"])}
+    return {"5": {"exact_match": float("nan")}, "6": {}}.get(doc["question"].split()[0], right)
+"""
+
 GROUP = """
 group: arithmetic
 task: [words, choices]
@@ -98,36 +122,57 @@ class Clerk(LM):
         raise NotImplementedError
 
 
+DATE = "2026-01-01T00-00-00.000000"
+KEPT = ("results", "group_subtasks", "versions", "n-shot", "higher_is_better", "n-samples", "task_hashes", "model_name")
+"""The members of the results that say nothing about the machine."""
+
+
+def evaluated(tasks: list[str], folder: Path, **options) -> dict:
+    """One run as the command line makes it: its samples and its results in the folder, and the results."""
+    with tempfile.TemporaryDirectory() as temporary:
+        tracker = EvaluationTracker(output_path=f"{temporary}/results.json")
+        tracker.general_config_tracker.model_name = "clerk"
+        found = simple_evaluate(
+            model=Clerk(),
+            tasks=tasks,
+            task_manager=TaskManager(include_path=str(Path.cwd()), include_defaults=False),
+            log_samples=True,
+            evaluation_tracker=tracker,
+            bootstrap_iters=0,
+            **options,
+        )
+        samples = found.pop("samples")
+        tracker.general_config_tracker.model_name = "clerk"
+        tracker.save_results_aggregated(results=found, samples=samples)
+        for task, rows in samples.items():
+            tracker.save_results_samples(task_name=task, samples=rows)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in Path(temporary).glob("samples_*.jsonl"):
+            shutil.copyfile(path, folder / path.name.replace(tracker.date_id, DATE))
+        (written,) = Path(temporary).glob("results_*.json")
+        whole = json.loads(written.read_text())
+        kept = {key: whole[key] for key in KEPT}
+        (folder / f"results_{DATE}.json").write_text(json.dumps(kept, indent=2) + "\n")
+    return found
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
     with tempfile.TemporaryDirectory() as temporary:
         os.chdir(temporary)
         Path("documents.jsonl").write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS))
-        for name, text in (("words", WORDS), ("choices", CHOICES), ("arithmetic", GROUP)):
+        tasks = (("words", WORDS), ("choices", CHOICES), ("sums", SUMS), ("broken", BROKEN), ("arithmetic", GROUP))
+        for name, text in tasks:
             Path(f"{name}.yaml").write_text(text)
-        tracker = EvaluationTracker(output_path=f"{temporary}/out.json")
-        found = simple_evaluate(
-            model=Clerk(),
-            tasks=["arithmetic"],
-            task_manager=TaskManager(include_path=temporary, include_defaults=False),
-            log_samples=True,
-            evaluation_tracker=tracker,
-            bootstrap_iters=0,
-        )
-        samples = found.pop("samples")
-        tracker.save_results_aggregated(results=found, samples=samples)
-        for task, rows in samples.items():
-            tracker.save_results_samples(task_name=task, samples=rows)
-        for path in Path(temporary).glob("samples_*.jsonl"):
-            shutil.copyfile(path, folder / path.name)
+        Path("broken.py").write_text(BROKEN_CODE)
+        found = evaluated(["arithmetic", "sums", "broken"], folder)
+        picked = evaluated(["sums"], folder / "picked", samples={"sums": [0, 2, 5]})
         results = found["results"].items()
         totals = {task: {key: value for key, value in one.items() if "," in key} for task, one in results}
         totals["n-samples"] = found["n-samples"]
+        totals["picked"] = picked["n-samples"]
         (folder / "totals.json").write_text(json.dumps(totals, indent=1, sort_keys=True, default=str) + "\n")
-        (folder / "results_2026-01-01T00-00-00.000000.json").write_text(
-            json.dumps({key: found[key] for key in ("results", "versions", "n-shot", "n-samples")}, default=str) + "\n"
-        )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,116 @@
+"""Inspect AI logs that stand together: retries of one task, and the files that say which logs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from highbar.errors import InputError, Problem
+from highbar.importers.beside import RESTORE, Beside
+from highbar.importers.inspect import heading
+from highbar.importers.reading import json
+from highbar.importers.record import Record, refuse
+
+_SET = "eval-set.json"
+_LOGS = "logs.json"
+_COMPLETE = "success"
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the header of a log says about its run."""
+
+    path: str
+    task: str
+    task_id: str
+    eval_id: str
+    created: float
+    status: str
+
+    @property
+    def complete(self) -> bool:
+        return self.status == _COMPLETE
+
+
+def look(tools: Mapping[str, str | None], found: Beside) -> None:
+    """Find the side files and the logs whose place a retry has taken."""
+    logs = [path for path, tool in tools.items() if tool == "inspect"]
+    runs = [run for path in logs if (run := _run(path))]
+    for path, tool in tools.items():
+        name = Path(path).name
+        near = [log for log in logs if Path(path).parent in Path(log).parents]
+        if tool is None and name in (_SET, _LOGS) and near:
+            try:
+                missing = list(_missing(path, near, runs))
+            except InputError as error:
+                found.problems += [Problem(p.message, p.file or path, p.line, p.column, p.hint) for p in error.problems]
+                continue
+            found.problems += [Problem(told, file=path, hint=RESTORE) for told in missing[:1]]
+            found.left[path] = f"{path}: read for what it lists: every log that it names is there"
+    _leave_retried(runs, found)
+
+
+def _run(path: str) -> _Run | None:
+    """The run of a log; None if the log cannot say: its reader will."""
+    try:
+        values = heading(path)
+        spec = Record(values, "header").record("eval")
+        if spec is None or not spec.text("task_id"):
+            return None
+        created = datetime.fromisoformat(spec.text("created") or "").timestamp()
+        status = str(values.get("status") or "started")
+        names = (spec.text("task") or "", spec.text("task_id") or "", spec.text("eval_id") or "")
+        return _Run(path, *names, created, "drained" if _drained(values) else status)
+    except (InputError, OSError, ValueError, OverflowError):
+        return None
+
+
+def _drained(values: Mapping[str, Any]) -> bool:
+    """Whether a run ended well on request, with samples that it did not get to."""
+    results = values.get("results")
+    return isinstance(results, dict) and results.get("logged_samples") is not None
+
+
+def _missing(path: str, logs: Sequence[str], runs: Sequence[_Run]) -> Iterator[str]:
+    """What a side file names and is not there."""
+    document = json.decode(Path(path).read_bytes())
+    if Path(path).name == _SET:
+        record = Record(document, _SET)
+        if "eval_set_id" not in record:
+            refuse("this is no eval-set.json of Inspect AI: it has no eval_set_id")
+        there = {run.task_id for run in runs}
+        for task in record.records("tasks"):
+            if task.text("task_id") not in there:
+                yield f"the eval set has the task {task.text('name')!r}, and there is no log of it"
+    else:
+        there = {str(Path(log).resolve()) for log in logs}
+        for name in Record(document, _LOGS):
+            if str((Path(path).parent / name).resolve()) not in there:
+                yield f"{_LOGS} lists {name}, which is not there"
+
+
+def _leave_retried(runs: Sequence[_Run], found: Beside) -> None:
+    """Of several runs of one task the last complete one counts. Copies of one log are left to be refused as doubles."""
+    groups: dict[str, list[_Run]] = {}
+    for run in runs:
+        groups.setdefault(run.task_id, []).append(run)
+    for group in groups.values():
+        if len({run.eval_id for run in group}) < len(group) or len(group) < 2:
+            continue
+        complete = [run for run in group if run.complete]
+        if not complete:
+            told = ", ".join(sorted({run.status for run in group}))
+            message = f"none of the {len(group)} runs of the task {group[0].task!r} is complete: {told}"
+            last = max(group, key=lambda run: run.created)
+            found.problems.append(Problem(message, file=last.path, hint="complete it with `inspect eval-retry`"))
+            continue
+        last = max(complete, key=lambda run: (run.created, run.path))
+        for run in group:
+            if run is not last:
+                found.left[run.path] = (
+                    f"{run.path}: not counted (its status is {run.status}): {Path(last.path).name} is the last "
+                    f"complete run of the task {run.task!r}"
+                )

@@ -1,0 +1,213 @@
+"""One sample of an Inspect AI log → a row, and the scores that it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Any
+
+from highbar.importers import Row
+from highbar.importers.naming import tags
+from highbar.importers.reading import json
+from highbar.importers.reading.json import Bytes
+from highbar.importers.record import Record, refuse
+from highbar.importers.report import Report
+
+FROM_METADATA = ("category", "capability", "cluster")
+_LONGEST_TAG = 200
+_UNMEASURED = "there are no events that say how long the judge took: latency_ms counts its time too"
+
+
+class Sample:
+    """One sample of a log, of which only what was asked for is decoded."""
+
+    def __init__(self, parts: dict[str, Bytes], report: Report) -> None:
+        self._parts = parts
+        self._report = report
+        id_ = self._value("id")
+        if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
+            refuse(f"sample {report.records}: id: found {id_!r}, wanted text or a whole number")
+        top = Record({"epoch": self._value("epoch")}, f"sample {id_}")
+        self.key = (str(id_), top.whole("epoch") or 1)
+        self.place = f"sample {id_}, epoch {self.key[1]}"
+        self._answer: str | None = None
+
+    def _value(self, key: str) -> Any:
+        text = self._parts.get(key)
+        return None if text is None else json.decode(text)
+
+    def _record(self, key: str) -> Record:
+        value = self._value(key)
+        return Record({} if value is None else value, f"{self.place}: {key}")
+
+    def scores(self) -> Iterator[tuple[str, object]]:
+        """Each score by the name of its scorer; of a score with several values each, as `scorer.value`."""
+        text = self._parts.get("scores")
+        if json.is_null(text):
+            text = b'{"score":%b}' % bytes(self._parts["score"]) if "score" in self._parts else b"{}"
+        for name, score in json.members(text or b"{}").items():
+            parts = json.members(score)
+            value = json.decode(parts.get("value", b"null"))
+            self._answer = self._answer or _short(json.decode(parts.get("answer", b"null")))
+            if len(bytes(parts.get("history", b"[]")).strip()) > 2:
+                self._report.warn("scores were edited after the run; the edited values count")
+            if isinstance(value, dict):
+                yield from ((f"{name}.{key}", part) for key, part in value.items())
+            else:
+                yield name, value
+
+    @property
+    def invalidated(self) -> bool:
+        """Whether somebody said after the run that this sample does not count."""
+        return not json.is_null(self._parts.get("invalidation"))
+
+    @property
+    def crashed(self) -> bool:
+        """Whether the sample ended in an error."""
+        return not json.is_null(self._parts.get("error"))
+
+    @property
+    def halted(self) -> bool:
+        """Whether a limit halted the sample; a summary says only which."""
+        return not json.is_null(self._parts.get("limit"))
+
+    @property
+    def limit(self) -> str | None:
+        """The kind of limit that halted the sample."""
+        return (self._record("limit").text("type") or "unknown") if self.halted else None
+
+    def row(self, judges: Collection[str]) -> Row:
+        """What stands in the sample itself, once its scores were read; they come in later.
+
+        `judges` are the roles of models whose time and tokens are not the agent's.
+        """
+        metadata = self._metadata()
+        usage = self._usage("model_usage")
+        spent = [one for role, one in self._usage("role_usage").items() if role in judges]
+        return {
+            "id": self.key[0],
+            "trial": self.key[1],
+            "error": self._error(),
+            "input": _asked(self._value("input")),
+            "output": self._output(),
+            "expected": _short(self._value("target")),
+            "predicted": self._answer,
+            "latency_ms": self._latency(judges),
+            "tokens_used": self._without("total_tokens", usage.values(), spent),
+            "cost_usd": self._without("total_cost", usage.values(), spent),
+            **{name: metadata[name] for name in FROM_METADATA if isinstance(metadata.get(name), str)},
+            "tags": {**(tags(metadata, FROM_METADATA) or {}), **self._circumstances()},
+        }
+
+    def _usage(self, key: str) -> dict[str, Record]:
+        place = f"{self.place}: {key}"
+        return {str(name): Record(one, place) for name, one in self._record(key).values.items()}
+
+    def _without(self, key: str, models: Collection[Record], judges: Collection[Record]) -> float | None:
+        """What all models used, without those that judge; None if nothing was counted."""
+        read = Record.whole if key == "total_tokens" else Record.number
+        counts = [count for one in models if (count := read(one, key)) is not None]
+        if not counts:
+            return None
+        left = sum(counts) - sum(read(one, key) or 0 for one in judges)
+        if left < 0:
+            refuse(f"{self.place}: role_usage: the judges used more {key} than all models together")
+        return left
+
+    def _latency(self, judges: Collection[str]) -> float | None:
+        seconds = Record({"total_time": self._value("total_time")}, self.place).number("total_time")
+        if seconds is None or not judges:
+            return None if seconds is None else seconds * 1000
+        return max(0.0, seconds - self._judging_seconds(judges)) * 1000
+
+    def _judging_seconds(self, judges: Collection[str]) -> float:
+        """How long models that judge were at work; two at once count once."""
+        events = self._parts.get("events")
+        if events is None or json.is_null(events):
+            self._report.warn(_UNMEASURED)
+            return 0
+        spans = [span for text in json.elements(events) if (span := _span(json.members(text), judges))]
+        total, reached = 0.0, float("-inf")
+        for start, end in sorted(spans):
+            total += max(0.0, end - max(start, reached))
+            reached = max(reached, end)
+        return total
+
+    def _metadata(self) -> dict[str, object]:
+        """The metadata that can be sliced by: short, and not nested."""
+        text = self._parts.get("metadata")
+        if text is None or json.is_null(text):
+            return {}
+        members = json.members(text)
+        short = {key: json.decode(value) for key, value in members.items() if len(value) <= _LONGEST_TAG}
+        kept = {key: value for key, value in short.items() if not isinstance(value, dict | list)}
+        if len(kept) < len(members):
+            self._report.unread["metadata that is long or nested"] += len(members) - len(kept)
+        return kept
+
+    def _circumstances(self) -> dict[str, str]:
+        """The limit that halted the sample, and how often it was tried again after an error."""
+        retries = self._value("error_retries")
+        if retries:
+            self._report.warn("samples were run again after an error; only their last attempt counts")
+        found = {"limit": self.limit, "retries": str(len(retries)) if isinstance(retries, list) and retries else None}
+        return {key: value for key, value in found.items() if value}
+
+    def _error(self) -> str | None:
+        """Why the agent did not come to its end: a crash, a limit, or somebody who took the sample out."""
+        if self.invalidated:
+            return f"invalidated: {self._record('invalidation').text('reason') or 'no reason given'}"
+        if self.crashed:
+            error = self._value("error")
+            message = error if isinstance(error, str) else Record(error, f"{self.place}: error").text("message")
+            return message or "an error without a message"
+        if self.limit:
+            return f"stopped at its {self.limit} limit: {self._record('limit').text('reason') or 'no reason given'}"
+        return None
+
+    def _output(self) -> str | None:
+        text = self._parts.get("output")
+        if text is None or json.is_null(text):
+            return None
+        output = json.members(text)
+        if "completion" in output:
+            return _text_of(json.decode(output["completion"]))
+        choices = json.decode(output.get("choices", b"[]"))
+        first = choices[0] if isinstance(choices, list) and choices else None
+        message = first.get("message") if isinstance(first, dict) else None
+        return _text_of(message.get("content")) if isinstance(message, dict) else None
+
+
+def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, float] | None:
+    """From when to when a model that judges was at work; None if this is something else."""
+    said = {key: json.decode(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
+    if said.get("event") != "model" or said.get("role") not in judges:
+        return None
+    start, end = said.get("timestamp"), said.get("completed")
+    if not isinstance(start, str) or not isinstance(end, str):
+        return None
+    try:
+        return datetime.fromisoformat(start).timestamp(), datetime.fromisoformat(end).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _short(value: object) -> str | None:
+    """Text that may be a label: short, without the spaces around it."""
+    return value.strip() or None if isinstance(value, str) and len(value) <= _LONGEST_TAG else None
+
+
+def _asked(value: object) -> str | None:
+    """The input as text: of a conversation, what the user said last."""
+    if not isinstance(value, list):
+        return _text_of(value)
+    said = [message for message in value if isinstance(message, dict) and message.get("role") == "user"]
+    return _text_of(said[-1].get("content")) if said else None
+
+
+def _text_of(content: object) -> str | None:
+    """The text of a message: as it is, or the texts among its parts."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else None
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
