@@ -14,7 +14,7 @@ from highbar import policy as policies
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
 from highbar.judgeable import nothing_to_judge
-from highbar.load import accounts, files
+from highbar.load import accounts, files, foreign
 from highbar.model import (
     Counts,
     Policy,
@@ -74,7 +74,7 @@ def check(  # noqa: PLR0913 - what the command line can say
         named = tuple(Source(path, None) for path in results)
         loaded = replace(loaded, paths=tuple(results), input_format=input_format)
         return _judge(loaded, read, agent_version, slices, progress, lambda: named)
-    with _opened(results, read_map(map_file, read), input_format, stdin, told, names) as (found, accounts_of):
+    with _opened(results, guidance_of(map_file, read), input_format, stdin, told, names) as (found, accounts_of):
         loaded = replace(loaded, files=found, accounts=accounts_of)
         return _judge(loaded, read, agent_version, slices, progress, lambda: _sources(accounts_of))
 
@@ -98,7 +98,7 @@ def keep(  # noqa: PLR0913 - as check
     map_file: str | None = None,
 ) -> Kept:
     """Every scenario of results files, scored by the policy and judged by none of its rules. Raises InputError."""
-    with _opened(results, read_map(map_file, policy), input_format, stdin, told, names) as (found, accounts_of):
+    with _opened(results, guidance_of(map_file, policy), input_format, stdin, told, names) as (found, accounts_of):
         loaded = Loaded(found, accounts=accounts_of)
         return _keep(loaded, policy, slices, progress, lambda: _sources(accounts_of))
 
@@ -125,7 +125,7 @@ def _keep(
 @contextmanager
 def _opened(
     results: Sequence[str],
-    mapping: RowMap | None,
+    guidance: foreign.Guidance,
     input_format: str | None,
     stdin: BinaryIO | None,
     told: Callable[[str], None] | None,
@@ -133,7 +133,7 @@ def _opened(
 ) -> Iterator[tuple[tuple[ResultsFile, ...], accounts.Accounts]]:
     """The files that were named, and a function that waits until they are counted."""
     with ExitStack() as stack:
-        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, mapping=mapping)
+        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, guidance=guidance)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
         for file in found:
             if told is not None and file.imported:
@@ -197,6 +197,11 @@ def read_map(map_file: str | None, policy: Policy | None) -> RowMap | None:
     from highbar.policy.mapping import read_map_file  # see RowMap
 
     return read_map_file(map_file)
+
+
+def guidance_of(map_file: str | None, policy: Policy | None) -> foreign.Guidance:
+    """What the policy, and the mapping in a file, say about files of other tools."""
+    return foreign.Guidance(read_map(map_file, policy), policy.judged_by if policy else {})
 
 
 def _judge(

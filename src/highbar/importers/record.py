@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from highbar.errors import InputError, Problem
 
 SHOWN = 60
+MOST_NAMES = 10
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _NUMBERS = (int, float)
 
 
 def refuse(message: str, *, line: int | None = None, hint: str | None = None) -> NoReturn:
     """Give up on the file. Its name is added by whoever opened it."""
     raise InputError(Problem(message, line=line, hint=hint))
+
+
+def refuse_without_judge(tool: str, scorers: Iterable[str], *, said: str = "") -> NoReturn:
+    """Give up on a file in which nothing declares a judge, naming its scorers; `said` is what the tool's reader adds.
+
+    The hint can be pasted into the policy.
+    """
+    names = sorted(dict.fromkeys(scorers))
+    found = f"its scorers are {_listed(names)}" if names else "it has no scorer at all"
+    message = f"nothing in this file declares who judges: {found}{f'; {said}' if said else ''}"
+    if not names:
+        refuse(message, hint="run the tool with a scorer")
+    key = tool.replace("-", "_")
+    word = "metric" if key == "lm_eval" else "scorer"
+    judge = f"{{ {key}: {{ {word}: {_quoted(names[0])}, at_least: 1 }} }}"
+    refuse(message, hint=f"say it in the policy: judged_by: {judge}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMES])
+    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+
+
+def _quoted(name: str) -> str:
+    """The name as YAML reads it inside of braces."""
+    return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 class Record:

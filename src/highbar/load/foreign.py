@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from highbar import importers
@@ -13,6 +14,7 @@ from highbar.importers.report import Report
 from highbar.model import ResultsFile
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
 MAPPED = "map"
@@ -20,6 +22,17 @@ MAPPED = "map"
 
 
 LONGEST_ROW = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it."""
+
+    mapping: RowMap | None = None
+    judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)
+
+
+NO_GUIDANCE = Guidance()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +57,26 @@ def format_of(path: str, name: str) -> str | None:
     return importers.recognize(name, start(importers.HEAD), start)
 
 
-def import_file(path: str, name: str, format_name: str, target: str, mapping: RowMap | None = None) -> Import:
+def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
+    report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     with open(target, "wb") as stream:
-        report = convert(_reader(format_name, mapping), path, name, stream)
+        convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+    _refuse_unheard(report, name, format_name)
     told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
     file = ResultsFile(target, name, "jsonl", original=os.path.realpath(path), imported=told, notes=notes)
     return Import(file, report, importers.title(format_name))
+
+
+def _refuse_unheard(report: Report, name: str, format_name: str) -> None:
+    """A reader that does not say who judged has not listened to the policy either: its rows are not what was asked."""
+    if report.judged_by and not report.judges:
+        wanted = ", ".join(demand.scorer for demand in report.judged_by)
+        message = f"the policy has {format_name} files judged by {wanted}, and their reader takes no such order"
+        raise InputError(Problem(message, file=name, hint=f"leave {format_name} out of judged_by"))
 
 
 def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:

@@ -35,6 +35,7 @@ from highbar.policy.versions import HINT, order
 from highbar.threshold import read as read_threshold
 
 if TYPE_CHECKING:  # see _read_mapping
+    from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
 KEYS = (
@@ -64,6 +65,7 @@ KEYS = (
     "allow_columns",
     "allow_categories",
     "map",
+    "judged_by",
 )
 BASELINE = "baseline.json"
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
@@ -203,6 +205,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         allow_categories=settings.allow_categories,
         description=settings.description,
         mapping=_read_mapping(top.get("map"), settings),
+        judged_by=_read_judged_by(top.get("judged_by")),
     )
     return policy if cursor.problems else notes_on(policy)
 
@@ -213,6 +216,14 @@ def _read_mapping(cursor: Cursor | None, settings: Settings) -> RowMap | None:
     from highbar.policy.mapping import read_mapping  # few policies have one, and it takes 5 ms to load
 
     return read_mapping(cursor, settings.allow_columns)
+
+
+def _read_judged_by(cursor: Cursor | None) -> Mapping[str, tuple[ScorerDemand, ...]]:
+    if cursor is None:
+        return {}
+    from highbar.policy.judging import read_judged_by  # as the mapping: for files of other tools
+
+    return read_judged_by(cursor)
 
 
 def _read_metrics(
