@@ -12,6 +12,8 @@ from highbar.errors import InputError, Problem
 from highbar.importers import summary
 from highbar.importers.report import Report
 from highbar.model import ResultsFile
+from highbar.model.judging import Judging
+from highbar.policy.judging import say_demand
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
@@ -33,6 +35,8 @@ class Guidance:
 
 
 NO_GUIDANCE = Guidance()
+ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
+"""Who judges in formats that leave nothing to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,24 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     _refuse_unheard(report, name, format_name)
     told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
-    file = ResultsFile(target, name, "jsonl", original=os.path.realpath(path), imported=told, notes=notes)
+    file = ResultsFile(
+        target,
+        name,
+        "jsonl",
+        original=os.path.realpath(path),
+        imported=told,
+        notes=notes,
+        judging=_judging(report, format_name),
+    )
     return Import(file, report, importers.title(format_name))
+
+
+def _judging(report: Report, format_name: str) -> Judging:
+    """Who judged: what the policy demands, else what the reader found declared, else what the format alone can mean."""
+    if report.judged_by:
+        return Judging(format_name, tuple(say_demand(demand) for demand in report.judged_by), by_policy=True)
+    only = (ONLY_JUDGES[format_name],) if format_name in ONLY_JUDGES else ()
+    return Judging(format_name, report.judges or only)
 
 
 def _refuse_unheard(report: Report, name: str, format_name: str) -> None:

@@ -271,4 +271,5 @@ class Policy:
     description: str | None = None
     notes: tuple[str, ...] = ()
     mapping: RowMap | None = None
+    select: Where = ()  # which rows are judged; all unless given
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records

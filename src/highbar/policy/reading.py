@@ -28,6 +28,7 @@ from highbar.policy.files import read_document
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on
 from highbar.policy.rules import RuleReader, scenario_rules
+from highbar.policy.selecting import read_select
 from highbar.policy.settings import Settings, read_settings, read_weights
 from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
@@ -65,6 +66,7 @@ KEYS = (
     "allow_columns",
     "allow_categories",
     "map",
+    "select",
     "judged_by",
 )
 BASELINE = "baseline.json"
@@ -205,6 +207,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         allow_categories=settings.allow_categories,
         description=settings.description,
         mapping=_read_mapping(top.get("map"), settings),
+        select=read_select(top.get("select"), settings.allow_columns),
         judged_by=_read_judged_by(top.get("judged_by")),
     )
     return policy if cursor.problems else notes_on(policy)
