@@ -94,9 +94,7 @@ def _told_apart(rows: Rows, parts: Sequence[Part], key: Sequence[Any]) -> str | 
         return None
     column, values = found[0]
     named = ", ".join(f"{name} ({', '.join(each)})" for name, each in found)
-    return (
-        f"they differ in {named}: judge one of them with --where {column}={values[0]}, or pool them with a `trial` each"
-    )
+    return f"they differ in {named}: judge one with --where {column}={values[0]}, or pool them with a `trial` each"
 
 
 def _for_trial(row: Sequence[Any]) -> str:

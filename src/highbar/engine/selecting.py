@@ -72,15 +72,14 @@ def _refuse_numbers(rows: Rows, parts: Sequence[Part], where: Where) -> None:
     for column, _ in where:
         for part in parts:
             raw = part.columns.get(column)
-            if (
-                raw is not None
-                and rows(f"SELECT count(*) FROM {part.relation([column])} WHERE {_is_no_text(raw)}")[0][0]
-            ):
+            odd = "" if raw is None else _is_no_text(raw)
+            if odd and rows(f"SELECT count(*) FROM {part.relation([column])} WHERE {odd}")[0][0]:
                 message = f"rows cannot be chosen by {column!r}: some of its values are not text"
                 raise InputError(Problem(message, hint="rows are chosen by text: write the value in quotes"))
 
 
 def _is_no_text(raw: Raw) -> str:
+    """SQL: whether a value is there and no text; nothing if the type of the column says that all are."""
     if raw.type in ("VARCHAR", "SUPPOSED") or raw.type.startswith("ENUM"):
         return ""
     return f"{raw.sql} IS NOT NULL" + (f" AND NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else "")
