@@ -41,10 +41,9 @@ def find(
 ) -> tuple[ResultsFile, ...]:
     """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once.
 
-    Where the guidance has a mapping, every file is read by it unless `input_format` says otherwise.
+    If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
+    by their looks if the mapping only describes, are read by the tool's reader first.
     """
-    if guidance.mapping is not None and input_format is None:
-        input_format = foreign.MAPPED
     if input_format is not None and input_format not in FORMATS and input_format not in importers.names():
         wanted = ", ".join((*FORMATS, *importers.names()))
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
@@ -116,7 +115,7 @@ def _suffixes(name: str) -> tuple[Format | None, str | None]:
 def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance) -> ResultsFile:
     if not os.path.isfile(path):
         raise InputError(Problem("not a regular file", file=path))
-    tool = _tool(path, path, input_format)
+    tool = _tool(path, path, input_format, guidance)
     if tool:
         return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance).file
     by_name, compression = _suffixes(path)
@@ -132,10 +131,12 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
     return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
 
 
-def _tool(path: str, name: str, input_format: str | None) -> str | None:
+def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
     """The tool whose file this is, by what was said or by its looks; None for a file of ours."""
     if input_format is None:
-        return foreign.format_of(path, name)
+        if guidance.mapping is None:
+            return foreign.format_of(path, name)
+        return (foreign.format_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
     return None if input_format in FORMATS else input_format
 
 
@@ -163,7 +164,8 @@ def _from_stdin(
     stdin: BinaryIO | None, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance
 ) -> ResultsFile:
     copy = _copy_of_stdin(stdin, stack)
-    tool = None if input_format is None else _tool(copy, "<stdin>", input_format)
+    mapped = guidance.mapping is not None
+    tool = None if input_format is None and not mapped else _tool(copy, "<stdin>", input_format, guidance)
     if tool:
         return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance).file
     compression = unpacking.kind_of(_start_of(copy, None))

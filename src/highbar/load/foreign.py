@@ -100,8 +100,8 @@ def _refuse_unheard(report: Report, name: str, format_name: str) -> None:
 
 
 def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
-    if mapping is None or format_name != MAPPED:
+    if mapping is None:
         return importers.named(format_name)
-    from highbar.importers.mapping import reader  # most checks have no mapping
+    from highbar.importers.mapping import on_top, reader  # most checks have no mapping
 
-    return reader(mapping)
+    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.named(format_name))

@@ -23,7 +23,7 @@ _CHECKS = {
 def mapping_schema() -> dict[str, Any]:
     """The block itself."""
     offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS}
-    columns = {"type": "object", "properties": offered, "additionalProperties": _FEED, "required": ["id"]}
+    columns = {"type": "object", "properties": offered, "additionalProperties": _FEED}
     return {
         "type": "object",
         "description": "Which path of a foreign record feeds which column.",
