@@ -50,6 +50,7 @@ def check(  # noqa: PLR0913 - what the command line can say
     stdin: BinaryIO | None = None,
     names: Mapping[str, str] | None = None,
     told: Callable[[str], None] | None = None,
+    urged: Callable[[str], None] | None = None,
     map_file: str | None = None,
     list_scenarios: bool = False,
     details: bool = False,
@@ -63,12 +64,12 @@ def check(  # noqa: PLR0913 - what the command line can say
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
     `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
-    what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
-    `list_scenarios` fills the verdict's list of all scenarios, which costs a query more; `details` fills its details,
-    which reads the failed scenarios again. `baseline` takes the place of the file that the policy names, and where
-    `allow_missing_baseline`, rules about one that is not there only warn. `kept` is called with every scenario.
-    `machine` says what reduces the rows. `where` chooses rows (`tags.model=x`) if the policy's `select` does not, and
-    with `subset` a scenario may lose all of its rows by that.
+    what was made of each file of another tool, `urged` with what must be heard even if that is not. `map_file` has the
+    mapping, in place of the policy's own. `list_scenarios` fills the verdict's list of all scenarios, which costs a
+    query more; `details` fills its details, which reads the failed scenarios again. `baseline` takes the place of the
+    file that the policy names, and where `allow_missing_baseline`, rules about one that is not there only warn. `kept`
+    is called with every scenario. `machine` says what reduces the rows. `where` chooses rows (`tags.model=x`) if the
+    policy's `select` does not, and with `subset` a scenario may lose all of its rows by that.
     """
     read = _selecting(read_policy(policy), where)
     chosen = () if read is not None else select_of(None, where)
@@ -81,7 +82,10 @@ def check(  # noqa: PLR0913 - what the command line can say
         named = tuple(Source(path, None) for path in results)
         loaded = replace(loaded, paths=tuple(results), input_format=input_format)
         return _judge(loaded, read, agent_version, slices, progress, lambda: named)
-    with _opened(results, guidance_of(map_file, read), input_format, stdin, told, names) as (found, accounts_of):
+    with _opened(results, guidance_of(map_file, read), input_format, stdin, (told, urged), names) as (
+        found,
+        accounts_of,
+    ):
         loaded = replace(loaded, files=found, accounts=accounts_of)
         return _judge(loaded, read, agent_version, slices, progress, lambda: _sources(accounts_of))
 
@@ -102,13 +106,17 @@ def keep(  # noqa: PLR0913 - as check
     stdin: BinaryIO | None = None,
     names: Mapping[str, str] | None = None,
     told: Callable[[str], None] | None = None,
+    urged: Callable[[str], None] | None = None,
     map_file: str | None = None,
     where: Sequence[str] = (),
     subset: bool = False,
 ) -> Kept:
     """Every scenario of results files, scored by the policy and judged by none of its rules. Raises InputError."""
     policy = replace(policy, select=select_of(policy, where))
-    with _opened(results, guidance_of(map_file, policy), input_format, stdin, told, names) as (found, accounts_of):
+    with _opened(results, guidance_of(map_file, policy), input_format, stdin, (told, urged), names) as (
+        found,
+        accounts_of,
+    ):
         loaded = Loaded(found, accounts=accounts_of, subset=subset)
         return _keep(loaded, policy, slices, progress, lambda: _sources(accounts_of))
 
@@ -138,16 +146,19 @@ def _opened(
     guidance: foreign.Guidance,
     input_format: str | None,
     stdin: BinaryIO | None,
-    told: Callable[[str], None] | None,
+    tellers: tuple[Callable[[str], None] | None, Callable[[str], None] | None],
     names: Mapping[str, str] | None,
 ) -> Iterator[tuple[tuple[ResultsFile, ...], accounts.Accounts]]:
     """The files that were named, and a function that waits until they are counted."""
     with ExitStack() as stack:
         found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, guidance=guidance)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
+        told, urged = tellers
         for file in found:
             if told is not None and file.imported:
                 told(file.imported)
+            for note in file.urgent if urged is not None else ():
+                urged(note)
         with accounts.started(found) as accounts_of:
             yield found, accounts_of
 

@@ -178,3 +178,16 @@ def test_rows_of_ours_have_no_such_line(tmp_path):
     (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
     (tmp_path / "results.jsonl").write_text('{"id": "a", "passed": true}\n')
     assert "judged by" not in run(tmp_path, "check", "results.jsonl").out
+
+
+def test_an_unknown_version_is_said_even_to_those_who_want_one_line(tmp_path, place):
+    module = tmp_path / "installed" / "highbar_scored.py"
+    told = 'report.warn("version 9 of the format is newer than 3"); report.warn("a trifle")\n    lines ='
+    module.write_text(module.read_text("utf-8").replace("lines =", told), "utf-8")
+    done = check(tmp_path, place, BY_TRUTH, "--quiet")
+    assert done.exit == 0
+    assert done.err == "results.json: version 9 of the format is newer than 3\n"
+    assert done.out.count("\n") == 1
+    done = check(tmp_path, place, BY_TRUTH)
+    assert "version 9" in done.out
+    assert "version 9" not in done.err

@@ -103,6 +103,7 @@ def record(
             progress=progress,
             stdin=sys.stdin.buffer if sys.stdin else None,
             told=None if quiet else streams.say,
+            urged=streams.say if quiet else None,
             **options,
         )
     if not quiet:

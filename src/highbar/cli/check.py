@@ -145,6 +145,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
+                urged=streams.say if quiet else None,
                 details=any(REPORTERS[name].details for name in (report_format, *(out.format for out in wanted))),
                 list_scenarios=any(
                     REPORTERS[name].lists_scenarios for name in (report_format, *(output.format for output in wanted))

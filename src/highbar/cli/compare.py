@@ -97,6 +97,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
+                urged=streams.say if quiet else None,
             )
     except InputError as error:
         return _refused(error, report_format, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ MAPPED = "map"
 """The format of files that are read by a mapping."""
 
 
+_VERSION = re.compile(r"\bversion\b")
+"""A warning about the version of a tool's format: what is not known of it may be what matters."""
 LONGEST_ROW = 16 * 1024 * 1024
 
 
@@ -78,6 +81,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         original=os.path.realpath(path),
         imported=told,
         notes=notes,
+        urgent=tuple(note for note in notes if _VERSION.search(note)),
         judging=_judging(report, format_name),
     )
     return Import(file, report, importers.title(format_name))

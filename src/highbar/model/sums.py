@@ -23,6 +23,7 @@ class ResultsFile:
     original: str | None = None  # where the bytes came from, if `path` is a copy
     imported: str | None = None  # what was read, in words, if the rows were made from another tool's file
     notes: tuple[str, ...] = ()  # what the import warns of
+    urgent: tuple[str, ...] = ()  # of these, what no option hides
     judging: Judging | None = None  # who judged, if the rows were made from another tool's file
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
