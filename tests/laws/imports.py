@@ -26,7 +26,7 @@ from highbar.errors import InputError
 from highbar.load import files as loading
 from highbar.load import foreign
 from highbar.policy import read_dict
-from tests.importers.fuzzing import MAPPING, at, bent_archive, bent_xml, files, places, put, without
+from tests.importers.fuzzing import MAPPING, at, bent_archive, files, places, put, without
 from tests.laws.worse import RANK
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -183,11 +183,22 @@ def changed(case: Case, random: Random, kind: str) -> Change | None:
         data = bent_archive(case.path, random, kind)
         return None if data is None else Change(kind, "a member", data)
     if case.path.suffix == ".xml":
-        text = bent_xml(case.path.read_text("utf-8", "replace"), random, "worse")
-        return None if text is None or kind == "taken" else Change(kind, "a test case", text.encode())
+        text = _failed_case(case.path.read_text("utf-8", "replace"), random) if kind == "worse" else None
+        return None if text is None else Change(kind, "a test case", text.encode())
     if case.path.suffix == ".csv":
         return _changed_cell(case, random, kind)
     return _changed_json(case, random, kind)
+
+
+def _failed_case(text: str, random: Random) -> str | None:
+    """The report with a test case that failed, or crashed, among those of which nothing bad was written."""
+    cases = list(re.finditer(r"<testcase\b[^<>]*?(/>|>\s*</testcase>)", text))
+    if not cases:
+        return None
+    case = random.choice(cases)
+    opening = text[case.start() : case.start(1)]
+    bad = random.choice(("<failure/>", '<error message="x"/>'))
+    return f"{text[: case.start()]}{opening}>{bad}</testcase>{text[case.end() :]}"
 
 
 def _changed_json(case: Case, random: Random, kind: str) -> Change | None:
