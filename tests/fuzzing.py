@@ -42,6 +42,12 @@ def _importers(tools: Sequence[str]) -> Attempt:
     return attempts_on(set(tools))
 
 
+def _imports(tools: Sequence[str]) -> Attempt:
+    from tests.laws.imports import attempts_on
+
+    return attempts_on(set(tools))
+
+
 def _twice(_: Sequence[str]) -> Attempt:
     from tests.laws.twice import attempt
 
@@ -59,6 +65,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "twice": _twice,  # L2: two statements about one thing must agree
     "worse": _worse,  # L3: worse never helps, and nor does taking a statement away
     "forms": _forms,  # L4: the same rows in every form
+    "imports": _imports,  # L3 on files of other tools and of ours, by the verdict
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass
 }
 """By name, a function of what stands behind the colon that gives the attempt."""

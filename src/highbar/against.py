@@ -51,7 +51,12 @@ def check(
         now = pipeline.check(results, policy=here, map_file=map_file, baseline=baseline, stdin=again(), **options)
         bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite))
         kept = _baseline(there, before, baseline)
-        once = {"told": None, "list_scenarios": False, "details": False}  # the reports show the rows by the policy now
+        once = {
+            "told": None,
+            "urged": None,
+            "list_scenarios": False,
+            "details": False,
+        }  # the reports show the rows by the policy now
         other = {**options, **once, "baseline": str(kept) if baseline is not None and kept else None}
         try:
             then = pipeline.check(results, policy=bar, map_file=mapping, stdin=again(), **other)

@@ -24,7 +24,7 @@ Results = object
 """A path or several, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame."""
 
 
-def check(
+def check(  # noqa: PLR0913 - what the command line can say
     results: Results,
     policy: str | PathLike[str] | Mapping[str, Any] | None = None,
     *,
@@ -34,6 +34,8 @@ def check(
     allow_missing_baseline: bool = False,
     details: bool = False,
     list_scenarios: bool = False,
+    where: Mapping[str, str | Sequence[str]] | None = None,
+    subset: bool = False,
 ) -> Verdict:
     """Judge results by a policy; raises InputError if they or the policy cannot be read.
 
@@ -41,7 +43,8 @@ def check(
     for as the command line does. If there is none, nothing is judged: `verdict` is None, `passed` is False, and
     `advice` has the typical thresholds as they would be judged. `baseline` takes the place of the file that the policy
     names. `details` reads what the HTML report shows beside the verdict; `list_scenarios` reads every scenario, for a
-    JUnit or CSV report.
+    JUnit or CSV report. `where` chooses rows ({"tags.model": "x"}) if the policy has no `select`; with `subset` a
+    scenario may lose all of its rows by that.
     """
     options: dict[str, Any] = {
         "policy": _policy(policy),
@@ -51,6 +54,8 @@ def check(
         "allow_missing_baseline": allow_missing_baseline,
         "details": details,
         "list_scenarios": list_scenarios,
+        "where": _where(where),
+        "subset": subset,
     }
     if not _holds_files_or_rows(results):
         return pipeline.check_table(_table(results), **options)
@@ -75,6 +80,12 @@ def compare(
         return lambda policy: _keep(results, policy, slices)
 
     return baselines.compare_runs(side(base), side(head), _policy(policy), slices)
+
+
+def _where(where: Mapping[str, str | Sequence[str]] | None) -> list[str]:
+    """The choice of rows as the command line says it."""
+    pairs = ((column, (value,) if isinstance(value, str) else value) for column, value in (where or {}).items())
+    return [f"{column}={value}" for column, values in pairs for value in values]
 
 
 def _keep(results: Results, policy: Policy, slices: Sequence[str]) -> Kept:

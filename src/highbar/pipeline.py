@@ -14,7 +14,7 @@ from highbar import policy as policies
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
 from highbar.judgeable import nothing_to_compare, nothing_to_judge
-from highbar.load import accounts, files
+from highbar.load import accounts, files, foreign
 from highbar.model import (
     Counts,
     Policy,
@@ -22,7 +22,9 @@ from highbar.model import (
     Slice,
     Source,
     Verdict,
+    Where,
 )
+from highbar.policy.selecting import read_where, say_select
 from highbar.reduction import ONE_PROCESS, Against, Loaded, Machine, Progress, reduce, refuse_categories
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
@@ -48,6 +50,7 @@ def check(  # noqa: PLR0913 - what the command line can say
     stdin: BinaryIO | None = None,
     names: Mapping[str, str] | None = None,
     told: Callable[[str], None] | None = None,
+    urged: Callable[[str], None] | None = None,
     map_file: str | None = None,
     list_scenarios: bool = False,
     details: bool = False,
@@ -55,26 +58,34 @@ def check(  # noqa: PLR0913 - what the command line can say
     allow_missing_baseline: bool = False,
     kept: Callable[[Kept], None] | None = None,
     machine: Machine = ONE_PROCESS,
+    where: Sequence[str] = (),
+    subset: bool = False,
 ) -> Verdict:
     """Judge results files by a policy: a path, a mapping, or None to look for one. Raises InputError.
 
     `names` says what to call a path in messages and reports, where that is not the path itself. `told` is called with
-    what was made of each file of another tool. `map_file` has the mapping, in place of the policy's own.
-    `list_scenarios` fills the verdict's list of all scenarios, which costs a query more; `details` fills its details,
-    which reads the failed scenarios again. `baseline` takes the place of the file that the policy names, and where
-    `allow_missing_baseline`, rules about one that is not there only warn. `kept` is called with every scenario.
-    `machine` says what reduces the rows.
+    what was made of each file of another tool, `urged` with what must be heard even if that is not. `map_file` has the
+    mapping, in place of the policy's own. `list_scenarios` fills the verdict's list of all scenarios, which costs a
+    query more; `details` fills its details, which reads the failed scenarios again. `baseline` takes the place of the
+    file that the policy names, and where `allow_missing_baseline`, rules about one that is not there only warn. `kept`
+    is called with every scenario. `machine` says what reduces the rows. `where` chooses rows (`tags.model=x`) if the
+    policy's `select` does not, and with `subset` a scenario may lose all of its rows by that.
     """
-    read = read_policy(policy)
+    read = _selecting(read_policy(policy), where)
+    chosen = () if read is not None else select_of(None, where)
     limit = MOST_SCENARIOS if list_scenarios else 0
     against = Against(baseline, allow_missing_baseline, kept)
     loaded = Loaded((), scenario_limit=limit, details=details, against=against, machine=machine)
+    loaded = replace(loaded, subset=subset, select=chosen)
     if machine.engine == "spark":
         _refuse_mapping(read_map(map_file, read))
         named = tuple(Source(path, None) for path in results)
         loaded = replace(loaded, paths=tuple(results), input_format=input_format)
         return _judge(loaded, read, agent_version, slices, progress, lambda: named)
-    with _opened(results, read_map(map_file, read), input_format, stdin, told, names) as (found, accounts_of):
+    with _opened(results, guidance_of(map_file, read), input_format, stdin, (told, urged), names) as (
+        found,
+        accounts_of,
+    ):
         loaded = replace(loaded, files=found, accounts=accounts_of)
         return _judge(loaded, read, agent_version, slices, progress, lambda: _sources(accounts_of))
 
@@ -95,11 +106,18 @@ def keep(  # noqa: PLR0913 - as check
     stdin: BinaryIO | None = None,
     names: Mapping[str, str] | None = None,
     told: Callable[[str], None] | None = None,
+    urged: Callable[[str], None] | None = None,
     map_file: str | None = None,
+    where: Sequence[str] = (),
+    subset: bool = False,
 ) -> Kept:
     """Every scenario of results files, scored by the policy and judged by none of its rules. Raises InputError."""
-    with _opened(results, read_map(map_file, policy), input_format, stdin, told, names) as (found, accounts_of):
-        loaded = Loaded(found, accounts=accounts_of)
+    policy = replace(policy, select=select_of(policy, where))
+    with _opened(results, guidance_of(map_file, policy), input_format, stdin, (told, urged), names) as (
+        found,
+        accounts_of,
+    ):
+        loaded = Loaded(found, accounts=accounts_of, subset=subset)
         return _keep(loaded, policy, slices, progress, lambda: _sources(accounts_of))
 
 
@@ -123,25 +141,29 @@ def _keep(
     if unusable:
         name = loaded.files[0].name if len(loaded.files) == 1 else None
         raise InputError(replace(unusable, file=unusable.file or name))
-    return runs.keep(policy, reduction, sums())
+    return runs.keep(policy, reduction, sums(), loaded.judged_by)
 
 
 @contextmanager
 def _opened(
     results: Sequence[str],
-    mapping: RowMap | None,
+    guidance: foreign.Guidance,
     input_format: str | None,
     stdin: BinaryIO | None,
-    told: Callable[[str], None] | None,
+    tellers: tuple[Callable[[str], None] | None, Callable[[str], None] | None],
     names: Mapping[str, str] | None,
 ) -> Iterator[tuple[tuple[ResultsFile, ...], accounts.Accounts]]:
     """The files that were named, and a function that waits until they are counted."""
     with ExitStack() as stack:
-        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, mapping=mapping)
+        found = files.find(results, stack=stack, input_format=input_format, stdin=stdin, guidance=guidance)
         found = tuple(replace(file, name=(names or {}).get(file.name, file.name)) for file in found)
+        told, urged = tellers
         for file in found:
             if told is not None and file.imported:
                 told(file.imported)
+            if urged is not None:
+                for note in file.urgent:
+                    urged(note)
         with accounts.started(found) as accounts_of:
             yield found, accounts_of
 
@@ -159,7 +181,7 @@ def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> t
     return tuple(named)
 
 
-def check_table(
+def check_table(  # noqa: PLR0913 - as check
     table: Table,
     *,
     policy: str | Mapping[str, Any] | None = None,
@@ -169,11 +191,15 @@ def check_table(
     allow_missing_baseline: bool = False,
     details: bool = False,
     list_scenarios: bool = False,
+    where: Sequence[str] = (),
+    subset: bool = False,
 ) -> Verdict:
     """Judge an Arrow table or a frame that DuckDB can read."""
+    read = _selecting(read_policy(policy), where)
+    chosen = () if read is not None else select_of(None, where)
     limit, against = MOST_SCENARIOS if list_scenarios else 0, Against(baseline, allow_missing_baseline)
-    loaded = Loaded((), table, scenario_limit=limit, details=details, against=against)
-    return _judge(loaded, read_policy(policy), agent_version, slices, None, lambda: ())
+    loaded = Loaded((), table, scenario_limit=limit, details=details, against=against, select=chosen, subset=subset)
+    return _judge(loaded, read, agent_version, slices, None, lambda: ())
 
 
 def read_policy(policy: str | Mapping[str, Any] | Policy | None) -> Policy | None:
@@ -194,6 +220,20 @@ def _found() -> Path | None:
     return None if found is None else Path(os.path.relpath(found))
 
 
+def select_of(policy: Policy | None, where: Sequence[str]) -> Where:
+    """Which rows are judged: by the policy's `select`, else by what the caller says. Raises InputError if by both."""
+    if not where:
+        return policy.select if policy else ()
+    if policy is not None and policy.select:
+        message = f"--where: the policy says which rows are judged: {say_select(policy.select)}"
+        raise InputError(Problem(message, policy.file, hint="leave --where out, or select out of the policy"))
+    return read_where(where, policy.allow_columns if policy else ())
+
+
+def _selecting(policy: Policy | None, where: Sequence[str]) -> Policy | None:
+    return None if policy is None else replace(policy, select=select_of(policy, where))
+
+
 def read_map(map_file: str | None, policy: Policy | None) -> RowMap | None:
     """The mapping in a file, or else that of the policy."""
     if map_file is None:
@@ -201,6 +241,11 @@ def read_map(map_file: str | None, policy: Policy | None) -> RowMap | None:
     from highbar.policy.mapping import read_map_file  # see RowMap
 
     return read_map_file(map_file)
+
+
+def guidance_of(map_file: str | None, policy: Policy | None) -> foreign.Guidance:
+    """What the policy, and the mapping in a file, say about files of other tools."""
+    return foreign.Guidance(read_map(map_file, policy), policy.judged_by if policy else {})
 
 
 def _judge(
@@ -211,7 +256,7 @@ def _judge(
     progress: Progress | None,
     sums: Callable[[], tuple[Source, ...]],
 ) -> Verdict:
-    policy = policies.default() if read is None else read
+    policy = replace(policies.default(), select=loaded.select) if read is None else read
     reduction = reduce(loaded, policy, slices, progress)
     refuse_categories(loaded, policy, reduction)
     policy = policies.resolve_version(policy, given=agent_version, recorded=reduction.agent_version)
@@ -237,6 +282,7 @@ def _judge(
             reduction.unjudged,
             reduction.failed,
             reduction.undecided,
+            reduction.selection.rows if reduction.selection else 0,
         ),
         metrics=whole.values(),
         slices=_slices(whole, reduction),
@@ -261,6 +307,8 @@ def _judge(
         details=_details(policy, evidence, whole, reduction, slices) if loaded.details else None,
         advice=rules if read is None and not unjudgeable else (),
         problems=() if read else (policies.missing(), *([unjudgeable] if unjudgeable else [])),
+        judged_by=loaded.judged_by,
+        selection=reduction.selection,
     )
 
 
@@ -291,7 +339,7 @@ def _against_baseline(
         return evidence, ()
     from highbar import runs  # only where a policy compares with a baseline, or one is recorded
 
-    head = runs.keep(policy, reduction, sums())
+    head = runs.keep(policy, reduction, sums(), loaded.judged_by)
     if loaded.against.kept is not None:
         loaded.against.kept(head)
     file, allow = loaded.against.file, loaded.against.allow_missing

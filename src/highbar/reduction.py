@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # only where every scenario is wanted
     from highbar.baseline.against import Kept
     from highbar.engine.spark import SparkEngine
     from highbar.load.tables import Table
+    from highbar.model.judging import Judging
 
 Progress = Callable[[float], None]
 MOST_DETAILED = 10_000
@@ -70,12 +71,19 @@ class Loaded:
     machine: Machine = ONE_PROCESS
     paths: tuple[str, ...] = ()  # what Spark is to read; it finds the files itself
     input_format: str | None = None
+    select: Where = ()  # which rows are judged, if no policy says so
+    subset: bool = False  # whether scenarios may lose all their rows by `select`
     accounts: accounts.Accounts = tuple  # waits for what the files hold, counted without the engine
 
     @property
     def on_spark(self) -> bool:
         """Whether Spark has the rows: the caller's DataFrame, or files that it reads."""
         return self.machine.engine == "spark" or (self.table is not None and self.table.on_spark)
+
+    @property
+    def judged_by(self) -> tuple[Judging, ...]:
+        """Who judged in the files of other tools, each once."""
+        return tuple(dict.fromkeys(file.judging for file in self.files if file.judging))
 
     def place(self, text: str) -> Problem:
         """Where in the files a text stands."""
@@ -113,8 +121,13 @@ def _duckdb(loaded: Loaded) -> DuckDBEngine:
 def _accounted(engine: DuckDBEngine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
     """The sums, once all results that the files hold are in them."""
     reduction = _reduced(engine, loaded, policy, slices)
-    accounts.settle(loaded.accounts(), reduction.whole.trials, engine.rows_of)
+    accounts.settle(loaded.accounts(), _read(reduction), engine.rows_of)
     return reduction
+
+
+def _read(reduction: Reduction) -> int:
+    """How many rows were read: those that were judged, and those that were left out."""
+    return reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0)
 
 
 def _accounted_on_spark(spark: SparkEngine, loaded: Loaded, policy: Policy, slices: Sequence[str]) -> Reduction:
@@ -126,9 +139,9 @@ def _accounted_on_spark(spark: SparkEngine, loaded: Loaded, policy: Policy, slic
     files = shared.local_files(spark.addresses(), loaded.paths, spark.format)
     with accounts.started(files or ()) as accounts_of:
         reduction = _reduced(spark, loaded, policy, slices)
-        accounts.settle(accounts_of(), reduction.whole.trials)
-    if files is None and (counted := spark.count()) != reduction.whole.trials:
-        message = f"a second count finds {counted} results, and {reduction.whole.trials} were read"
+        accounts.settle(accounts_of(), _read(reduction))
+    if files is None and (counted := spark.count()) != _read(reduction):
+        message = f"a second count finds {counted} results, and {_read(reduction)} were read"
         raise InputError(Problem(message, hint="do the files change while they are read?"))
     return reduction
 
@@ -149,7 +162,9 @@ def _reduced(engine: Engine, loaded: Loaded, policy: Policy, slices: Sequence[st
     while True:
         columns = engine.columns()
         _refuse_columns(loaded, policy, slices, columns)
-        request = replace(request_of(policy, slices, columns), scenario_limit=loaded.scenario_limit)
+        request = replace(
+            request_of(policy, slices, columns), scenario_limit=loaded.scenario_limit, subset=loaded.subset
+        )
         if loaded.details:
             request = replace(request, details=True, failed_limit=MOST_DETAILED)
         reduction = engine.reduce(request)
@@ -190,6 +205,7 @@ def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) ->
         required=patterns["blocking"],
         optional=patterns["warning"],
         suite=policy.suite,
+        select=policy.select,
     )
 
 

@@ -15,12 +15,15 @@ from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
 from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
 from highbar.model.comparison import Comparison, Side
+from highbar.model.judging import Judging
 
 _MOST_IDS = 10
 COMPARING = BaselineRule | StepRule | NewFailuresRule
 
 
-def keep(policy: Policy, reduction: Reduction, sources: tuple[Source, ...]) -> Kept:
+def keep(
+    policy: Policy, reduction: Reduction, sources: tuple[Source, ...], judged_by: tuple[Judging, ...] = ()
+) -> Kept:
     """A run that was just reduced, scenario by scenario."""
     records = reduction.records
     if records is None:
@@ -31,9 +34,17 @@ def keep(policy: Policy, reduction: Reduction, sources: tuple[Source, ...]) -> K
         agent_version=policy.agent_version or reduction.agent_version,
         scenarios=reduction.whole.scenarios,
         trials=reduction.whole.trials,
+        judged_by=judged_by,
+        selection=reduction.selection,
     )
     return Kept(
-        records.scenarios, about, scoring_of(policy), records.judges, records.suites, suite_source(policy), records.best
+        records.scenarios,
+        about,
+        scoring_of(policy, judged_by),
+        records.judges,
+        records.suites,
+        suite_source(policy),
+        records.best,
     )
 
 

@@ -14,7 +14,8 @@ from highbar.importers.mapping import reader
 from highbar.importers.report import Report
 from highbar.policy import read_dict
 from highbar.policy.mapping import read_map_file
-from tests.commandline import run
+from tests.commandline import Run, run
+from tests.commandline import refused as refused_check
 from tests.importers.imported import SAMPLES, Row, imported, refusal, samples, written
 
 RULES: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
@@ -139,12 +140,19 @@ def test_an_object_of_records_gives_their_keys(tmp_path: Path) -> None:
 
 
 def test_every_line_may_be_a_document_of_its_own(tmp_path: Path) -> None:
-    runs = [{"suite": "a", "cases": {"x": {"ok": True}, "y": {"ok": False}}}, {"suite": "b"}]
+    runs = [
+        {"suite": "a", "cases": {"x": {"ok": True}, "y": {"ok": False}}},
+        {"suite": "b", "cases": {"z": {"ok": True}}},
+    ]
     text = "".join(json.dumps(run) + "\n" for run in runs)
     mapping = {"rows": "cases{}", "columns": {"id": "@key", "passed": "ok", "suite": "$.suite"}}
     for name in ("runs.jsonl", "runs.json"):
         rows, _ = mapped(written(tmp_path, name, text), mapping)
-        assert [(row["id"], row["passed"], row["suite"]) for row in rows] == [("x", True, "a"), ("y", False, "a")]
+        assert [(row["id"], row["passed"], row["suite"]) for row in rows] == [
+            ("x", True, "a"),
+            ("y", False, "a"),
+            ("z", True, "b"),
+        ]
 
 
 def test_lines_that_are_no_result_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -252,7 +260,7 @@ def test_what_does_not_fit_is_refused_with_its_place(
         ({"results": []}, "results[]", "there are no records at results[]"),
         ({"other": []}, "results[]", "there are no records at results[]"),
         ({"cases": [{"runs": {}}]}, "cases[].runs[]", "cases[0].runs: found an object, wanted a list"),
-        ({"cases": [{}]}, "cases[].runs[]", "there are no records at cases[].runs[]"),
+        ({"cases": [{}]}, "cases[].runs[]", "cases[0].runs: found nothing, wanted a list of records"),
         ({"by_id": []}, "by_id{}", "by_id: found a list of 0, wanted an object"),
     ],
 )
@@ -305,3 +313,167 @@ def test_a_file_of_a_mapping_may_be_a_policy(tmp_path: Path) -> None:
     assert read_map_file(plain).columns == read_map_file(inside).columns
     with pytest.raises(InputError, match="found no columns"):
         read_map_file(written(tmp_path, "none.json", {}))
+
+
+POLICY = {"thresholds": {"blocking": {"pass_rate": "50%"}}}
+
+
+def checked(folder: Path, content: object, mapping: dict[str, Any], *, name: str = "r.json", **policy: Any) -> Run:
+    """`highbar check` of one file by a mapping in the policy."""
+    written(folder, name, content)
+    written(folder, "highbar.json", {**POLICY, "map": mapping, **policy})
+    return run(folder, "check", name, "--format", "json")
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b"}]}, "cases[1].runs: found nothing"),
+        ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b", "runs": None}]}, "cases[1].runs"),
+        ({"cases": [{"name": "a", "runs": [{"ok": True}]}, {"name": "b", "runs": []}]}, "without a record"),
+    ],
+)
+def test_a_group_without_its_records_does_not_vanish(tmp_path: Path, content: object, place: str) -> None:
+    mapping = {"rows": "cases[].runs[]", "columns": {"id": "^.name", "passed": "ok"}}
+    refused_check(checked(tmp_path, content, mapping), place)
+
+
+def test_nor_does_a_document_among_lines(tmp_path: Path) -> None:
+    lines = '{"id": "a", "runs": [{"ok": true}]}\n{"id": "b"}\n'
+    mapping = {"rows": "runs[]", "columns": {"id": "$.id", "passed": "ok"}}
+    refused_check(checked(tmp_path, lines, mapping, name="r.jsonl"), "line 2.runs: found nothing")
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"passed": "ok", "error": "eror"}, "no record has eror, by which the mapping decides error"),
+        ({"passed": "okay"}, "no record has okay"),
+        ({"passed": {"path": "status", "is": "Done"}}, "no record has 'Done' at status"),
+        ({"passed": "ok", "error": {"value": "x", "when": {"state": "crashed"}}}, "no record has state"),
+        ({"passed": "ok", "violations": {"path": "checks", "each": "nam"}}, "no record has nam"),
+        (
+            {"passed": "ok", "violations": {"path": "checks", "each": "name", "where": {"kin": "bad"}}},
+            "no record has kin",
+        ),
+    ],
+)
+def test_what_no_record_has_is_not_read_as_nothing(tmp_path: Path, columns: dict[str, Any], told: str) -> None:
+    records = [
+        {"id": "a", "ok": True, "status": "done", "checks": [{"name": "leak", "kind": "fine"}]},
+        {"id": "b", "ok": True, "status": "failed", "checks": []},
+    ]
+    refused_check(checked(tmp_path, records, {"columns": {"id": "id", **columns}}), told)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"passed": "ok", "error": "error"},  # null is there
+        {"passed": "ok", "error": {"path": "crash", "default": ""}},
+        {"passed": {"path": "crash", "exists": False}},
+        {"passed": ["okay", "ok"]},
+        {"passed": [{"path": "okay"}, {"value": True}]},
+        {"passed": "ok", "error": {"value": "x", "when": {"crash": {"exists": True}}}},
+        {"passed": "ok", "category": "kind"},  # a rule that needs it is undefined
+        {"passed": "ok", "violations": {"path": "checks", "each": "name"}},  # nothing to look into
+    ],
+)
+def test_what_may_be_absent_is_declared_so(tmp_path: Path, columns: dict[str, Any]) -> None:
+    record = {"id": "a", "ok": True, "error": None, "checks": []}
+    done = checked(tmp_path, [record], {"columns": {"id": "id", **columns}})
+    assert done.exit == 0, done.out
+
+
+def test_a_condition_that_never_holds_is_noted_with_what_was_found(tmp_path: Path) -> None:
+    columns = {"id": "id", "passed": "ok", "error": {"value": "x", "when": {"state": "crashed"}}}
+    done = checked(tmp_path, [{"id": "a", "ok": True, "state": "fine"}], {"columns": columns})
+    assert done.exit == 0
+    assert any("no record has 'crashed' at state" in note and "found 'fine'" in note for note in done.json["warnings"])
+
+
+def test_a_verdict_without_a_fallback_leaves_the_others_undecided(tmp_path: Path) -> None:
+    columns = {"id": "id", "passed": {"value": True, "when": {"state": "fine"}}, "correct": "right"}
+    records = [{"id": "a", "state": "fine", "right": True}, {"id": "b", "state": "odd", "right": True}]
+    done = checked(tmp_path, records, {"columns": columns}, thresholds={"blocking": {"pass_rate": "90%"}})
+    assert done.exit == 3, done.out
+    assert done.json["counts"]["undecided"] == 1
+    assert "the mapping gives no value for passed" in done.json["scenarios_undecided"][0]["reason"]
+
+
+def test_cells_say_what_cells_of_our_own_say(tmp_path: Path) -> None:
+    text = 'id,v,m,b,t\na,0,"{""leak"": false}",x;;y;,"{""k"": ""v""}"\nb,2,"[""leak""]","[""x""]",\n'
+    mapping = {"columns": {"id": "id", "violations": "v", "must_not": "m", "behaviors": "b", "tags": "t"}}
+    rows, _ = mapped(written(tmp_path, "r.csv", text), mapping)
+    assert rows == [
+        {"id": "a", "violations": 0, "must_not": {"leak": False}, "behaviors": ["x", "y"], "tags": {"k": "v"}},
+        {"id": "b", "violations": 2, "must_not": ["leak"], "behaviors": ["x"]},
+    ]
+
+
+def test_nan_is_refused_with_a_word_about_the_mapping(tmp_path: Path) -> None:
+    mapping = {"columns": {"id": "id", "passed": "ok", "latency_ms": "ms"}}
+    done = checked(tmp_path, '[{"id": "a", "ok": true, "ms": NaN}]', mapping)
+    refused_check(done, "latency_ms: found nan, wanted a number", "a mapping cannot turn nan into a latency_ms")
+
+
+# --- on top of what a tool's reader makes ---------------------------------------------------------
+
+REPORT = (
+    '<testsuite name="s"><testcase classname="c" name="one" time="0.1"/>'
+    '<testcase classname="c" name="two" time="0.1"><failure message="no"/></testcase></testsuite>'
+)
+
+
+def on_top(folder: Path, columns: dict[str, Any], *arguments: str, **mapping: Any) -> Run:
+    written(folder, "report.xml", REPORT)
+    written(folder, "highbar.json", {**POLICY, "map": {"columns": columns, **mapping}})
+    return run(folder, "check", "report.xml", "--format", "json", *arguments)
+
+
+def test_a_mapping_describes_the_rows_of_a_tool_further(tmp_path: Path) -> None:
+    columns = {
+        "category": [{"value": "adversarial", "when": {"id": {"is_not": "c::one"}}}, {"value": "happy_path"}],
+        "capability": {"value": "search"}, "weight": {"value": 2}, "tags.team": {"value": "red"},
+        "cost_usd": {"value": 0.5},
+    }  # fmt: skip
+    done = on_top(tmp_path, columns)
+    assert done.exit == 0, done.out
+    assert done.json["scenarios_failed"][0]["category"] == "adversarial"
+    assert done.json["metrics"]["safety_rate"]["value"] == 0
+    assert done.json["metrics"]["cost_per_pass"]["value"] == 1
+    done = run(tmp_path, "import", "junit", "report.xml")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["tags"]["team"] for row in rows] == ["red", "red"]
+    assert [row["passed"] for row in rows] == [True, False]
+
+
+def test_it_may_name_the_scenarios(tmp_path: Path) -> None:
+    columns = {"id": {"path": "id", "values": {"c::one": "ONE", "c::two": "TWO"}}}
+    ids = [row["id"] for row in on_top(tmp_path, columns, "--input-format", "junit").json["scenarios_failed"]]
+    assert ids == ["TWO"]
+
+
+@pytest.mark.parametrize("column", ["error", "violations", "passed", "correct"])
+def test_it_never_says_what_happened(tmp_path: Path, column: str) -> None:
+    columns = {"id": "id", column: {"value": True}}
+    done = on_top(tmp_path, columns, "--input-format", "junit")
+    refused_check(done, f"a mapping on top of a tool's own rows cannot set {column}")
+
+
+def test_it_does_not_replace_what_the_tool_measured(tmp_path: Path) -> None:
+    refused_check(on_top(tmp_path, {"latency_ms": {"value": 1}}), "latency_ms is given by the tool itself")
+
+
+def test_a_path_that_no_row_has_is_a_problem_there_too(tmp_path: Path) -> None:
+    refused_check(on_top(tmp_path, {"category": "tags.kind"}), "no record has tags.kind")
+
+
+def test_rows_of_a_document_are_not_for_a_mapping_on_top(tmp_path: Path) -> None:
+    done = on_top(tmp_path, {"id": "id"}, "--input-format", "junit", rows="cases[]")
+    refused_check(done, "has no rows")
+
+
+def test_a_mapping_that_only_describes_needs_a_file_that_a_tool_reads(tmp_path: Path) -> None:
+    done = checked(tmp_path, [{"name": "a"}], {"columns": {"category": "name"}})
+    refused_check(done, "the mapping has no id")

@@ -13,6 +13,7 @@ from highbar.baseline.pairing import Pairs, pair_up
 from highbar.baseline.run import Run
 from highbar.model import Policy, ScenarioRule, Source, Trial, Value, Where
 from highbar.model.comparison import Difference, Side
+from highbar.model.judging import Judging, Selection
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.interval import Interval
 
@@ -53,13 +54,19 @@ def kept_in(baseline: Baseline) -> Kept:
         trials=baseline.trials,
         date=baseline.date,
         forced=baseline.forced,
+        judged_by=tuple(Judging(tool, judges) for tool, judges in baseline.scoring.judged_by),
+        selection=Selection(baseline.scoring.select) if baseline.scoring.select else None,
     )
     return Kept(baseline.scenarios, about, baseline.scoring, baseline.judges, baseline.suites, baseline.suite)
 
 
-def scoring_of(policy: Policy) -> Scoring:
-    """The settings by which a policy has trials scored."""
-    return Scoring(policy.pass_score, policy.positive)
+def scoring_of(policy: Policy, judged_by: tuple[Judging, ...] = ()) -> Scoring:
+    """The settings by which a policy has trials scored, and who judged in the files of other tools."""
+    judges: dict[str, set[str]] = {}
+    for one in judged_by:
+        judges.setdefault(one.tool, set()).update(one.judges)
+    found = tuple((tool, tuple(sorted(names))) for tool, names in sorted(judges.items()))
+    return Scoring(policy.pass_score, policy.positive, policy.select, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +149,27 @@ def _problem(base: Kept, head: Kept, pairs: Pairs) -> str | None:
     for noun, before, after in (("judge", base.judges, head.judges), ("suite", base.suites, head.suites)):
         if before and after and before != after:
             return f"another {noun}: {_names(before)} in the baseline, {_names(after)} now"
-    if base.scoring != head.scoring:
+    told = _other_judges(base.scoring, head.scoring)
+    if told:
+        return told
+    if base.scoring.select != head.scoring.select:
+        return f"other rows: {_rows(base.scoring)} in the baseline, {_rows(head.scoring)} now"
+    if (base.scoring.pass_score, base.scoring.positive) != (head.scoring.pass_score, head.scoring.positive):
         return f"scored by other settings: {_scoring(base.scoring)} in the baseline, {_scoring(head.scoring)} now"
     return None
+
+
+def _other_judges(base: Scoring, head: Scoring) -> str | None:
+    """Which tool's records other scorers judged in the base; a tool that only one of the two has is not compared."""
+    after = dict(head.judged_by)
+    for tool, judges in base.judged_by:
+        if tool in after and after[tool] != judges:
+            return f"judged by other scorers: {tool}: {_names(judges)} in the baseline, {_names(after[tool])} now"
+    return None
+
+
+def _rows(scoring: Scoring) -> str:
+    return " and ".join(f"{column} {' or '.join(values)}" for column, values in scoring.select) or "all"
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -29,6 +29,8 @@ class Scoring:
 
     pass_score: Fraction = Fraction(1)
     positive: str | None = None
+    select: Where = ()  # which rows were judged
+    judged_by: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by tool, the scorers that judged, in words
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ KEYS = (
     "schema", "agent_version", "date", "verdict", "forced", "confidence", "scoring", "judges", "suites", "policy",
     "suite", "results", "metrics", "rules", "scenarios",
 )  # fmt: skip
+SOMETIMES = ("select", "judged_by")
+"""Keys that stand only in the baselines of chosen rows, and of files of other tools."""
 SHARES = {"correct", "error", "violated", "unjudged", "tp", "fp", "fn", "behavior_score", "quality_score"}
 AMOUNTS = {"observed", "expected", "quality_both", "tokens_both", "tokens_used", "cost_usd", "latency_ms"}
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
@@ -108,7 +110,7 @@ class _Reader:
         self.problems.append(Problem(f"{place}: found {shown}, wanted {wanted}", self.name, hint=_AGAIN))
 
     def baseline(self, document: object, sha256: str) -> Baseline:
-        top = self._object(document, "the baseline", KEYS, KEYS)
+        top = self._object(document, "the baseline", (*KEYS, *SOMETIMES), KEYS)
         if top.get("schema") != SCHEMA and not self.problems:
             self.refuse("schema", top.get("schema"), SCHEMA)
         if self.problems:
@@ -126,6 +128,8 @@ class _Reader:
             scoring=Scoring(
                 self._number(scoring.get("pass_score"), "scoring.pass_score", lambda n: 0 < n <= 1) or ONE,
                 self._text(scoring.get("positive"), "scoring.positive"),
+                self._where(top.get("select"), "select"),
+                self._where(top.get("judged_by"), "judged_by"),
             ),
             judges=self._texts(top["judges"], "judges"),
             suites=self._texts(top["suites"], "suites"),

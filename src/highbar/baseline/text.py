@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from highbar.baseline.document import SCHEMA, Baseline, RecordedRule
+from highbar.baseline.document import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.exact import write_decimal
 from highbar.model import Source, Value, Where
 from highbar.model.records import ONE, ScenarioRecord
@@ -28,6 +28,7 @@ def render(baseline: Baseline) -> str:
         "scoring": _fields(
             {"pass_score": _number(baseline.scoring.pass_score), "positive": _text(baseline.scoring.positive)}
         ),
+        **_chosen(baseline.scoring),
         "judges": _texts(baseline.judges),
         "suites": _texts(baseline.suites),
         "policy": _source(baseline.policy),
@@ -38,6 +39,13 @@ def render(baseline: Baseline) -> str:
         "scenarios": _block("{", (_scenario(scenario) for scenario in baseline.scenarios), "}"),
     }
     return "{\n" + ",\n".join(f"  {_text(key)}: {line}" for key, line in lines.items()) + "\n}\n"
+
+
+def _chosen(scoring: Scoring) -> dict[str, str]:
+    """Which rows were judged, and who judged in files of other tools; most baselines have neither."""
+    judges = {tool: _texts(names) for tool, names in scoring.judged_by}
+    lines = {"select": _where(scoring.select)} if scoring.select else {}
+    return {**lines, "judged_by": _fields(judges)} if judges else lines
 
 
 def _block(opening: str, lines: Iterable[str], closing: str) -> str:

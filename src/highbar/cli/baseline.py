@@ -12,7 +12,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.guard import REFUSED
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem
 
@@ -79,6 +79,8 @@ def command(context: click.Context) -> int:
     help="Record a run that did not pass or is not complete; the reason is stored, and shown in every report.",
 )
 @click.option("--reason", metavar="REASON", help="The reason for --force, if that does not have it.")
+@click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
+@click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @click.option("--quiet", is_flag=True, help="Print nothing.")
@@ -101,6 +103,7 @@ def record(
             progress=progress,
             stdin=sys.stdin.buffer if sys.stdin else None,
             told=None if quiet else streams.say,
+            urged=streams.say if quiet else None,
             **options,
         )
     if not quiet:

@@ -12,7 +12,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.guard import REFUSED
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
 from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
@@ -55,6 +55,8 @@ Examples:
     "--allow-missing-baseline", is_flag=True, help="For a first run: where there is no baseline, its rules only warn."
 )
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
+@click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
+@click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @click.option(
@@ -98,6 +100,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     baseline: str | None,
     allow_missing_baseline: bool,
     slices: tuple[str, ...],
+    where: tuple[str, ...],
+    subset: bool,
     input_format: str | None,
     map_file: str | None,
     engine: str,
@@ -133,12 +137,15 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 baseline=baseline,
                 allow_missing_baseline=allow_missing_baseline,
                 slices=slices,
+                where=where,
+                subset=subset,
                 input_format=input_format,
                 map_file=map_file,
                 machine=machine,
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
+                urged=streams.say if quiet else None,
                 details=any(REPORTERS[name].details for name in (report_format, *(out.format for out in wanted))),
                 list_scenarios=any(
                     REPORTERS[name].lists_scenarios for name in (report_format, *(output.format for output in wanted))

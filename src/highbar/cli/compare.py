@@ -12,7 +12,7 @@ import click
 
 from highbar.cli import streams
 from highbar.cli.guard import REFUSED, OutputsError
-from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP
+from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
 from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
@@ -36,6 +36,8 @@ Examples:
 @click.argument("head", type=click.Path(allow_dash=True))
 @click.option("--policy", type=click.Path(), metavar="FILE", help="The policy; else highbar.yaml, found here or above.")
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show what changed by this column too.")
+@click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
+@click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
 @click.option(
@@ -61,6 +63,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     head: str,
     policy: str | None,
     slices: tuple[str, ...],
+    where: tuple[str, ...],
+    subset: bool,
     input_format: str | None,
     map_file: str | None,
     report_format: str,
@@ -86,11 +90,14 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 head,
                 policy=policy,
                 slices=slices,
+                where=where,
+                subset=subset,
                 input_format=input_format,
                 map_file=map_file,
                 progress=progress,
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
+                urged=streams.say if quiet else None,
             )
     except InputError as error:
         return _refused(error, report_format, wanted)

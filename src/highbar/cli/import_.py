@@ -7,13 +7,16 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from highbar.cli import streams
 from highbar.cli.input_format import MAP_HELP, TOOL, TOOLS
 from highbar.errors import InputError, Problem, ReportError
-from highbar.model.mapping import RowMap
+
+if TYPE_CHECKING:  # see import_files
+    from highbar.load.foreign import Guidance
 
 _EXAMPLES = """\b
 Examples:
@@ -31,21 +34,24 @@ _CHUNK = 1024 * 1024
 @click.argument("tool", type=TOOL, metavar="FORMAT")
 @click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=f"For FORMAT map. {MAP_HELP}")
+@click.option(
+    "--policy", type=click.Path(), metavar="FILE", help="The policy whose judged_by and map say how files are read."
+)
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write .jsonl or .parquet; else print JSONL.")
-def command(*, tool: str, files: tuple[str, ...], map_file: str | None, output: str | None) -> int:
+def command(*, tool: str, files: tuple[str, ...], map_file: str | None, policy: str | None, output: str | None) -> int:
     """Turn the FILEs of another tool into rows with the columns that Highbar judges by.
 
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
     """
-    _refuse_output(output, (*files, *([map_file] if map_file else [])))
+    _refuse_output(output, (*files, *(file for file in (map_file, policy) if file)))
     # Loaded only here: help, completion and usage errors do without it.
     from highbar.load.rewriting import import_files
 
-    mapping = _read_map(map_file) if tool == "map" else None
+    guidance = _guidance(map_file, policy)
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         rows = Path(folder) / "rows.jsonl"
         for line in import_files(
-            files, tool, str(rows), stdin=sys.stdin.buffer if sys.stdin else None, mapping=mapping
+            files, tool, str(rows), stdin=sys.stdin.buffer if sys.stdin else None, guidance=guidance
         ):
             streams.say(line)
         if output is None:
@@ -65,10 +71,11 @@ command.help = (
 )
 
 
-def _read_map(map_file: str | None) -> RowMap | None:
-    from highbar.pipeline import read_map, read_policy  # only the mapping needs policies
+def _guidance(map_file: str | None, policy: str | None) -> Guidance:
+    """What the policy that is named or found says about these files, as a check would hear it."""
+    from highbar.pipeline import guidance_of, read_policy  # see import_files
 
-    return read_map(map_file, None if map_file else read_policy(None))
+    return guidance_of(map_file, read_policy(policy))
 
 
 def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:

@@ -41,3 +41,5 @@ INPUT_FORMAT = _FormatName((*OURS, *TOOLS))
 TOOL = _FormatName(TOOLS)
 MAP_HELP = "Which path of a foreign record feeds which column; the policy's map unless said."
 FORMAT_HELP = f"What the results are, whatever their names: {', '.join((*OURS, *TOOLS))}."
+WHERE_HELP = "Judge only rows with this value, if the policy has no select: tags.model=x. May be repeated."
+SUBSET_HELP = "Let scenarios be left out of which --where or select leaves no row."

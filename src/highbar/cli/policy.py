@@ -56,7 +56,7 @@ def _found() -> str:
 
 
 def _told(policy: Policy, screen: Display) -> str:
-    from highbar.policy.words import say_all
+    from highbar.policy.words import say_all, say_reading
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
     lines = [f"{visible(policy.file or 'policy')} is sound: {len(policy.rules)} rules, {', '.join(counts)}"]
@@ -68,6 +68,10 @@ def _told(policy: Policy, screen: Display) -> str:
         lines += ["", paint(heading, f"bold {color}", screen)] if rows else []
         for name, sentence in rows:
             lines += [f"  {name}", *paragraph(sentence, 6, screen)]
+    reading = [(visible(name), visible(sentence)) for name, sentence in say_reading(policy)]
+    lines += title("What is judged, and by whom", screen) if reading else []
+    for name, sentence in reading:
+        lines += [f"  {name}", *paragraph(sentence, 6, screen)]
     if policy.notes:
         lines += [*title("Notes", screen), *columns([("-", visible(note)) for note in policy.notes], 2, screen)]
     return "\n".join(lines) + "\n"

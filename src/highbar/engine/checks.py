@@ -9,6 +9,7 @@ from typing import Any
 from highbar.engine.descriptions import DESCRIBING
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
+from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern
 from highbar.engine.trials import chosen_by
 from highbar.errors import InputError, Problem
@@ -31,7 +32,7 @@ class BadRows(InputError):
 
 
 class Twice(InputError):
-    """Results of one scenario that nothing tells apart; `keys` has the scenario and the trial of each problem."""
+    """Results of one scenario that no trial tells apart; `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
         super().__init__(*problems)
@@ -46,7 +47,7 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
         raise InputError(NO_ROW)
 
 
-def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1) -> tuple[str, ...]:
+def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1, parts: Sequence[Part] = ()) -> tuple[str, ...]:
     """Two results for one (id, trial) are refused; ids that look alike are warned of.
 
     Where every id differs from every other even without case and spaces, neither can be: one count shows both. In
@@ -56,7 +57,7 @@ def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1) -> tupl
         return ()
     key = "id, trial" if repeated else "id"
     if not _all_differ(rows, key, "trials"):
-        refuse_duplicates(rows, key)
+        refuse_duplicates(rows, key, parts)
     return look_alike_ids(rows)
 
 
@@ -68,10 +69,12 @@ def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int =
     return most in (None, 1)  # None: this turn has no row
 
 
-def refuse_duplicates(rows: Rows, key: str) -> None:
+def refuse_duplicates(rows: Rows, key: str, parts: Sequence[Part] = ()) -> None:
     """Two rows with the same (id, trial), or two without a trial, are never merged."""
     twice = rows(f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT 20")
-    hint = "give each repetition its own `trial`; each result counts once"
+    if not twice:
+        return
+    hint = _told_apart(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
     problems = [
         Problem(
             f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}",
@@ -79,8 +82,19 @@ def refuse_duplicates(rows: Rows, key: str) -> None:
         )
         for row in twice
     ]
-    if problems:
-        raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
+    raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
+
+
+def _told_apart(rows: Rows, parts: Sequence[Part], key: Sequence[Any]) -> str | None:
+    """The hint if a tag or a text of the user's own tells the results of one key apart: they are of several agents."""
+    from highbar.engine.variants import differing  # only for results that are refused
+
+    found = differing(rows, parts, key[0], key[1] if len(key) > 2 else None, repeated=len(key) > 2)
+    if not found:
+        return None
+    column, values = found[0]
+    named = ", ".join(f"{name} ({', '.join(each)})" for name, each in found)
+    return f"they differ in {named}: judge one with --where {column}={values[0]}, or pool them with a `trial` each"
 
 
 def _for_trial(row: Sequence[Any]) -> str:

@@ -66,7 +66,8 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
         for sql in lists.values()
     ]
     excerpts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
-    short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted", "error")]
+    short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted")]
+    short.append(f"left(error, {longest})")  # the list of failed scenarios has its last line only
     columns = [
         "r.id", "r.trial", "CASE WHEN t.p THEN true WHEN t.f THEN false END", "t.why",
         *excerpts, *shown, "violation_count", *short,

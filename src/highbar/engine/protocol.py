@@ -20,6 +20,7 @@ from highbar.model import (
     Undecided,
     UndecidedScenario,
     Weights,
+    Where,
 )
 from highbar.model.ranges import ColumnRange
 from highbar.statistics.bounds import Sums
@@ -27,6 +28,7 @@ from highbar.statistics.composite import CrossSums
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import RowDetails
+    from highbar.model.judging import Selection
     from highbar.model.records import ScenarioRecord
 
 NO_WEIGHTS = Weights()
@@ -54,6 +56,8 @@ class Request:
     undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
+    select: Where = ()  # which rows take part; all unless given
+    subset: bool = False  # whether a scenario may lose all its rows by that
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
 
 
@@ -183,6 +187,7 @@ class Reduction:
     scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
     details: RowDetails | None = None
     records: Records | None = None  # only for a baseline or a comparison
+    selection: Selection | None = None  # what was left out, if rows were chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,13 @@ class Reducer:
 
     def reduce(self, request: Request) -> Reduction:
         """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
-        return self._reduced(request, fill=False)
+        if not request.select:
+            return self._reduced(request, fill=False)
+        from highbar.engine import selecting  # most checks judge every row
+
+        some = replace(self, parts=selecting.chosen(self.parts, request.select))
+        left = selecting.left_out(self.database.rows, self.parts, request)
+        return replace(some.reduce(replace(request, select=())), selection=left)
 
     def _reduced(self, request: Request, *, fill: bool) -> Reduction:
         rows = self.database.rows
@@ -59,10 +65,11 @@ class Reducer:
         checks.refuse_bad_rows(trials=trials, bad=bad)
         ids.refuse_mixed(rows, self.parts)
         turns = 2 if self.many and trials > MOST_IDS else 1
-        warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns)
+        warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
         if checks.refuse_disagreement(rows, made.layout) and not fill:
             return self._reduced(request, fill=True)
         warnings += checks.required_and_optional(rows, request)
+        warnings += self._variants(made) if made.layout.repeated or made.layout.clustered else ()
         groups = self._groups(made, request, open_trials=bool(open_))
         worst = self._failed(made, at_least=min(failed, request.failed_limit), violated=violated) if failed else ()
         reduction = Reduction(
@@ -135,6 +142,11 @@ class Reducer:
         """Every scenario by itself, once `reduce` found that all can be judged."""
         from highbar.engine import records  # only for a baseline or a comparison
 
+        if request.select:
+            from highbar.engine import selecting  # as above
+
+            every = replace(request, select=())
+            return replace(self, parts=selecting.chosen(self.parts, request.select)).records(every)
         made = plan.make(self.parts, request)
         self._define_trials(made, request)
         fill = checks.refuse_disagreement(self.database.rows, made.layout)
@@ -148,6 +160,13 @@ class Reducer:
         made = plan.make(self.parts, request, world="best", fill=fill)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
+
+    def _variants(self, made: plan.Plan) -> tuple[str, ...]:
+        """What must be said of several agents that are judged together."""
+        from highbar.engine import variants  # most results have one trial of each scenario
+
+        found = variants.pooled(self.database.rows, self.parts, clustered=made.layout.clustered)
+        return (variants.note(found),) if found else ()
 
     def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
         sliced = "category" in slices  # then the profile has them all

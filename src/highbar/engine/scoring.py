@@ -217,6 +217,15 @@ TELLING = (
 """What `why_column` is made from."""
 
 
+_TRIMMED = r"regexp_replace(error, '\s+$', '')"
+_ONE_LINE = (
+    rf"CASE WHEN regexp_matches({_TRIMMED}, '[\n\r]\s*at [^\n\r]*$')"
+    rf" THEN regexp_replace({_TRIMMED}, '(?s)[\n\r].*$', '')"
+    rf" ELSE regexp_replace({_TRIMMED}, '(?s)^.*[\n\r]\s*', '') END"
+)
+"""What a stack trace comes to: its last line, as Python has it, or the first if the last says where, as in Java."""
+
+
 def why_column() -> str:
     """Why a trial did not pass, in words; NULL for one that did."""
 
@@ -228,7 +237,7 @@ def why_column() -> str:
     violated = f"CASE WHEN len({HAPPENED}) > 0 THEN {listed(HAPPENED)} ELSE violation_count || ' times' END"
     parts = [
         f"CASE WHEN v THEN 'violated: ' || {violated} END",
-        "CASE WHEN e THEN 'error: ' || left(error, 300) END",
+        f"CASE WHEN e THEN 'error: ' || left({_ONE_LINE}, 300) END",
         f"CASE WHEN NOT e AND k + k_open < m THEN 'missing: ' || {listed(missing)} END",
         "CASE WHEN NOT e AND c_has AND c_known AND NOT c THEN 'wrong answer' END",
         "CASE WHEN NOT e AND NOT v AND NOT passed AND k = m AND (c OR NOT c_has) THEN 'marked as not passed' END",

@@ -40,6 +40,8 @@ class Part:
     costly: bool = False  # a relation whose rows are better read once and kept
     id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
     nested: tuple[str, ...] = ()  # columns of the user's own in which a key may stand twice
+    chosen: str = ""  # an SQL condition on a row; without one every row takes part
+    chosen_by: tuple[str, ...] = ()  # the columns that it needs
 
     def stated_twice(self) -> list[str]:
         """SQL conditions under which a row says one thing twice."""
@@ -48,6 +50,9 @@ class Part:
 
     def relation(self, wanted: Iterable[str]) -> str:
         """SQL for a relation that holds at least the `wanted` columns."""
+        if self.chosen:
+            rows = replace(self, chosen="").relation(dict.fromkeys((*wanted, *self.chosen_by)))
+            return f"(SELECT * FROM {rows} WHERE {self.chosen})"
         if self.table is not None:
             return self.table
         return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])

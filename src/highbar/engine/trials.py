@@ -21,9 +21,9 @@ def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling
     one of its trials describes it in the others.
     """
     columns = chosen_by(layout)
-    typed = " UNION ALL ".join(_typed(part, columns, layout.extras, request.ranges) for part in parts)
+    rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
     described = descriptions.in_suite(request.suite, columns)
-    filled = descriptions.joined(typed, columns, len(layout.extras), described=described, fill=fill)
+    filled = descriptions.joined(rows, columns, len(layout.extras), described=described, fill=fill)
     evidence = _with(filled, scoring.evidence_columns(request.positive, len(layout.extras)))
     answers = _with(evidence, scoring.answer_columns())
     passing = _with(answers, scoring.passing_columns(request.pass_score))
@@ -100,7 +100,9 @@ def _scaled(number: str, scale: int, *, up: bool = False) -> str:
     return f"({nearest} + CASE WHEN {nearest} / {scale}e0 {better} {number} THEN {step}e0 ELSE 0e0 END)"
 
 
-def _typed(part: Part, columns: tuple[str, ...], extras: tuple[str, ...], ranges: tuple[ColumnRange, ...] = ()) -> str:
+def typed(
+    part: Part, columns: tuple[str, ...] = (), extras: tuple[str, ...] = (), ranges: tuple[ColumnRange, ...] = ()
+) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
     bad = [] if "id" in part.columns else ["true"]

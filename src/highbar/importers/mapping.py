@@ -17,6 +17,7 @@ from highbar.importers.naming import Trials, scalar, tags
 from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, look, scopes
+from highbar.importers.watching import Watch
 from highbar.importers.writing import identifier
 from highbar.model.mapping import Check, Feed, RowMap, Scalar, When
 
@@ -28,6 +29,10 @@ _WHOLES = frozenset({"trial", "tokens_used"})
 _LISTS = frozenset({"expected_behaviors", "behaviors", "must_not", "violations"})
 _LABELS = frozenset({"expected", "predicted"})
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
+NEVER = ("error", "violations", "passed", "correct")
+"""What a mapping on top of a tool's own rows never sets: the tool says what happened."""
+DESCRIBES = ("id", "category", "capability", "cluster", "weight", "tags")
+"""What it may set whether the tool's reader gives it or not."""
 _TEXTS = frozenset(
     {
         "id",
@@ -41,6 +46,7 @@ _TEXTS = frozenset(
         "agent_version",
         "suite",
         "judge",
+        "unjudged",
     }
 )
 
@@ -55,22 +61,86 @@ def reader(mapping: RowMap) -> Read:
     """The importer that reads a file by this mapping."""
 
     def read_mapped(path: str, report: Report) -> Iterator[Row]:
-        trials = Trials()
+        _refuse_without_id(mapping)
+        trials, watch = Trials(), Watch(mapping)
         for scope in scopes(mapping.rows, path, _needed(mapping)):
             report.records += 1
+            watch.see(scope, _passes)
             if mapping.where is not None and not _holds(mapping.where, scope):
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
-            row = _row(mapping, scope, trials)
+            row = _decided(mapping, _row(mapping, scope, trials))
             report.unread.update(_unread(mapping, scope))
             report.unscored += not _JUDGING & row.keys()
             yield row
+        watch.settle(report)
 
     return read_mapped
 
 
-def _row(mapping: RowMap, scope: Scope, trials: Trials) -> Row:
-    row: Row = {}
+def _refuse_without_id(mapping: RowMap) -> None:
+    if "id" not in dict(mapping.columns):
+        hint = 'id: name, or id: "@key"; a mapping without one is for files that a tool\'s reader knows'
+        refuse("the mapping has no id, wanted the path that names the scenario", hint=hint)
+
+
+def _decided(mapping: RowMap, row: Row) -> Row:
+    """The row; one that the mapping was to judge and gives no judgment is undecided, whatever else it says."""
+    judging = next((column for column in ("passed", "correct") if column in dict(mapping.columns)), None)
+    if judging is None or row.get(judging) is not None or row.get("error") or row.get("unjudged"):
+        return row
+    return {**row, "unjudged": f"the mapping gives no value for {judging}"}
+
+
+def on_top(mapping: RowMap, read_tool: Read) -> Read:
+    """The reader of a tool, whose rows the mapping describes further: its paths lead into those rows."""
+    _refuse_evidence(mapping)
+
+    def read_described(path: str, report: Report) -> Iterator[Row]:
+        trials, watch, number = Trials(), Watch(mapping, strict=True), 0
+        for row in read_tool(path, report):
+            scope = Scope(row, f"row {number + 1}", number=number)
+            watch.see(scope, _passes)
+            yield _described(mapping, row, scope, trials)
+            number += 1
+        if number:
+            watch.settle(report)
+
+    return read_described
+
+
+def _refuse_evidence(mapping: RowMap) -> None:
+    """On top of a tool's own rows a mapping describes; what happened is the tool's to say."""
+    columns = [column for column, _ in mapping.columns]
+    named = [column for column in columns if column in NEVER]
+    if named:
+        message = f"a mapping on top of a tool's own rows cannot set {', '.join(named)}"
+        refuse(
+            message, hint=f"leave {'it' if len(named) == 1 else 'them'} out; --input-format map reads the file by it"
+        )
+    if mapping.rows or mapping.where is not None:
+        what = "rows" if mapping.rows else "where"
+        refuse(f"a mapping on top of a tool's own rows has no {what}", hint="--input-format map reads the file by it")
+
+
+def _described(mapping: RowMap, row: Row, scope: Scope, trials: Trials) -> Row:
+    given = {column: value for column, value in row.items() if value is not None}
+    added = _row(mapping, scope, trials, id_=str(given["id"]))
+    for column in added:
+        if column in given and column not in DESCRIBES and added[column] is not None:
+            hint = "a mapping adds only what the tool's reader leaves absent"
+            refuse(f"{scope.place}: {column} is given by the tool itself", hint=hint)
+    labels = {**_tags_of(given.get("tags")), **_tags_of(added.get("tags"))}
+    return {**row, **{key: value for key, value in added.items() if value is not None}, "tags": labels or None}
+
+
+def _tags_of(value: object) -> dict[str, object]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) -> Row:
+    """The row that the mapping makes of a record; `id_` is its id if the mapping does not say."""
+    row: Row = {} if id_ is None or "id" in dict(mapping.columns) else {"id": id_}
     labels: dict[str, object] = {}
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
@@ -252,7 +322,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
     elif not _is_json(fitted):
         wanted = "text, finite numbers, true or false, in lists and objects"
     if wanted:
-        refuse(f"{scope.place}: {column}: found {shown(value)}, wanted {wanted}", hint=_hint(column))
+        refuse(f"{scope.place}: {column}: found {shown(value)}, wanted {wanted}", hint=_hint(column, value))
     return fitted
 
 
@@ -265,7 +335,9 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def _hint(column: str) -> str | None:
+def _hint(column: str, value: object) -> str | None:
+    if isinstance(value, float):  # JSON has neither NaN nor infinities, and so no mapping can say what they stand for
+        return f"write null where there is no number; a mapping cannot turn {value} into a {column}"
     if column in _FLAGS:
         return f"say which values are true: {column}: {{ path: …, is: … }}"
     return "text that says a number is read with { path: …, as: number }" if column in _WHOLES | _NUMBERS else None
@@ -278,4 +350,22 @@ def _from_cell(column: str, cell: str) -> object:
     if column in _WHOLES | _NUMBERS:
         number = _number(cell, cells=True)
         return cell if number is None else _plain(number)
-    return [part.strip() for part in cell.split(";")] if column in _LISTS else cell
+    if column in _LISTS or column == "tags":
+        return _list_of(column, cell)
+    return cell
+
+
+def _list_of(column: str, cell: str) -> object:
+    """A list or an object as JSON, a count of violations, or names separated by `;`."""
+    if cell.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(cell, parse_constant=_refuse_constant)
+        except ValueError:
+            refuse(f"{column}: found {shown(cell)}, wanted a list or an object as JSON, or names separated by ;")
+    if column == "violations" and cell.isascii() and cell.isdigit():
+        return int(cell)
+    return cell if column == "tags" else [name for part in cell.split(";") if (name := part.strip())]
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(constant)

@@ -72,6 +72,33 @@ def look(path: Path, scope: Scope) -> object:
     return _walk(path.steps, scope.document if path.base == "document" else scope.record)
 
 
+def reaches(path: Path, scope: Scope) -> bool:
+    """Whether a path leads to a place that is there, be its value null."""
+    if path.base in ("key", "number", "repeat"):
+        return True
+    if path.base == "outer":
+        return bool(scope.outer) and _reaches(path.steps, scope.outer[0])
+    return _reaches(path.steps, scope.document if path.base == "document" else scope.record)
+
+
+def _reaches(steps: tuple[str | int | Walk, ...], value: object) -> bool:
+    for position, step in enumerate(steps):
+        if step is Walk.EACH:
+            rest = steps[position + 1 :]
+            return isinstance(value, list) and (not value or any(_reaches(rest, item) for item in value))
+        if isinstance(step, str):
+            if not isinstance(value, Mapping) or step not in value:
+                return False
+            value = value[step]
+        elif isinstance(step, int):
+            if not isinstance(value, list) or not -len(value) <= step < len(value):
+                return False
+            value = value[step]
+        elif not isinstance(value, Mapping):
+            return False
+    return True
+
+
 def _walk(steps: tuple[str | int | Walk, ...], value: object) -> object:
     for position, step in enumerate(steps):
         if isinstance(step, str):
@@ -161,14 +188,16 @@ def _descend(rows: Rows, scope: Scope) -> Iterator[Scope]:
     (keys, kind), inner = rows[0], rows[1:]
     found = _walk(keys, scope.record)
     place = ".".join((scope.place, *keys))
-    if found is None:
-        return
+    if found is None:  # what stands around it says that records belong there: it would count for nothing
+        refuse(f"{place}: found nothing, wanted {_KINDS[kind]} of records", hint=_ROWS)
     if kind == "[]" and isinstance(found, list):
         members: list[tuple[str | None, object]] = [(None, item) for item in found]
     elif kind == "{}" and isinstance(found, Mapping):
         members = list(found.items())
     else:
         refuse(f"{place}: found {shown(found)}, wanted {_KINDS[kind]}", hint=_ROWS)
+    if not members:
+        refuse(f"{place}: found {_KINDS[kind]} without a record", hint="take what has no record out of the file")
     for number, (key, item) in enumerate(members):
         name = f"{place}[{number}]" if key is None else f"{place}.{key}"
         outer = (scope.record, *scope.outer)

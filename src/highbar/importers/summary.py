@@ -35,7 +35,9 @@ def notes(report: Report) -> tuple[str, ...]:
 def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
     """Everything, for people: the counts, the columns that were filled, what was left out and why."""
     columns = sorted(report.columns.items(), key=lambda item: -item[1])  # those alike as the rows have them: id first
-    details = [f"columns: {_listed(columns)}"] if columns else []
+    details = [f"judged by: {', '.join(report.judges)}"] if report.judges else []
+    details += [f"scorer {name}: {what}" for name, what in sorted(report.scorers.items())]
+    details += [f"columns: {_listed(columns)}"] if columns else []
     details += [f"unscored: {_count(report.unscored, 'row')} without a judgment"] if report.unscored else []
     details += [f"skipped: {_count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
     details += [f"missing: {_count(report.missing, 'row')}, which count as errors"] if report.missing else []

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from highbar import importers
 from highbar.errors import InputError, Problem
@@ -16,9 +16,6 @@ from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, partitions, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
-
-if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
-    from highbar.model.mapping import RowMap
 
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
 SUFFIXES: dict[str, Format] = {
@@ -43,14 +40,13 @@ def find(
     stack: ExitStack,
     input_format: str | None = None,
     stdin: BinaryIO | None = None,
-    mapping: RowMap | None = None,
+    guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> tuple[ResultsFile, ...]:
     """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once.
 
-    Where there is a `mapping`, every file is read by it unless `input_format` says otherwise.
+    If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
+    by their looks if the mapping only describes, are read by the tool's reader first.
     """
-    if mapping is not None and input_format is None:
-        input_format = foreign.MAPPED
     if input_format is not None and input_format not in FORMATS and input_format not in importers.names():
         wanted = ", ".join((*FORMATS, *importers.names()))
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
@@ -61,11 +57,11 @@ def find(
     for argument in arguments:
         try:
             if argument == "-":
-                found.append(_from_stdin(stdin, input_format, stack, mapping))
+                found.append(_from_stdin(stdin, input_format, stack, guidance))
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    partitions.read(_as_file(path, input_format, stack, mapping), folder)
+                    partitions.read(_as_file(path, input_format, stack, guidance), folder)
                     for path, folder in named.found
                     if path not in together.left
                 ]
@@ -95,7 +91,7 @@ def find_foreign(
     *,
     stack: ExitStack,
     stdin: BinaryIO | None = None,
-    mapping: RowMap | None = None,
+    guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> Iterator[foreign.Import]:
     """The files that the arguments name, each read as the tool's when its turn comes."""
     together = _look_at(arguments, None)
@@ -105,12 +101,12 @@ def find_foreign(
     for argument in arguments:
         if argument == "-":
             path = _copy_of_stdin(stdin, stack)
-            yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping)
+            yield foreign.import_file(path, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance)
             continue
         for path in folders.expand(argument, is_results).files:
             if path in together.left:
                 continue
-            made = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping)
+            made = foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance)
             while notes:
                 made.report.warn(notes.pop(0))
             yield made
@@ -145,12 +141,12 @@ def _suffixes(name: str) -> tuple[Format | None, str | None]:
     return SUFFIXES.get(suffix), compression
 
 
-def _as_file(path: str, input_format: str | None, stack: ExitStack, mapping: RowMap | None) -> ResultsFile:
+def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance) -> ResultsFile:
     if not os.path.isfile(path):
         raise InputError(Problem("not a regular file", file=path))
-    tool = _tool(path, path, input_format)
+    tool = _tool(path, path, input_format, guidance)
     if tool:
-        return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), mapping).file
+        return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance).file
     by_name, compression = _suffixes(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
@@ -164,10 +160,12 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, mapping: Row
     return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
 
 
-def _tool(path: str, name: str, input_format: str | None) -> str | None:
+def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
     """The tool whose file this is, by what was said or by its looks; None for a file of ours."""
     if input_format is None:
-        return foreign.format_of(path, name)
+        if guidance.mapping is None:
+            return foreign.format_of(path, name)
+        return (foreign.format_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
     return None if input_format in FORMATS else input_format
 
 
@@ -192,12 +190,13 @@ def _start_of(path: str, compression: str | None) -> bytes:
 
 
 def _from_stdin(
-    stdin: BinaryIO | None, input_format: str | None, stack: ExitStack, mapping: RowMap | None
+    stdin: BinaryIO | None, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance
 ) -> ResultsFile:
     copy = _copy_of_stdin(stdin, stack)
-    tool = None if input_format is None else _tool(copy, "<stdin>", input_format)
+    mapped = guidance.mapping is not None
+    tool = None if input_format is None and not mapped else _tool(copy, "<stdin>", input_format, guidance)
     if tool:
-        return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), mapping).file
+        return foreign.import_file(copy, "<stdin>", tool, _temporary(stack, suffix=".jsonl"), guidance).file
     compression = unpacking.kind_of(_start_of(copy, None))
     format_ = next((f for f in FORMATS if f == input_format), None) or _format_of(_start_of(copy, compression))
     return ResultsFile(copy, "<stdin>", format_, compression)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from highbar import importers
@@ -11,15 +13,33 @@ from highbar.errors import InputError, Problem
 from highbar.importers import summary
 from highbar.importers.report import Report
 from highbar.model import ResultsFile
+from highbar.model.judging import Judging
+from highbar.policy.judging import say_demand
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
 MAPPED = "map"
 """The format of files that are read by a mapping."""
 
 
+_VERSION = re.compile(r"\bversion\b")
+"""A warning about the version of a tool's format: what is not known of it may be what matters."""
 LONGEST_ROW = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it."""
+
+    mapping: RowMap | None = None
+    judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)
+
+
+NO_GUIDANCE = Guidance()
+ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
+"""Who judges in formats that leave nothing to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +64,48 @@ def format_of(path: str, name: str) -> str | None:
     return importers.recognize(name, start(importers.HEAD), start)
 
 
-def import_file(path: str, name: str, format_name: str, target: str, mapping: RowMap | None = None) -> Import:
+def import_file(path: str, name: str, format_name: str, target: str, guidance: Guidance = NO_GUIDANCE) -> Import:
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
+    report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     with open(target, "wb") as stream:
-        report = convert(_reader(format_name, mapping), path, name, stream)
+        convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+    _refuse_unheard(report, name, format_name)
     told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
-    file = ResultsFile(target, name, "jsonl", original=os.path.realpath(path), imported=told, notes=notes)
+    file = ResultsFile(
+        target,
+        name,
+        "jsonl",
+        original=os.path.realpath(path),
+        imported=told,
+        notes=notes,
+        urgent=tuple(note for note in notes if _VERSION.search(note)),
+        judging=_judging(report, format_name),
+    )
     return Import(file, report, importers.title(format_name))
 
 
-def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
-    if mapping is None or format_name != MAPPED:
-        return importers.named(format_name)
-    from highbar.importers.mapping import reader  # most checks have no mapping
+def _judging(report: Report, format_name: str) -> Judging:
+    """Who judged: what the policy demands, else what the reader found declared, else what the format alone can mean."""
+    if report.judged_by:
+        return Judging(format_name, tuple(say_demand(demand) for demand in report.judged_by), by_policy=True)
+    only = (ONLY_JUDGES[format_name],) if format_name in ONLY_JUDGES else ()
+    return Judging(format_name, report.judges or only)
 
-    return reader(mapping)
+
+def _refuse_unheard(report: Report, name: str, format_name: str) -> None:
+    """A reader that does not say who judged has not listened to the policy either: its rows are not what was asked."""
+    if report.judged_by and not report.judges:
+        wanted = ", ".join(demand.scorer for demand in report.judged_by)
+        message = f"the policy has {format_name} files judged by {wanted}, and their reader takes no such order"
+        raise InputError(Problem(message, file=name, hint=f"leave {format_name} out of judged_by"))
+
+
+def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
+    if mapping is None:
+        return importers.named(format_name)
+    from highbar.importers.mapping import on_top, reader  # most checks have no mapping
+
+    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.named(format_name))

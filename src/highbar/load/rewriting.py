@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from highbar.importers import summary
-from highbar.load import files
-from highbar.model.mapping import RowMap
+from highbar.load import files, foreign
 
 
 def import_files(
@@ -19,11 +18,11 @@ def import_files(
     target: str,
     *,
     stdin: BinaryIO | None = None,
-    mapping: RowMap | None = None,
+    guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> Iterator[str]:
     """Write the rows of all files to `target`, and say of each what became of its records."""
     with ExitStack() as stack, open(target, "wb") as rows:
-        for found in files.find_foreign(arguments, tool, stack=stack, stdin=stdin, mapping=mapping):
+        for found in files.find_foreign(arguments, tool, stack=stack, stdin=stdin, guidance=guidance):
             with open(found.file.path, "rb") as stream:
                 shutil.copyfileobj(stream, rows)
             os.unlink(found.file.path)

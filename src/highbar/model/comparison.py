@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from highbar.model.verdict import RuleResult, Source, Value
 from highbar.model.words import Decision
+
+if TYPE_CHECKING:  # of files of other tools, and of chosen rows
+    from highbar.model.judging import Judging, Selection
 
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
 """What became of a metric: surely better, surely worse by more than the margin, surely not, or none of these."""
@@ -89,6 +92,8 @@ class Side:
     trials: int
     date: str | None = None
     forced: str | None = None
+    judged_by: tuple[Judging, ...] = ()  # who judged, where the rows come from files of other tools
+    selection: Selection | None = None  # which rows were taken, if not all
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from highbar.model.words import Where
+
 
 @dataclass(frozen=True, slots=True)
 class ScorerDemand:
@@ -20,3 +22,22 @@ class ScorerDemand:
     def holds(self, value: float | None) -> bool | None:
         """Whether a value of the scorer meets the demand; None if the scorer gave no value."""
         return None if value is None else Fraction(str(value)) >= self.at_least  # as written: 0.7 is seven tenths
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who judged the records of one tool: its scorers, by the policy's `judged_by` or by what the file declares."""
+
+    tool: str
+    judges: tuple[str, ...]
+    by_policy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows were judged, and what was left out: rows, and the scenarios that lost all of theirs."""
+
+    where: Where
+    rows: int = 0
+    scenarios: tuple[str, ...] = ()  # some of them
+    scenarios_count: int = 0

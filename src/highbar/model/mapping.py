@@ -12,6 +12,15 @@ Scalar = str | bool | Fraction
 """What a mapping compares with and fills in; numbers are exact."""
 
 
+JUDGING = frozenset(
+    {
+        "passed", "correct", "error", "unjudged", "violations", "must_not", "behaviors", "expected_behaviors",
+        "expected", "predicted", "outcome", "quality_score",
+    }
+)  # fmt: skip
+"""Columns that judge a trial, or say by what it is to be judged."""
+
+
 class Walk(Enum):
     """A step of a path that is no key and no index."""
 
@@ -71,3 +80,8 @@ class RowMap:
     columns: tuple[tuple[str, tuple[Feed, ...]], ...]  # of several feeds the first that gives a value
     where: When | None = None
     file: str | None = None
+
+    @property
+    def describes(self) -> bool:
+        """Whether it only describes: fit to stand on top of rows that a tool's reader makes."""
+        return not self.rows and self.where is None and not JUDGING & {column for column, _ in self.columns}

@@ -11,6 +11,7 @@ from highbar.model.formulas import Condition, Expression
 from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
+    from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
 
@@ -270,3 +271,5 @@ class Policy:
     description: str | None = None
     notes: tuple[str, ...] = ()
     mapping: RowMap | None = None
+    select: Where = ()  # which rows are judged; all unless given
+    judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records

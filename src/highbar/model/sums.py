@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from highbar.model.words import Format, Where
+
+if TYPE_CHECKING:  # of files of other tools
+    from highbar.model.judging import Judging
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class ResultsFile:
     original: str | None = None  # where the bytes came from, if `path` is a copy
     imported: str | None = None  # what was read, in words, if the rows were made from another tool's file
     notes: tuple[str, ...] = ()  # what the import warns of
+    urgent: tuple[str, ...] = ()  # of these, what no option hides
+    judging: Judging | None = None  # who judged, if the rows were made from another tool's file
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
 

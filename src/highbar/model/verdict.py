@@ -14,6 +14,7 @@ from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import Details
+    from highbar.model.judging import Judging, Selection
 
 NOWHERE = Place()
 NO_POLICY = "no policy: nothing was judged"
@@ -201,6 +202,7 @@ class Counts:
     unjudged: int
     failed: int
     undecided: int = 0  # trials that neither passed nor failed
+    left_out: int = 0  # rows that `select` or --where did not choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +273,8 @@ class Verdict:
     details: Details | None = None  # where a report asked for them
     advice: tuple[RuleResult, ...] = ()  # without a policy: the typical thresholds, which decide nothing
     problems: tuple[Problem, ...] = ()  # why there is no verdict
+    judged_by: tuple[Judging, ...] = ()  # who judged, where the rows come from files of other tools
+    selection: Selection | None = None  # which rows were judged, if not all
 
     @property
     def passed(self) -> bool:

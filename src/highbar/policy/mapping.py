@@ -10,7 +10,7 @@ from typing import Literal, TypeVar, cast
 from highbar.catalogue import COLUMN_NAMES
 from highbar.errors import InputError, Problem
 from highbar.exact import read_decimal
-from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
+from highbar.model.mapping import JUDGING, Check, Feed, Path, RowMap, Scalar, When
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
 from highbar.policy.paths import PathError, read_path, read_rows
@@ -47,7 +47,7 @@ def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | Non
         fields["description"].text()
     rows = _parsed(fields["rows"], read_rows) if "rows" in fields else ()
     where = _when(fields["where"]) if "where" in fields else None
-    columns = _columns(fields["columns"], allow_columns) if "columns" in fields else ()
+    columns = _columns(fields["columns"], allow_columns, judges=bool(rows or where)) if "columns" in fields else ()
     if "columns" not in fields and cursor.is_kind("mapping"):
         cursor.refuse("found no columns, wanted which path feeds which column", "columns: { id: name, passed: ok }")
     if len(cursor.problems) > known:
@@ -55,13 +55,15 @@ def read_mapping(cursor: Cursor, allow_columns: Collection[str]) -> RowMap | Non
     return RowMap(rows or (), columns, where, cursor.file)
 
 
-def _columns(cursor: Cursor, allow_columns: Collection[str]) -> tuple[tuple[str, tuple[Feed, ...]], ...]:
+def _columns(
+    cursor: Cursor, allow_columns: Collection[str], *, judges: bool
+) -> tuple[tuple[str, tuple[Feed, ...]], ...]:
     entries = cursor.entries(keep_description=True)
     for name, entry in entries.items():
         missed = None if name in allow_columns or name.startswith("tags.") else near_miss(name, COLUMN_NAMES)
         if missed:
             entry.refuse(f"unknown column '{name}'", f"did you mean '{missed}'? If not, name it in allow_columns")
-    if cursor.is_kind("mapping") and "id" not in entries:
+    if cursor.is_kind("mapping") and "id" not in entries and (judges or JUDGING & set(entries)):
         cursor.refuse("found no id, wanted the path that names the scenario", 'id: name, or id: "@key"')
     return tuple((name, _feeds(entry)) for name, entry in entries.items())
 

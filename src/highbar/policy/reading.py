@@ -28,6 +28,7 @@ from highbar.policy.files import read_document
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on
 from highbar.policy.rules import RuleReader, scenario_rules
+from highbar.policy.selecting import read_select
 from highbar.policy.settings import Settings, read_settings, read_weights
 from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
@@ -35,6 +36,7 @@ from highbar.policy.versions import HINT, order
 from highbar.threshold import read as read_threshold
 
 if TYPE_CHECKING:  # see _read_mapping
+    from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
 KEYS = (
@@ -64,6 +66,8 @@ KEYS = (
     "allow_columns",
     "allow_categories",
     "map",
+    "select",
+    "judged_by",
 )
 BASELINE = "baseline.json"
 _A_METRIC = "the definition of a metric goes into the list metrics: [ { name: …, formula: … } ]"
@@ -203,6 +207,8 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         allow_categories=settings.allow_categories,
         description=settings.description,
         mapping=_read_mapping(top.get("map"), settings),
+        select=read_select(top.get("select"), settings.allow_columns),
+        judged_by=_read_judged_by(top.get("judged_by")),
     )
     return policy if cursor.problems else notes_on(policy)
 
@@ -213,6 +219,14 @@ def _read_mapping(cursor: Cursor | None, settings: Settings) -> RowMap | None:
     from highbar.policy.mapping import read_mapping  # few policies have one, and it takes 5 ms to load
 
     return read_mapping(cursor, settings.allow_columns)
+
+
+def _read_judged_by(cursor: Cursor | None) -> Mapping[str, tuple[ScorerDemand, ...]]:
+    if cursor is None:
+        return {}
+    from highbar.policy.judging import read_judged_by  # as the mapping: for files of other tools
+
+    return read_judged_by(cursor)
 
 
 def _read_metrics(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
+from highbar.policy.judging import TOOLS
 from highbar.policy.schema_mapping import mapping_definitions, mapping_schema
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -38,7 +39,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Highbar policy",
         "description": "What a version of an agent must reach.",
-        **_closed({**_rule_blocks(), **_settings(), "map": mapping_schema()}),
+        **_closed({**_rule_blocks(), **_settings(), "judged_by": _judged_by(), "map": mapping_schema()}),
         "$defs": {**_definitions(), **mapping_definitions()},
     }
 
@@ -168,6 +169,23 @@ def _composite() -> dict[str, Any]:
     return _closed({"formula": formula, "pass": passing, **demands}, "formula")
 
 
+def _judged_by() -> dict[str, Any]:
+    """By tool, in either spelling of its name, the scorers that judge its records."""
+    number = {"type": "number", "description": "The least value with which a record passes; 1 unless given."}
+    tools = dict.fromkeys((name for tool in TOOLS for name in (tool, tool.replace("-", "_"))), "")
+    known: dict[str, Any] = {"description": _DESCRIPTION}
+    for tool in tools:
+        chosen = {"filter": {**_TEXT, "description": "Which of the filters of the metric."}} if "lm" in tool else {}
+        named = [_closed({key: _TEXT, "at_least": number, **chosen}, key) for key in ("scorer", "metric")]
+        known[tool] = {"anyOf": [_TEXT, *named, {"type": "array", "items": {"anyOf": [_TEXT, *named]}, "minItems": 1}]}
+    return {
+        "type": "object",
+        "description": "Who judges the records of other tools; all that are listed must hold.",
+        "minProperties": 1,
+        "properties": known,
+    }
+
+
 def _metric() -> dict[str, Any]:
     return _closed(
         {
@@ -227,6 +245,11 @@ def _settings() -> dict[str, Any]:
             "description": "What a crashed or undecided trial without `cost_usd` counts as, in USD.",
         },
         "population": {"enum": ["scenarios", "suite"], "description": "What the intervals speak about."},
+        "select": {
+            **_WHERE,
+            "description": "Which rows are judged: {tags.model: x}. Agent version, suite, judge, tags and text"
+            " columns of your own.",
+        },
         "allow_columns": {**_TEXTS, "description": "Columns that only look like misspelled ones."},
         "allow_categories": {**_TEXTS, "description": "Categories that only look like misspelled ones."},
     }

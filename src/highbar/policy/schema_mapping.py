@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from highbar.catalogue import COLUMNS
+from highbar.model.mapping import JUDGING
 
 _TEXT = {"type": "string", "minLength": 1}
 _SCALAR = {"type": ["string", "number", "boolean"]}
@@ -23,7 +24,9 @@ _CHECKS = {
 def mapping_schema() -> dict[str, Any]:
     """The block itself."""
     offered = {column.name: {**_FEED, "description": column.meaning} for column in COLUMNS}
-    columns = {"type": "object", "properties": offered, "additionalProperties": _FEED, "required": ["id"]}
+    judging = {"anyOf": [{"required": [name]} for name in sorted(JUDGING)]}
+    columns = {"type": "object", "properties": offered, "additionalProperties": _FEED}
+    columns |= {"if": judging, "then": {"required": ["id"]}}  # on top of a tool's own rows it need not be there
     return {
         "type": "object",
         "description": "Which path of a foreign record feeds which column.",

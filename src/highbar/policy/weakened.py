@@ -25,7 +25,9 @@ from highbar.model import (
     ThresholdRule,
     Weakening,
 )
+from highbar.policy.judging import say_demand, say_judged_by
 from highbar.policy.notes import is_looser
+from highbar.policy.selecting import say_select
 from highbar.policy.settings import LIMITS
 from highbar.policy.versions import order, steps_from
 from highbar.policy.words import say
@@ -225,13 +227,25 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
     for key in ("positive", "population"):
         if getattr(before, key) != getattr(now, key):
             yield Weakening(key, "changed", str(getattr(before, key)), str(getattr(now, key)))
-    if before.mapping != now.mapping:
-        yield Weakening("map", "changed", *("a mapping" if each.mapping else "none" for each in (before, now)))
+    yield from _of_reading(before, now)
     for key in ("allow_columns", "allow_categories"):
         added = sorted(getattr(now, key) - getattr(before, key))
         if added:
             yield Weakening(key, "changed", "not allowed", _some(added))
     yield from _of_weights(before, now)
+
+
+def _of_reading(before: Policy, now: Policy) -> Iterator[Weakening]:
+    """Which rows are judged, who judges them, and how they are made of other tools' records."""
+    if before.select != now.select:
+        yield Weakening("select", "changed", *(say_select(each.select) or "all rows" for each in (before, now)))
+    for tool in sorted({*before.judged_by, *now.judged_by}):
+        old, new = before.judged_by.get(tool, ()), now.judged_by.get(tool, ())
+        if sorted(map(say_demand, old)) != sorted(map(say_demand, new)):
+            told = (say_judged_by(demands) or "what the file declares" for demands in (old, new))
+            yield Weakening(f"judged_by.{tool}", "changed", *told)
+    if before.mapping != now.mapping:
+        yield Weakening("map", "changed", *("a mapping" if each.mapping else "none" for each in (before, now)))
 
 
 def _of_limits(before: Policy, now: Policy) -> Iterator[Weakening]:

@@ -22,7 +22,9 @@ from highbar.model import (
     Unit,
     Where,
 )
+from highbar.policy.judging import say_judged_by
 from highbar.policy.patterns import is_pattern
+from highbar.policy.selecting import say_select
 
 _OPERATORS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "=": "exactly", "!=": "not"}
 _UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": " USD", "per token": " per token", "number": ""}
@@ -58,6 +60,15 @@ def say(rule: Rule, policy: Policy) -> str:
 def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
     """Every rule with its sentence, in the policy's order."""
     return tuple((rule, say(rule, policy)) for rule in policy.rules)
+
+
+def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
+    """Which rows are judged, and who judges in the files of other tools: each key with its sentence."""
+    told = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
+    for tool, demands in policy.judged_by.items():
+        all_hold = " must hold" if len(demands) == 1 else " must all hold"
+        told.append((f"judged_by.{tool}", f"A record passes by its scorers: {say_judged_by(demands)}{all_hold}."))
+    return tuple(told)
 
 
 def say_threshold(threshold: Threshold) -> str:

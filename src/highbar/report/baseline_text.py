@@ -6,10 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from highbar.digits import show
-from highbar.model import Source, Value
+from highbar.model import Source, Value, Where
 from highbar.report import PAGE, Display
 from highbar.report.layout import columns, table, title
 from highbar.report.visible import visible
+
+
+class Scoring(Protocol):
+    """By whom, and by which rows, it was judged."""
+
+    @property
+    def judged_by(self) -> Sequence[tuple[str, Sequence[str]]]:
+        """By tool, the scorers that judged."""
+
+    @property
+    def select(self) -> Where:
+        """Which rows were judged."""
 
 
 class Baseline(Protocol):
@@ -26,6 +38,10 @@ class Baseline(Protocol):
     @property
     def metrics(self) -> Mapping[str, Value]:
         """Its metrics."""
+
+    @property
+    def scoring(self) -> Scoring:
+        """How it was judged."""
 
     @property
     def verdict(self) -> str:
@@ -64,6 +80,10 @@ def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
     rows += [("recorded by force", visible(baseline.forced))] if baseline.forced else []
     rows += [("policy", _source(baseline.policy))] if baseline.policy else []
     rows += [("results", _source(source)) for source in baseline.results]
+    rows += [
+        ("judged by", f"{visible(tool)}: {visible(', '.join(names))}") for tool, names in baseline.scoring.judged_by
+    ]
+    rows += [("only rows with", visible(f"{column} {' or '.join(named)}")) for column, named in baseline.scoring.select]
     values = [
         (visible(name), show(value), str(value.scenarios))
         for name, value in baseline.metrics.items()

@@ -11,7 +11,7 @@ from highbar.errors import Problem
 from highbar.model import RuleResult, Source, Where
 from highbar.model.comparison import Comparison, Factor, MetricChange, PassChange, Side, SliceChange
 from highbar.report import PAGE, Display
-from highbar.report.json import encode
+from highbar.report.json import encode, judged_by, selection
 
 SCHEMA = "highbar/comparison/1"
 
@@ -34,6 +34,7 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
             "only_in_base": list(comparison.only_in_base),
             "only_in_head": list(comparison.only_in_head),
             "rules": [_rule(rule) for rule in comparison.rules],
+            "judged_by": judged_by(dict.fromkeys((*comparison.base.judged_by, *comparison.head.judged_by))),
             "warnings": list(comparison.warnings),
             "policy": _source(comparison.policy) if comparison.policy else None,
             "base": _side(comparison.base),
@@ -130,6 +131,8 @@ def _side(side: Side) -> dict[str, Any]:
         "trials": side.trials,
         "date": side.date,
         "forced": side.forced,
+        "judged_by": judged_by(side.judged_by),
+        "select": selection(side.selection),
     }
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from highbar.digits import amount, show_change
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
-from highbar.report.headline import WORDS
+from highbar.report.headline import WORDS, judged, selected
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
     {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "cannot tell"}
@@ -55,7 +55,14 @@ def side(about: Side, encode: Encode) -> str:
     told += [f"{about.trials} trials"] if about.trials != about.scenarios else []
     told += [f"agent version {encode(about.agent_version)}"] if about.agent_version else []
     told += [encode(about.date)] if about.date else []
+    told += filter(None, (judged(about.judged_by, encode), _selected(about, encode)))
     return ", ".join(told)
+
+
+def _selected(about: Side, encode: Encode) -> str:
+    """Which rows were taken; how many were left out of a baseline it does not say."""
+    told = selected(about.selection, encode)
+    return told.partition(": ")[0] if about.is_baseline else told
 
 
 def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, ...]:

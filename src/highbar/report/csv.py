@@ -15,7 +15,7 @@ from highbar.digits import bounds_by_metric
 from highbar.errors import Problem
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import evidence, headline
+from highbar.report.headline import evidence, headline, judged, selected
 from highbar.report.numbers import end, number
 from highbar.report.visible import visible
 
@@ -44,6 +44,12 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     return _text([{"kind": "verdict", "outcome": "none"}, *(_problem(problem) for problem in problems)])
 
 
+def _about(verdict: Verdict) -> tuple[str, ...]:
+    """The verdict in words, the evidence, who judged, and which rows."""
+    told = judged(verdict.judged_by, str), selected(verdict.selection, str)
+    return (headline(verdict), evidence(verdict.counts), *told)
+
+
 def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
     counts = verdict.counts
     yield {
@@ -53,7 +59,7 @@ def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
         "scenarios": counts.scenarios,
         "trials": counts.trials,
         "undecided": counts.undecided,
-        "reason": f"{headline(verdict)}; {evidence(counts)}",
+        "reason": "; ".join(filter(None, _about(verdict))),
     }
     yield from (_problem(problem) for problem in verdict.problems)
     for name, value in verdict.metrics.items():

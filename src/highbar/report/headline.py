@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from highbar.digits import amount
 from highbar.model import Counts, Decision, RuleResult, Slice, Value, Verdict
+from highbar.model.judging import Judging, Selection
 
 WORDS: Mapping[Decision | None, str] = MappingProxyType(
     {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", None: "NO POLICY"}
@@ -36,6 +37,26 @@ def evidence(counts: Counts) -> str:
     if counts.undecided:
         parts.append(f"{_count(counts.undecided, 'trial')} undecided")
     return ", ".join(parts)
+
+
+def judged(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> str:
+    """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; nothing for rows of our own."""
+    told = []
+    for one in judged_by:
+        names = " and ".join(encode(judge) for judge in one.judges) or "its reader does not say"
+        told.append(f"{encode(one.tool)}: {names}{' (policy)' if one.by_policy else ''}")
+    return f"judged by {'; '.join(told)}" if told else ""
+
+
+def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
+    """`only rows with tags.model x: 12 rows left out`; nothing if every row was judged."""
+    if selection is None:
+        return ""
+    chosen = " and ".join(
+        f"{encode(column)} {' or '.join(encode(value) for value in values)}" for column, values in selection.where
+    )
+    lost = f", {_count(selection.scenarios_count, 'scenario')} with them" if selection.scenarios_count else ""
+    return f"only rows with {chosen}: {_count(selection.rows, 'row')} left out{lost}"
 
 
 def counted(value: Value) -> str:

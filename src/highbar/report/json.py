@@ -27,6 +27,7 @@ from highbar.model import (
     Verdict,
     Where,
 )
+from highbar.model.judging import Judging, Selection
 from highbar.report import PAGE, Display
 
 SCHEMA = "highbar/verdict/1"
@@ -50,6 +51,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
                 "unjudged": counts.unjudged,
                 "failed": counts.failed,
                 "undecided": counts.undecided,
+                "left_out": counts.left_out,
             },
             "metrics": _metrics(verdict.metrics, bounds),
             "slices": [_slice(part, bounds) for part in verdict.slices],
@@ -60,6 +62,8 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
                 {"id": one.id, "trials": one.trials, "passed_trials": one.passed_trials} for one in verdict.flaky
             ],
             "repetition": None if verdict.repetition is None else asdict(verdict.repetition),
+            "judged_by": judged_by(verdict.judged_by),
+            "select": selection(verdict.selection),
             "warnings": list(verdict.warnings),
             "policy": _source(verdict.policy) if verdict.policy else None,
             "against": _against(verdict.against) if verdict.against else None,
@@ -204,6 +208,22 @@ def _against(against: Against) -> dict[str, Any]:
             {"what": one.what, "change": one.change, "before": one.before, "now": one.now} for one in against.weakened
         ],
     }
+
+
+def judged_by(found: Iterable[Judging]) -> list[dict[str, Any]]:
+    """Who judged in the files of other tools."""
+    return [
+        {"tool": one.tool, "judges": list(one.judges), "declared_by": "policy" if one.by_policy else "file"}
+        for one in found
+    ]
+
+
+def selection(found: Selection | None) -> dict[str, Any] | None:
+    """Which rows were judged, and what was left out; null if all were."""
+    if found is None:
+        return None
+    where = {column: list(values) for column, values in found.where}
+    return {"where": where, "rows_left_out": found.rows, "scenarios_left_out": found.scenarios_count}
 
 
 def _source(source: Source) -> dict[str, Any]:

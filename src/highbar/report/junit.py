@@ -213,6 +213,7 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
     yield "confidence", number(verdict.confidence)
     yield from (("scenarios", counts.scenarios), ("trials", counts.trials), ("errors", counts.errors))
     yield from (("unjudged", counts.unjudged), ("failed", counts.failed), ("undecided", counts.undecided))
+    yield from ([("left_out", counts.left_out)] if verdict.selection else [])
     for name, value in verdict.metrics.items():
         yield from _value(f"metric.{name}", value, bounds.get(name, ()))
 

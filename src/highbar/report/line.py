@@ -24,7 +24,8 @@ def render(verdict: Verdict) -> str:
     missed = [rule for rule in not_passed(verdict.rules) if rule.level == "blocking"]
     told = [_told(rule) for rule in missed[:_MOST_RULES]]
     rest = [f"{len(missed) - _MOST_RULES} more"] if len(missed) > _MOST_RULES else []
-    return "; ".join([headline(verdict), *told, *rest])
+    left = [f"{verdict.counts.left_out} rows left out"] if verdict.selection else []
+    return "; ".join([headline(verdict), *told, *rest, *left])
 
 
 def _told(rule: RuleResult) -> str:

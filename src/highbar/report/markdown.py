@@ -22,10 +22,12 @@ from highbar.report.headline import (
     counted,
     evidence,
     headline,
+    judged,
     more,
     not_passed,
     notes,
     repeated,
+    selected,
     standings,
     undecided,
     unsettled,
@@ -131,7 +133,8 @@ def _about(verdict: Verdict) -> str:
     parts.append(f"policy {code(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
     if verdict.against:
         parts.append(f"and the policy at {code(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    return ", ".join(parts)
+    about = [", ".join(parts), judged(verdict.judged_by, code), selected(verdict.selection, code)]
+    return "  \n".join(filter(None, about))
 
 
 def _table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], total: int = 0) -> _Section:

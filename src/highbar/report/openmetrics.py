@@ -115,6 +115,7 @@ def _counts(verdict: Verdict) -> Iterator[_Family]:
         ("highbar_trials_errors", str(counts.errors), "Trials that ended in an error."),
         ("highbar_trials_unjudged", str(counts.unjudged), "Trials that say that they are unjudged."),
         ("highbar_trials_undecided", str(counts.undecided), "Trials that neither passed nor failed."),
+        ("highbar_rows_left_out", str(counts.left_out), "Rows that select or --where did not choose."),
     ):
         family = _Family(name, "gauge", told)
         family.add(value)

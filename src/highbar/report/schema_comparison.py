@@ -14,7 +14,9 @@ from highbar.report.schema_forms import (
     TEXT,
     TEXT_OR_NULL,
     an_object,
+    judging,
     refusal,
+    selection,
     source,
 )
 
@@ -76,6 +78,7 @@ def _comparison() -> dict[str, Any]:
             "latency": _ref("factor"),
             **dict.fromkeys(("broken", "fixed", "flaky", "only_in_base", "only_in_head"), _TEXTS),
             "rules": {"type": "array", "items": _ref("rule")},
+            "judged_by": judging(),
             "warnings": _TEXTS,
             "policy": {"oneOf": [{"type": "null"}, _ref("source")]},
             "base": _ref("side"),
@@ -134,5 +137,7 @@ def _side() -> dict[str, Any]:
             "trials": COUNT,
             "date": TEXT_OR_NULL,
             "forced": TEXT_OR_NULL,
+            "judged_by": judging(),
+            "select": selection(),
         }
     )

@@ -38,6 +38,23 @@ def refusal(schema: str) -> dict[str, Any]:
     )
 
 
+def judging() -> dict[str, Any]:
+    """Who judged in the files of other tools."""
+    fields = {
+        "tool": TEXT,
+        "judges": {"type": "array", "items": TEXT, "description": "The scorers that judged, in words."},
+        "declared_by": {"enum": ["policy", "file"], "description": "The policy's `judged_by`, or the file itself."},
+    }
+    return {"type": "array", "items": an_object(fields, "Who judged the records of one tool.")}
+
+
+def selection() -> dict[str, Any]:
+    """Which rows were judged."""
+    where = {"type": "object", "additionalProperties": {"type": "array", "items": TEXT}}
+    fields = {"where": where, "rows_left_out": COUNT, "scenarios_left_out": COUNT}
+    return {"oneOf": [an_object(fields, "Which rows were judged, and what was left out."), {"type": "null"}]}
+
+
 def source() -> dict[str, Any]:
     """A file, and the hash by which it is known again."""
     return an_object({"file": TEXT, "sha256": {"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"}})

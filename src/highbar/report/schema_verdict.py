@@ -13,7 +13,9 @@ from highbar.report.schema_forms import (
     TEXT,
     TEXT_OR_NULL,
     an_object,
+    judging,
     refusal,
+    selection,
     source,
 )
 
@@ -42,7 +44,7 @@ def _list(name: str) -> dict[str, Any]:
 
 def _verdict() -> dict[str, Any]:
     values = {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}}
-    counted = ("scenarios", "trials", "errors", "unjudged", "failed", "undecided")
+    counted = ("scenarios", "trials", "errors", "unjudged", "failed", "undecided", "left_out")
     return an_object(
         {
             "schema": {"const": SCHEMA},
@@ -64,6 +66,8 @@ def _verdict() -> dict[str, Any]:
                 "description": "Scenarios that passed only some of their trials: some of them.",
             },
             "repetition": {"oneOf": [_repetition(), {"type": "null"}]},
+            "judged_by": judging(),
+            "select": selection(),
             "warnings": {"type": "array", "items": TEXT},
             "policy": {"oneOf": [{"$ref": "#/$defs/source"}, {"type": "null"}]},
             "against": {"oneOf": [_against(), {"type": "null"}]},

@@ -24,10 +24,12 @@ from highbar.report.headline import (
     counted,
     evidence,
     headline,
+    judged,
     more,
     not_passed,
     notes,
     repeated,
+    selected,
     standings,
     undecided,
     unsettled,
@@ -99,7 +101,8 @@ def _evidence(verdict: Verdict) -> list[str]:
         told.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
         told.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    return [evidence(verdict.counts), *([", ".join(told)] if told else [])]
+    who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
+    return [evidence(verdict.counts), *([", ".join(told)] if told else []), *filter(None, (who, which))]
 
 
 def _advice(verdict: Verdict, display: Display) -> list[str]:

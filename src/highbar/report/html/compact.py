@@ -9,7 +9,7 @@ from highbar.model import RuleResult, Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.headline import MOST_UNDECIDED, evidence, headline, more, not_passed
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judged, more, not_passed, selected
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
@@ -31,12 +31,18 @@ def compact(verdict: Verdict) -> str:
         Markup(f"<style>{text_of('compact.css')}</style>"),
         element("p", element("b", icon(kind), word, class_=f"badge {kind}"), " ", rest),
         element("p", evidence(verdict.counts), class_="dim"),
+        *(element("p", Markup(line), class_="dim") for line in _judging(verdict) if line),
         listed,
         _rest(len(ordered), _MOST_ROWS),
         _failed(verdict),
         _undecided(verdict),
         class_="highbar",
     )
+
+
+def _judging(verdict: Verdict) -> tuple[str, str]:
+    """Who judged, and which rows; nothing of what goes without saying."""
+    return judged(verdict.judged_by, code), selected(verdict.selection, code)
 
 
 def _unjudged(verdict: Verdict) -> Markup:

@@ -1,0 +1,146 @@
+"""What a mapping looked for and never met in a whole file: a misspelled path must not read as "there was nothing".
+
+A record may lack a field, and then its path gives nothing. A field that no record of the file has is another matter:
+an error, a violation or a verdict may stand under a name that nobody looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+
+from highbar.errors import InputError, Problem
+from highbar.importers.record import shown
+from highbar.importers.report import Report
+from highbar.importers.scopes import Scope, look, reaches
+from highbar.model.mapping import JUDGING, Check, Feed, Path, RowMap, When
+
+Passes = Callable[[Check, object, Scope], bool]
+"""Whether a value passes a check, as the mapping reads values."""
+MOST_VALUES = 5
+
+
+@dataclass(slots=True)
+class _Place:
+    """A path that the mapping looks at, on behalf of a column or as a condition, inside of a list or not."""
+
+    path: Path
+    column: str
+    check: Check | None = None  # what is asked of the value
+    condition: bool = False  # of a `when` or a `where`
+    inside: Path | None = None  # the list whose elements it leads into
+    optional: bool = False  # whether the mapping says what holds where it leads to nothing
+    looked: bool = False
+    reached: bool = False
+    equal: bool = False
+    values: list[str] = field(default_factory=list)
+
+    @property
+    def settled(self) -> bool:
+        return self.reached and (self.equal or self.check is None or self.check.operator != "is")
+
+
+class Watch:
+    """Every path of a mapping, until it was met."""
+
+    def __init__(self, mapping: RowMap, *, strict: bool = False) -> None:
+        self._strict = strict  # whether a description that is never met is a problem too
+        self._all = list(_places(mapping))
+        self._open = [place for place in self._all if place.path.base not in ("key", "number", "repeat")]
+
+    def see(self, scope: Scope, passes: Passes) -> None:
+        """Look at one record; what was met once need not be looked for any more."""
+        if not self._open:
+            return
+        for place in self._open:
+            for inner in _scopes(place, scope):
+                _see(place, inner, passes)
+        self._open = [place for place in self._open if not place.settled]
+
+    def settle(self, report: Report) -> None:
+        """Raise, or warn, of what no record has. Called at the end of a file that has records."""
+        problems: list[Problem] = []
+        for place in self._open:
+            if not place.looked or place.optional:
+                continue
+            if place.reached:
+                found = _never_equal(place)
+            elif not place.condition and place.inside is None and self._given_otherwise(place.column):
+                continue
+            else:
+                found = _never_reached(place)
+            blocks = not place.reached if place.condition else self._strict or place.column in JUDGING
+            if blocks:  # a rule that needs any other column is undefined without it
+                problems.append(found)
+            else:
+                report.warn(f"{found.message}; {found.hint}" if found.hint else found.message)
+        if problems:
+            raise InputError(*problems)
+
+    def _given_otherwise(self, column: str) -> bool:
+        """Whether another feed of the column gives it a value."""
+        feeds = (one for one in self._all if one.column == column and not one.condition and one.inside is None)
+        return any(one.reached or one.optional for one in feeds)
+
+
+def _scopes(place: _Place, scope: Scope) -> Iterator[Scope]:
+    if place.inside is None:
+        yield scope
+        return
+    found = look(place.inside, scope)
+    for number, element in enumerate(found if isinstance(found, list) else ()):
+        yield scope.inside(element, number)
+
+
+def _see(place: _Place, scope: Scope, passes: Passes) -> None:
+    place.looked = True
+    place.reached = place.reached or reaches(place.path, scope)
+    if place.check is None or place.check.operator != "is" or place.equal:
+        return
+    value = look(place.path, scope)
+    place.equal = passes(place.check, value, scope)
+    text = shown(value)
+    if value is not None and text not in place.values and len(place.values) < MOST_VALUES:
+        place.values.append(text)
+
+
+def _never_reached(place: _Place) -> Problem:
+    what = "a condition" if place.condition else "the mapping"
+    message = f"no record has {place.path.text}, by which {what} decides {place.column}"
+    if place.condition:
+        return Problem(message, hint=f"correct the path; if it may be absent: {{ {place.path.text}: {{ exists: … }} }}")
+    return Problem(message, hint=f"correct the path; if it may be absent: {place.column}: {{ path: …, default: … }}")
+
+
+def _never_equal(place: _Place) -> Problem:
+    wanted = " or ".join(shown(value) for value in place.check.values) if place.check else ""
+    found = ", ".join(place.values) or "no value"
+    message = f"no record has {wanted} at {place.path.text}, which decides {place.column}"
+    return Problem(message, hint=f"found {found}")
+
+
+def _places(mapping: RowMap) -> Iterator[_Place]:
+    for column, feeds in mapping.columns:
+        for feed in feeds:
+            yield from _of_feed(feed, column, None, constant=any(one.path is None and not one.when for one in feeds))
+    yield from _of_when(mapping.where, "which records count", None)
+
+
+def _of_feed(feed: Feed, column: str, inside: Path | None, *, constant: bool = False) -> Iterator[_Place]:
+    if feed.path is not None and inside is None:
+        exists = feed.check is not None and feed.check.operator == "exists"
+        optional = constant or exists or feed.default is not None
+        yield _Place(feed.path, column, feed.check, inside=inside, optional=optional)
+    yield from _of_when(feed.when, column, inside)
+    if feed.each is not None and inside is None:
+        yield from _of_when(feed.where, column, feed.path)
+        inner: Collection[Feed] = [feed.each] if isinstance(feed.each, Feed) else [part for _, part in feed.each]
+        for part in inner:
+            if part.path is not None:
+                exists = part.check is not None and part.check.operator == "exists"
+                yield _Place(part.path, column, None, inside=feed.path, optional=exists or part.default is not None)
+
+
+def _of_when(when: When | None, column: str, inside: Path | None) -> Iterator[_Place]:
+    for path, check in when.checks if when else ():
+        yield _Place(path, column, check, condition=True, inside=inside, optional=check.operator == "exists")

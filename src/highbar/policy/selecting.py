@@ -1,0 +1,79 @@
+"""The block `select`, or what `--where` says, in; which rows are judged out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from highbar.catalogue import COLUMN_NAMES
+from highbar.errors import InputError, Problem
+from highbar.model import Where
+from highbar.policy.cursor import Cursor
+from highbar.spelling import near_miss
+
+SELECTABLE = ("agent_version", "suite", "judge")
+"""The columns of the results by which rows can be chosen; besides them tags and text columns of the user's own."""
+_WANTED = f"wanted {', '.join(SELECTABLE)}, tags.NAME, or a text column of your own"
+
+
+def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
+    """`{column: value or values}`, sorted by column; all rows if the policy does not say."""
+    if cursor is None:
+        return ()
+    entries = cursor.entries(keep_description=True)
+    if not entries and cursor.is_kind("mapping"):
+        cursor.refuse("found no column", "leave it out to judge every row")
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for column, entry in entries.items():
+        told = _unselectable(column, allowed)
+        if told:
+            entry.refuse(told.message, told.hint, at=cursor.key_place(column))
+        elif entry.is_kind("list"):
+            found.append((column, tuple(text for text, _ in entry.texts())))
+            if not entry.node.items:
+                entry.refuse("found no value", f"leave '{column}' out to judge every row")
+        elif (text := entry.text()) is not None:
+            found.append((column, (text,)))
+    return tuple(sorted(found))
+
+
+def read_where(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
+    """What `--where COLUMN=VALUE` says, once or several times: all columns must fit, of one column any value.
+
+    >>> read_where(["tags.model=a", "tags.model=b"])
+    (('tags.model', ('a', 'b')),)
+    """
+    found: dict[str, list[str]] = {}
+    problems: list[Problem] = []
+    for text in texts:
+        column, equals, value = text.partition("=")
+        told = _unselectable(column, allowed) if equals else None
+        if not equals or not column or not value:
+            problems.append(Problem(f"--where {text}: wanted COLUMN=VALUE", hint="--where tags.model=NAME"))
+        elif told:
+            problems.append(Problem(f"--where {text}: {told.message}", hint=told.hint))
+        elif value in found.setdefault(column, []):
+            problems.append(Problem(f"--where {text}: said twice"))
+        else:
+            found[column].append(value)
+    if problems:
+        raise InputError(*problems)
+    return tuple(sorted((column, tuple(values)) for column, values in found.items()))
+
+
+def _unselectable(column: str, allowed: Collection[str]) -> Problem | None:
+    """Why rows cannot be chosen by a column; None if they can."""
+    if column in SELECTABLE or (column.startswith("tags.") and column != "tags."):
+        return None
+    if column in COLUMN_NAMES or column == "tags.":
+        hint = "name one of them: tags.model" if column in ("tags", "tags.") else None
+        return Problem(f"rows cannot be chosen by '{column}', {_WANTED}", hint=hint)
+    name = column.partition(".")[0]
+    missed = None if column in allowed or name in allowed else near_miss(name, COLUMN_NAMES)
+    if missed:
+        return Problem(f"'{column}' is nearly the column '{missed}'", hint="if it is your own, add it to allow_columns")
+    return None
+
+
+def say_select(where: Where) -> str:
+    """In words: `tags.model a or b and suite nightly`."""
+    return " and ".join(f"{column} {' or '.join(values)}" for column, values in where)

@@ -1,0 +1,207 @@
+"""Which rows are judged: `select` and `--where` choose among the rows of a scenario, and say what they leave out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import highbar
+from tests.commandline import check, judged, refused, run
+
+RULE = {"thresholds": {"blocking": {"pass_rate": "90%"}}}
+ROWS = [
+    {"id": "a", "passed": True, "tags": {"model": "x"}, "tier": "one", "n": 1},
+    {"id": "a", "passed": False, "tags": {"model": "y"}, "tier": "one", "n": 1},
+    {"id": "b", "passed": True, "tags": {"model": "x"}, "tier": "two", "n": 1},
+    {"id": "b", "passed": True, "tags": {"model": "y"}, "tier": "two", "n": 1},
+]
+CHOSEN = {"where": {"tags.model": ["x"]}, "rows_left_out": 2, "scenarios_left_out": 0}
+
+
+def test_where_chooses_among_the_rows_of_a_scenario_and_counts_what_it_leaves_out(tmp_path):
+    done = check(tmp_path, ROWS, RULE, "--where", "tags.model=x", "--output", "v.md", "--output", "v.html")
+    verdict = judged(done, "pass")
+    assert verdict["select"] == CHOSEN
+    assert verdict["counts"]["left_out"] == 2
+    assert verdict["counts"]["trials"] == 2
+    for name in ("v.md", "v.html"):
+        assert "2 rows left out" in (tmp_path / name).read_text("utf-8")
+    for form in ("text", "csv", "junit"):
+        out = run(
+            tmp_path, "check", "results.jsonl", "--policy", "policy.json", "--where", "tags.model=x", "--format", form
+        ).out
+        assert "left out" in out or "left_out" in out, form
+    assert run(
+        tmp_path, "check", "results.jsonl", "--policy", "policy.json", "--where", "tags.model=x", "--quiet"
+    ).out.endswith("2 rows left out\n")
+    judged(check(tmp_path, ROWS, RULE, "--where", "tags.model=y"), "fail")
+
+
+def test_select_in_the_policy_does_the_same_and_where_may_not_overrule_it(tmp_path):
+    policy = {**RULE, "select": {"tags.model": "x"}}
+    assert judged(check(tmp_path, ROWS, policy), "pass")["select"] == CHOSEN
+    refused(check(tmp_path, ROWS, policy, "--where", "tags.model=y"), "the policy says which rows are judged")
+
+
+def test_a_scenario_that_loses_all_its_rows_is_refused_unless_a_subset_is_wanted(tmp_path):
+    refused(check(tmp_path, ROWS, RULE, "--where", "tier=two"), "1 scenario: a", "--subset")
+    rows = [row for row in ROWS if row["tags"]["model"] == "x"]
+    done = check(tmp_path, rows, RULE, "--where", "tier=two", "--subset")
+    assert judged(done, "pass")["select"]["scenarios_left_out"] == 1
+
+
+def test_a_subset_does_not_get_past_the_suite(tmp_path):
+    (tmp_path / "suite.json").write_text('["a", "b"]')
+    rows = [row for row in ROWS if row["tags"]["model"] == "x"]
+    done = check(tmp_path, rows, {**RULE, "suite": "suite.json"}, "--where", "tier=two", "--subset")
+    judged(done, "fail")
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("tags.model=z", "found 'x', 'y'"),
+        ("tags.modle=x", "no row has a value for 'tags.modle'"),
+        ("n=1", "not text"),
+        ("passed=true", "rows cannot be chosen by 'passed'"),
+        ("category=happy_path", "rows cannot be chosen by 'category'"),
+        ("id=a", "rows cannot be chosen by 'id'"),
+        ("tags=x", "name one of them"),
+        ("catgory=x", "nearly the column 'category'"),
+        ("model", "wanted COLUMN=VALUE"),
+    ],
+)
+def test_what_cannot_be_chosen_by_is_refused(tmp_path, where, told):
+    refused(check(tmp_path, ROWS, RULE, "--where", where), told)
+
+
+@pytest.mark.parametrize(
+    ("select", "told"),
+    [
+        ({}, "found no column"),
+        ({"passed": "x"}, "rows cannot be chosen by 'passed'"),
+        ({"tags.model": []}, "found no value"),
+        ({"tags.model": 1}, "wanted text"),
+    ],
+)
+def test_a_bad_select_is_a_problem_of_the_policy(tmp_path, select, told):
+    refused(check(tmp_path, ROWS, {**RULE, "select": select}), told, line=1)
+
+
+def test_a_row_that_is_left_out_must_be_sound_all_the_same(tmp_path):
+    rows = [*ROWS, {"id": "a", "passed": "yes", "tags": {"model": "z"}}]
+    refused(check(tmp_path, rows, RULE, "--where", "tags.model=x"), "passed", line=5)
+
+
+def test_of_several_agent_versions_one_can_be_chosen(tmp_path):
+    rows = [{"id": "a", "trial": n, "passed": n == 1, "agent_version": f"{n}.0"} for n in (1, 2)]
+    refused(check(tmp_path, rows, RULE), "more than one agent version")
+    assert judged(check(tmp_path, rows, RULE, "--where", "agent_version=1.0"), "pass")["agent_version"] == "1.0"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_every_form_of_rows_is_chosen_from_alike(tmp_path, form):
+    flat = [{"id": row["id"], "passed": row["passed"], "model": row["tags"]["model"]} for row in ROWS]
+    name = f"results.{form}"
+    if form == "csv":
+        text = "id,passed,model\n" + "".join(f"{r['id']},{str(r['passed']).lower()},{r['model']}\n" for r in flat)
+        (tmp_path / name).write_text(text)
+    elif form == "json":
+        (tmp_path / name).write_text(json.dumps(flat))
+    else:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        parquet.write_table(pa.Table.from_pylist(flat), tmp_path / name)
+    (tmp_path / "policy.json").write_text(json.dumps(RULE))
+    done = run(tmp_path, "check", name, "--policy", "policy.json", "--where", "model=x", "--format", "json")
+    assert judged(done, "pass")["counts"]["left_out"] == 2
+
+
+def test_the_python_interface_chooses_too():
+    verdict = highbar.check(ROWS, RULE, where={"tags.model": "x"})
+    assert verdict.passed
+    assert verdict.selection is not None
+    assert verdict.selection.rows == 2
+
+
+def test_compare_chooses_in_both_runs(tmp_path):
+    for name in ("base.jsonl", "head.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    done = run(tmp_path, "compare", "base.jsonl", "head.jsonl", "--where", "tags.model=x", "--format", "json")
+    assert done.exit == 0, done.err
+    assert done.json["base"]["select"] == CHOSEN
+    assert (
+        "only rows with tags.model x: 2 rows left out"
+        in run(tmp_path, "compare", "base.jsonl", "head.jsonl", "--where", "tags.model=x").out
+    )
+
+
+def test_a_baseline_of_other_rows_is_not_compared_with(tmp_path):
+    policy = {**RULE, "baseline": {"file": "baseline.json", "margin": {"pass_rate": "1%"}}}
+    rows = [{**row, "passed": True} for row in ROWS]
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run(tmp_path, "baseline", "record", "results.jsonl", "--policy", "policy.json", "--where", "tags.model=x")
+    assert done.exit == 0, done.err
+    assert json.loads((tmp_path / "baseline.json").read_text())["select"] == {"tags.model": ["x"]}
+    judged(check(tmp_path, rows, policy, "--where", "tags.model=x"), "pass")
+    done = check(tmp_path, rows, policy, "--where", "tags.model=y")
+    judged(done, "fail")
+    assert "other rows" in done.rule("baseline.pass_rate")["reason"]
+
+
+def test_a_change_of_select_is_a_weakening_and_the_rows_of_before_are_judged_too(tmp_path):
+    def write(model: str) -> None:
+        (tmp_path / "highbar.json").write_text(json.dumps({**RULE, "select": {"tags.model": model}}))
+
+    write("y")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "highbar.json"], ["commit", "-qm", "policy"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    write("x")
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    done = run(tmp_path, "check", "results.jsonl", "--against-ref", "HEAD", "--format", "json")
+    assert done.exit == 1
+    assert [one["what"] for one in done.json["against"]["weakened"]] == ["select"]
+
+
+def test_results_of_several_models_get_the_hint_that_fits(tmp_path):
+    done = check(tmp_path, ROWS, RULE)
+    refused(done, "they differ in tags.model (x, y): judge one with --where tags.model=x")
+    again = [{"id": "a", "passed": True, "tags": {"model": "x"}}] * 2
+    refused(check(tmp_path, again, RULE), "give each repetition its own `trial`")
+
+
+def test_pooled_models_are_named_with_the_option_that_takes_them_apart(tmp_path):
+    rows = [{**row, "trial": 1 + (row["tags"]["model"] == "y")} for row in ROWS]
+    verdict = judged(check(tmp_path, rows, RULE), "fail")
+    assert any(
+        "tags.model (x, y): they are pooled" in note and "--where tags.model=x" in note for note in verdict["warnings"]
+    )
+    judged(check(tmp_path, rows, RULE, "--where", "tags.model=x"), "pass")
+
+
+def test_variants_with_ids_of_their_own_are_named_by_their_cluster(tmp_path):
+    rows = [
+        {"id": f"{row['id']} {row['tags']['model']}", "cluster": row["id"], "passed": True, "tags": row["tags"]}
+        for row in ROWS
+    ]
+    verdict = judged(check(tmp_path, rows, RULE), "pass")
+    assert any("tags.model (x, y): they are pooled" in note for note in verdict["warnings"])
+    refused(check(tmp_path, rows, RULE, "--where", "tags.model=x"), "--subset")
+    judged(check(tmp_path, rows, RULE, "--where", "tags.model=x", "--subset"), "pass")
+
+
+def test_one_model_is_not_named(tmp_path):
+    rows = [{"id": "a", "trial": n, "passed": True, "tags": {"model": "x", "seed": str(n)}} for n in (1, 2)]
+    assert not any("pooled" in note for note in judged(check(tmp_path, rows, RULE), "pass")["warnings"])
+
+
+def test_highbar_policy_says_which_rows_are_judged(tmp_path):
+    policy = "thresholds: { blocking: { pass_rate: 50% } }\nselect: { tags.model: [x, y] }\n"
+    Path(tmp_path, "highbar.yaml").write_text(policy)
+    assert "Only rows with tags.model x or y are judged." in run(tmp_path, "policy").out

@@ -1,0 +1,193 @@
+"""Who judges the records of other tools: the policy's `judged_by`, from the file to every report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from highbar.importers import IMPORTERS
+from highbar.policy.judging import TOOLS, UNJUDGED_TOOLS
+from tests.commandline import Run, judged, refused, run
+from tests.importers.imported import FIXTURES
+from tests.importers.judging import FILE, installed
+
+RULE = "thresholds: { blocking: { pass_rate: 50% } }\n"
+BY_TRUTH = RULE + "judged_by: { scored: { scorer: truth, at_least: 0.8 } }\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> dict[str, str]:
+    return installed(tmp_path / "installed")
+
+
+def check(folder: Path, place: dict[str, str], policy: str, *arguments: str, file: str = FILE) -> Run:
+    (folder / "highbar.yaml").write_text(policy, "utf-8")
+    (folder / "results.json").write_text(file, "utf-8")
+    return run(folder, "check", "results.json", *arguments, environment=place)
+
+
+def test_the_policy_says_who_judges_and_every_report_does_too(tmp_path, place):
+    done = check(tmp_path, place, BY_TRUTH, "--format", "json", "--output", "v.md", "--output", "v.html")
+    verdict = judged(done, "pass")
+    assert verdict["judged_by"] == [{"tool": "scored", "judges": ["truth at least 0.8"], "declared_by": "policy"}]
+    assert verdict["counts"]["failed"] == 1
+    text = check(tmp_path, place, BY_TRUTH)
+    assert "judged by scored: truth at least 0.8 (policy)" in text.out.splitlines()
+    assert "judged by `scored`: `truth at least 0.8` (policy)" in (tmp_path / "v.md").read_text("utf-8")
+    assert "truth at least 0.8" in (tmp_path / "v.html").read_text("utf-8")
+
+
+def test_all_scorers_that_are_listed_must_hold(tmp_path, place):
+    policy = RULE + "judged_by: { scored: [ { scorer: truth, at_least: 0.8 }, { scorer: style, at_least: 0.8 } ] }\n"
+    assert judged(check(tmp_path, place, policy, "--format", "json"), "fail")["counts"]["failed"] == 2
+
+
+def test_a_row_without_the_scorer_is_undecided(tmp_path, place):
+    done = check(tmp_path, place, BY_TRUTH, "--format", "json", file="SCORED\na truth=0.9\nb truth=0.9\nc style=1\n")
+    assert judged(done, "pass")["counts"]["undecided"] == 1
+    policy = BY_TRUTH.replace("50%", "90%")
+    judged(check(tmp_path, place, policy, "--format", "json", file="SCORED\na truth=0.9\nc style=1\n"), "inconclusive")
+
+
+def test_a_file_without_a_declared_judge_is_refused_with_a_line_that_can_be_pasted(tmp_path, place):
+    done = check(tmp_path, place, RULE, "--format", "json")
+    refused(done, "nothing in this file declares who judges: its scorers are 'style', 'truth'")
+    hint = done.json["problems"][0]["hint"]
+    pasted = hint.partition("say it in the policy: ")[2]
+    assert check(tmp_path, place, RULE + pasted.replace("style", "truth") + "\n").exit == 1
+
+
+def test_a_scorer_that_the_file_does_not_have_is_refused_with_those_that_it_has(tmp_path, place):
+    done = check(tmp_path, place, RULE + "judged_by: { scored: speed }\n", "--format", "json")
+    refused(done, "speed", "style, truth")
+
+
+def test_a_reader_that_does_not_listen_is_refused(tmp_path, place):
+    module = tmp_path / "installed" / "highbar_scored.py"
+    module.write_text(
+        module.read_text("utf-8")
+        .replace("report.judges = tuple(", "unheard = tuple(")
+        .replace("in report.judges", "in unheard"),
+        "utf-8",
+    )
+    refused(check(tmp_path, place, BY_TRUTH, "--format", "json"), "takes no such order")
+
+
+def test_import_lists_every_scorer_and_what_became_of_it(tmp_path, place):
+    (tmp_path / "release.yaml").write_text(BY_TRUTH, "utf-8")
+    (tmp_path / "results.json").write_text(FILE, "utf-8")
+    done = run(tmp_path, "import", "scored", "results.json", "--policy", "release.yaml", environment=place)
+    assert done.exit == 0
+    assert [json.loads(line)["passed"] for line in done.out.splitlines()] == [True, False]
+    for line in ("judged by: truth", "scorer truth: judges", "scorer style: a column"):
+        assert f"  {line}" in done.err.splitlines()
+
+
+def test_compare_says_who_judged_on_each_side(tmp_path, place):
+    check(tmp_path, place, BY_TRUTH)
+    (tmp_path / "head.json").write_text(FILE, "utf-8")
+    done = run(tmp_path, "compare", "results.json", "head.json", environment=place)
+    assert done.out.count("judged by scored: truth at least 0.8 (policy)") == 2
+    done = run(tmp_path, "compare", "results.json", "head.json", "--format", "json", environment=place)
+    assert [one["judges"] for one in done.json["judged_by"]] == [["truth at least 0.8"]]
+    assert done.json["base"]["judged_by"] == done.json["judged_by"]
+
+
+def test_a_baseline_under_another_judge_is_not_compared_with(tmp_path, place):
+    policy = BY_TRUTH + "baseline: { file: baseline.json, margin: { pass_rate: 1% } }\n"
+    check(tmp_path, place, policy)
+    recorded = run(tmp_path, "baseline", "record", "results.json", environment=place)
+    assert recorded.exit == 0, recorded.err
+    assert json.loads((tmp_path / "baseline.json").read_text("utf-8"))["judged_by"] == {
+        "scored": ["truth at least 0.8"]
+    }
+    assert "scored: truth at least 0.8" in run(tmp_path, "baseline", "show", environment=place).out
+    assert check(tmp_path, place, policy).exit == 0
+    done = check(tmp_path, place, policy.replace("0.8", "0.7"), "--format", "json")
+    assert judged(done, "fail")
+    assert "judged by other scorers" in done.rule("baseline.pass_rate")["reason"]
+
+
+def test_a_change_of_who_judges_is_a_weakening(tmp_path, place):
+    (tmp_path / "highbar.yaml").write_text(BY_TRUTH, "utf-8")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "highbar.yaml"], ["commit", "-qm", "policy"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    done = check(tmp_path, place, BY_TRUTH.replace("0.8", "0.5"), "--against-ref", "HEAD", "--format", "json")
+    weakened = done.json["against"]["weakened"]
+    assert {
+        "what": "judged_by.scored",
+        "change": "changed",
+        "before": "truth at least 0.8",
+        "now": "truth at least 0.5",
+    } in weakened
+
+
+def test_highbar_policy_says_who_judges(tmp_path):
+    inspect = "inspect: [ { scorer: match }, { scorer: grade, at_least: 0.8 } ]"
+    policy = f"{RULE}judged_by: {{ {inspect}, lm_eval: {{ metric: acc_norm, filter: none }} }}\n"
+    (tmp_path / "highbar.yaml").write_text(policy, "utf-8")
+    done = run(tmp_path, "policy")
+    assert done.exit == 0, done.err
+    told = " ".join(done.out.split())
+    assert "A record passes by its scorers: match and grade at least 0.8 must all hold." in told
+    assert "judged_by.lm-eval A record passes by its scorers: acc_norm (filter none) must hold." in told
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ("{ inspec: match }", "unknown tool 'inspec'"),
+        ("{ inspect: { scorer: match, at_most: 1 } }", "unknown key 'at_most'"),
+        ("{ inspect: { scorer: match, at_least: high } }", "at_least: found text 'high', wanted a number"),
+        ("{ inspect: { scorer: match, filter: none } }", "unknown key 'filter'"),
+        ("{ inspect: { at_least: 0.8 } }", "wanted scorer or metric"),
+        ("{ inspect: [] }", "found an empty list"),
+        ("{ inspect: [match, match] }", "'match' is listed twice"),
+        ("{ lm_eval: acc, lm-eval: acc }", "the same tool"),
+        ("{ junit: passed }", "junit has nothing to choose"),
+        ("{ tau_bench: reward }", "tau-bench has nothing to choose"),
+        ("{ map: passed }", "map has nothing to choose"),
+        ("{}", "found no tool"),
+    ],
+)
+def test_what_is_wrong_with_judged_by_is_said_with_its_line(tmp_path, block, told):
+    (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {block}\n", "utf-8")
+    done = run(tmp_path, "policy")
+    assert done.exit == 2
+    assert "highbar.yaml:2:" in done.err
+    assert told in done.err
+
+
+def test_every_tool_is_one_that_has_scorers_to_choose_from_or_one_that_has_not():
+    assert sorted({*TOOLS, *UNJUDGED_TOOLS}) == sorted(importer.name for importer in IMPORTERS)
+    assert not {*TOOLS} & {*UNJUDGED_TOOLS}
+
+
+def test_a_format_that_leaves_nothing_to_choose_says_what_judged(tmp_path):
+    (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
+    report = next(iter(sorted((FIXTURES / "junit").glob("*.xml"))))
+    (tmp_path / "report.xml").write_bytes(report.read_bytes())
+    assert "judged by junit: " in run(tmp_path, "check", "report.xml").out
+
+
+def test_rows_of_ours_have_no_such_line(tmp_path):
+    (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
+    (tmp_path / "results.jsonl").write_text('{"id": "a", "passed": true}\n')
+    assert "judged by" not in run(tmp_path, "check", "results.jsonl").out
+
+
+def test_an_unknown_version_is_said_even_to_those_who_want_one_line(tmp_path, place):
+    module = tmp_path / "installed" / "highbar_scored.py"
+    told = 'report.warn("version 9 of the format is newer than 3"); report.warn("a trifle")\n    lines ='
+    module.write_text(module.read_text("utf-8").replace("lines =", told), "utf-8")
+    done = check(tmp_path, place, BY_TRUTH, "--quiet")
+    assert done.exit == 0
+    assert done.err == "results.json: version 9 of the format is newer than 3\n"
+    assert done.out.count("\n") == 1
+    done = check(tmp_path, place, BY_TRUTH)
+    assert "version 9" in done.out
+    assert "version 9" not in done.err

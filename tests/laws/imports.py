@@ -1,0 +1,349 @@
+"""Law L3 on files: a value made worse never helps, and a statement taken away never makes a PASS.
+
+Files of every tool, and of our own formats, are changed by what they say and judged by `highbar.check`. Every rule of
+the policy stands just beyond the value that its metric has in the intact file, so that the least improvement shows.
+
+(a) `worse` makes one value worse: no rule's outcome may rise. (b) `taken` takes one statement away: what did not pass
+must not pass then. (c) A tool may write of something once and nowhere else; taken away, it leaves no trace. `TRACELESS`
+says of which formats that is known, and why. With a suite that was made from the intact file it must not pass there
+either: the suite still says which scenarios there are, and what each must be judged by.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import highbar
+from highbar.errors import InputError
+from highbar.load import files as loading
+from highbar.load import foreign
+from highbar.policy import read_dict
+from tests.importers.fuzzing import MAPPING, at, bent_archive, files, places, put, without
+from tests.laws.worse import RANK
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+METRICS = ("pass_rate", "accuracy", "safety_rate", "behavior_coverage", "error_rate", "violation_rate", "latency_p95")
+LOWER = ("error_rate", "violation_rate", "latency_p95")
+LARGEST = 120_000
+OURS = (".jsonl", ".json", ".csv")
+VERDICTS = {True: False, "pass": "fail", "passed": "failed", "yes": "no", "C": "I", "correct": "incorrect"}
+"""A verdict, and the one that is worse; under a key that tells of something bad it is the other way round."""
+BAD = re.compile(r"err|fail|skip|crash|violat|invalid|missing|cached|cancel|blocked|hidden|negat|not", re.IGNORECASE)
+SCORES = re.compile(r"^(score|scores|value|reward|acc|acc_norm|exact_match|accuracy|correct)$")
+"""Keys whose number is a share of what was right."""
+
+TRACELESS: Mapping[str, str] = {
+    "pydantic-evals": "an evaluator that was not content is written of in one place only",
+    "mlflow": "a row of the table has nothing beside its cells; a column is there if any row has it",
+    "otel": "an evaluation is one event, and no other span counts them",
+    "map": "a home-grown file has no header that says what its records must hold",
+    "ours": "rows of our own declare nothing beyond themselves: a suite does",
+}
+"""By format, why a statement can be taken away without a trace."""
+
+EXCEPTIONS: Mapping[str, Callable[[Case, Change, str], bool]] = {
+    # The specification: a scenario that has a measure in no trial, and is not asked for it, is missing there.
+    "a latency that is gone is missing, and counted beside the percentile": lambda _, change, metric: (
+        change.kind == "taken" and metric == "latency_p95"
+    ),
+    # The specification: a row without its category takes no part in what is over that category; a suite has it.
+    "a category that is gone takes a scenario out of its slice": lambda _, change, metric: (
+        change.kind == "taken" and metric == "safety_rate"
+    ),
+    # The specification: error_rate is the share of trials with an error; one that is gone is no error any more, and
+    # whether the trial passed is undecided then, which pass_rate shows.
+    "an error that is gone is none": lambda _, change, metric: change.kind == "taken" and metric == "error_rate",
+}
+"""By reason, the metrics that may rise by a change all the same. No exception is made for the verdict as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to a file."""
+
+    kind: str
+    what: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A file, whose it is, the policy that is just missed, and the outcome of each of its rules."""
+
+    tool: str
+    path: Path
+    policy: Mapping[str, Any]
+    before: Mapping[str, int]
+    suite: tuple[Mapping[str, Any], ...] = field(default=())
+
+
+# --- cases ---------------------------------------------------------------------------------------
+
+
+def known_files(tools: set[str]) -> list[tuple[str, Path]]:
+    """Files of every tool, and of our own formats, small enough to be judged often."""
+    found = [(tool, path) for tool, path in files() if path.stat().st_size <= LARGEST and path.name != "totals.json"]
+    found += [("ours", path) for path in sorted(GOLDEN.glob("*/results.*")) if path.suffix in OURS]
+    return [(tool, path) for tool, path in found if not tools or tool in tools]
+
+
+def outcomes(path: Path, policy: Mapping[str, Any]) -> dict[str, int] | None:
+    """The rank of every rule and of the verdict; None if nothing was judged."""
+    try:
+        verdict = highbar.check(path, policy)
+    except InputError:
+        return None
+    ranks = {rule.rule: RANK[rule.outcome] for rule in verdict.rules}
+    return {**ranks, "verdict": RANK[verdict.verdict or "fail"]}
+
+
+def case_of(tool: str, path: Path, folder: Path) -> Case | None:
+    """The case of a file; None if it is refused as it is."""
+    start: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "1%"}}}
+    start |= {"map": MAPPING} if tool == "map" else {}
+    start |= _judges(path, start)
+    try:
+        verdict = highbar.check(path, start)
+    except InputError:
+        return None
+    rules = [_beyond(name, value) for name, value in verdict.metrics.items() if name in METRICS]
+    policy = {key: value for key, value in start.items() if key != "thresholds"}
+    policy["rules"] = [rule for rule in rules if rule]
+    before = outcomes(path, policy) if policy["rules"] else None
+    return None if before is None else Case(tool, path, policy, before, _suite(tool, path, policy, folder))
+
+
+def _judges(path: Path, policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The `judged_by` that a file without a declared judge asks for."""
+    try:
+        highbar.check(path, policy)
+    except InputError as error:
+        for problem in error.problems:
+            asked = re.search(r"judged_by: \{ (\w+): \{ (\w+): (.+), at_least: 1 \} \}", problem.hint or "")
+            if asked:
+                name = json.loads(asked[3]) if asked[3].startswith('"') else asked[3]
+                return {"judged_by": {asked[1]: {asked[2]: name, "at_least": 1}}}
+    return {}
+
+
+def _beyond(name: str, value: highbar.Value) -> dict[str, str] | None:
+    """A rule that the metric just misses; None if it cannot be better than it is."""
+    if value.value is None:
+        return None if name == "latency_p95" else {"metric": name, "threshold": "<= 99%" if name in LOWER else ">= 1%"}
+    if value.value == (0 if name in LOWER else 1):
+        return None
+    number = float(value.value)
+    if name == "latency_p95":
+        return {"metric": name, "threshold": f"< {number:.6f}ms"} if number else None
+    return {"metric": name, "threshold": f"{'<' if name in LOWER else '>'} {number * 100:.9f}%"}
+
+
+def _suite(tool: str, path: Path, policy: Mapping[str, Any], folder: Path) -> tuple[Mapping[str, Any], ...]:
+    """What the rows of the intact file are, and demand, as a suite would have it."""
+    rows = rows_of(tool, path, policy, folder)
+    suite: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        entry = suite.setdefault(str(row["id"]), {"id": row["id"]})
+        for column in ("category", "capability", "cluster"):
+            if row.get(column) is not None:
+                entry[column] = row[column]
+        for column in ("expected_behaviors", "must_not"):
+            names = [one["name"] if isinstance(one, dict) else one for one in row.get(column) or ()]
+            if names:
+                entry[column] = sorted({*entry.get(column, ()), *names})
+    return tuple(suite.values())
+
+
+def rows_of(tool: str, path: Path, policy: Mapping[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """The rows of a file as they are judged; those of our own only if they are lines of JSON."""
+    if tool == "ours":
+        lines = path.read_text("utf-8-sig").splitlines() if path.suffix == ".jsonl" else []
+        return [json.loads(line) for line in lines if line.strip()]
+    read = read_dict({**policy, "thresholds": {"blocking": {"pass_rate": "1%"}}})
+    guidance = foreign.Guidance(read.mapping, read.judged_by)
+    with ExitStack() as stack:
+        found = next(loading.find_foreign([str(path)], tool, stack=stack, guidance=guidance))
+        return [json.loads(line) for line in Path(found.file.path).read_text("utf-8").splitlines()]
+
+
+# --- changes -------------------------------------------------------------------------------------
+
+
+def changed(case: Case, random: Random, kind: str) -> Change | None:
+    """The file with one thing changed; None if there is nothing to change in this way."""
+    if case.path.suffix == ".eval":
+        data = bent_archive(case.path, random, kind)
+        return None if data is None else Change(kind, "a member", data)
+    if case.path.suffix == ".xml":
+        text = _failed_case(case.path.read_text("utf-8", "replace"), random) if kind == "worse" else None
+        return None if text is None else Change(kind, "a test case", text.encode())
+    if case.path.suffix == ".csv":
+        return _changed_cell(case, random, kind)
+    return _changed_json(case, random, kind)
+
+
+def _failed_case(text: str, random: Random) -> str | None:
+    """The report with a test case that failed, or crashed, among those of which nothing bad was written."""
+    cases = list(re.finditer(r"<testcase\b[^<>]*?(/>|>\s*</testcase>)", text))
+    if not cases:
+        return None
+    case = random.choice(cases)
+    opening = text[case.start() : case.start(1)]
+    bad = random.choice(("<failure/>", '<error message="x"/>'))
+    return f"{text[: case.start()]}{opening}>{bad}</testcase>{text[case.end() :]}"
+
+
+def _changed_json(case: Case, random: Random, kind: str) -> Change | None:
+    text = case.path.read_text("utf-8-sig", "replace")
+    try:
+        document = json.loads(text)
+        found = _changed_value(document, random, kind)
+        return found and Change(kind, found[0], json.dumps(found[1]).encode())
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+    number = random.randrange(len(lines))
+    found = _changed_value(json.loads(lines[number]), random, kind)
+    if found is None:
+        return None
+    lines[number] = json.dumps(found[1])
+    return Change(kind, f"line {number + 1}: {found[0]}", ("\n".join(lines) + "\n").encode())
+
+
+def _changed_value(document: Any, random: Random, kind: str) -> tuple[str, Any] | None:
+    ways = [way for way in places(document) if way]
+    if kind == "worse":
+        ways = [way for way in ways if _worse(way, at(document, way)) is not None]
+        if not ways:
+            return None
+        way = random.choice(ways)
+        return ".".join(map(str, way)), put(document, way, _worse(way, at(document, way)))
+    members = [way for way in ways if isinstance(way[-1], str) and at(document, way) is not None]
+    if not members:
+        return None
+    way = random.choice(members)
+    gone = without(document, way) if random.random() < 0.5 else put(document, way, None)
+    return ".".join(map(str, way)), gone
+
+
+def _worse(way: tuple[Any, ...], value: Any) -> Any:
+    """A value that is surely worse, or None; what stands under a key that tells of something bad is left alone."""
+    key = next((step for step in reversed(way) if isinstance(step, str)), "")
+    if any(BAD.search(step) for step in way if isinstance(step, str)):
+        return None
+    if isinstance(value, bool | str):
+        return VERDICTS.get(value)
+    if isinstance(value, int | float) and SCORES.match(key) and 0 < value <= 1:
+        return 0 if isinstance(value, int) else 0.0
+    return None
+
+
+def _changed_cell(case: Case, random: Random, kind: str) -> Change | None:
+    lines = case.path.read_text("utf-8").splitlines()
+    if len(lines) < 2:
+        return None
+    number = random.randrange(1, len(lines))
+    cells = lines[number].split(",")
+    ways = [at_ for at_, cell in enumerate(cells) if (cell == "true" if kind == "worse" else cell and at_)]
+    if not ways or '"' in lines[number]:
+        return None
+    way = random.choice(ways)
+    cells[way] = "false" if kind == "worse" else ""
+    lines[number] = ",".join(cells)
+    return Change(kind, f"line {number + 1}, cell {way + 1}", ("\n".join(lines) + "\n").encode())
+
+
+# --- the law -------------------------------------------------------------------------------------
+
+
+def broken(case: Case, change: Change, folder: Path) -> str | None:
+    """Which rule rose by the change, in words; None if none did."""
+    path = folder / case.path.name
+    path.write_bytes(change.data)
+    after = outcomes(path, case.policy)
+    if after is None:
+        return None
+    metrics = {f"rules[{number}]": rule["metric"] for number, rule in enumerate(case.policy["rules"])}
+    risen = [
+        rule
+        for rule, rank in after.items()
+        if _rose(change.kind, case.before.get(rule, 0), rank)
+        and not any(exception(case, change, metrics.get(rule, "")) for exception in EXCEPTIONS.values())
+    ]
+    if not risen:
+        return None
+    traceless = change.kind == "taken" and case.tool in TRACELESS
+    if traceless and not _passes_with_suite(case, path, folder):
+        return None
+    rules = [f"rules[{n}] {rule['metric']} {rule['threshold']}" for n, rule in enumerate(case.policy["rules"])]
+    return f"{case.tool}: {case.path.name}: {change.kind} {change.what}: {', '.join(risen)} rose; {rules}"
+
+
+def _rose(kind: str, before: int, after: int) -> bool:
+    return after > before if kind == "worse" else before < RANK["pass"] == after
+
+
+def _passes_with_suite(case: Case, path: Path, folder: Path) -> bool:
+    """Whether the changed file passes although a suite says what the intact one held."""
+    if not case.suite:
+        return False
+    (folder / "suite.json").write_text(json.dumps(list(case.suite)), "utf-8")
+    after = outcomes(path, {**case.policy, "suite": str(folder / "suite.json")})
+    return after is not None and after["verdict"] == RANK["pass"]
+
+
+class Cases:
+    """The cases of some tools, each made when it is first asked for."""
+
+    def __init__(self, tools: set[str]) -> None:
+        self.files = known_files(tools)
+        self._made: dict[Path, Case | None] = {}
+
+    def keep(self, few: int) -> None:
+        """Only the smallest files that are judged as they are, and that say something which could be worse."""
+        by_size = sorted(self.files, key=lambda one: one[1].stat().st_size)
+        found: list[tuple[str, Path]] = []
+        for tool, path in by_size:
+            case = self._case(tool, path) if len(found) < few else None
+            if case is not None and changed(case, Random(0), "worse") is not None:
+                found.append((tool, path))
+        self.files = found
+
+    def _case(self, tool: str, path: Path) -> Case | None:
+        if path not in self._made:
+            with tempfile.TemporaryDirectory() as folder:
+                self._made[path] = case_of(tool, path, Path(folder))
+        return self._made[path]
+
+    def attempt(self, seed: int, folder: Path) -> str:
+        """One change from a seed; raises AssertionError if it breaks the law."""
+        random = Random(seed)
+        case = self._case(*random.choice(self.files))
+        if case is None:
+            return "refused as it is"
+        kind = random.choice(("worse", "taken"))
+        change = changed(case, random, kind)
+        if change is None:
+            return "nothing to change"
+        told = broken(case, change, folder)
+        assert told is None, told
+        return f"{case.tool}: {kind}"
+
+
+def attempts_on(tools: set[str]) -> Callable[[int, Path], str]:
+    """For `tests.fuzzing`: one change from a seed, to a file of these tools or of all."""
+    made: list[Cases] = []
+
+    def attempt(seed: int, folder: Path) -> str:
+        if not made:
+            made.append(Cases(tools))
+        return made[0].attempt(seed, folder)
+
+    return attempt
