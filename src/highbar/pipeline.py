@@ -19,6 +19,7 @@ from highbar.model import (
     Counts,
     Policy,
     ResultsFile,
+    RuleResult,
     Slice,
     Source,
     Verdict,
@@ -243,6 +244,7 @@ def _judge(
             *(note for file in loaded.files for note in file.notes),
             *reduction.warnings,
             *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
+            *measure.trial_warnings(whole, _judged_metrics(rules)),
             *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
             *told,
         ),
@@ -258,6 +260,10 @@ def _judge(
         advice=rules if read is None and not unjudgeable else (),
         problems=() if read else (policies.missing(), *([unjudgeable] if unjudgeable else [])),
     )
+
+
+def _judged_metrics(rules: Sequence[RuleResult]) -> Iterator[str]:
+    return (rule.metric for rule in rules if rule.metric is not None and not rule.slice)
 
 
 def _with_undecided(

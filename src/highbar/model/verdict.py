@@ -21,6 +21,17 @@ NO_POLICY = "no policy: nothing was judged"
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why no interval is known to hold for a value, so that a rule with `evidence: confident` stays inconclusive.
+
+    Of sums without a limit, of weights that leave few scenarios, or of trials that differ too much in number.
+    """
+
+    about: Literal["sums", "weights", "trials"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """A metric's value, with the count it rests on. `value` is None when it is undefined; then `reason` says why."""
 
@@ -34,6 +45,7 @@ class Value:
     high: float | None = None
     undecided: int = 0  # trials of which it is not known what they add; `value` has them at their worst
     best: Fraction | None = None  # with those at their best; None if it is undefined then, or if there are none
+    doubt: Doubt | None = None
 
 
 @dataclass(frozen=True, slots=True)
