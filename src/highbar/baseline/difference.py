@@ -1,7 +1,7 @@
 """A metric in two runs of the same scenarios → head less base, with bounds that use the pairing.
 
-A share of scenarios has Tango's score interval if each was tried once and passed or failed, else the wider of Bonett and
-Price's and of the bound of a share; a ratio of other sums (tokens, cost) the jackknife of its
+A share of scenarios has Tango's score interval if each was tried once and passed or failed, else the wider of Bonett
+and Price's and of the bound of a share; a ratio of other sums (tokens, cost) the jackknife of its
 logarithm; a percentile combines the bounds of both runs; a formula is linearised: what each scenario adds to it, by the
 gradient of the formula in its own run, head less base. Swapping the runs turns every interval over.
 """

@@ -136,7 +136,7 @@ def weights_differ(ratio: Ratio, group: Group) -> bool:
 
 
 def of_weights(worth: float, share: float) -> Doubt | None:
-    """Why weights leave too little, from the effective number of scenarios and the largest one's share of the weight."""
+    """Why weights leave too little: by the effective number of scenarios and the largest one's share of the weight."""
     if share > HEAVY:
         reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
         return Doubt("weights", reason)

@@ -151,7 +151,8 @@ class Bounds:
         totals, (means, _) = self.group.ratios[ratio], per_scenario(ratio)
         # Scenarios without a share in the lower sum (no pass) count: what they cost is in the upper one.
         counted = self.group.ratios.get(means)
-        sums, units = totals.sums, totals.sums.clusters if counted is None else counted.sums.clusters
+        sums = totals.sums
+        units = sums.clusters if counted is None else max(sums.clusters, counted.sums.clusters)
         jackknife = RatioSums(units, sums.z, sums.d, sums.zz, sums.zd, sums.dd, totals.largest)
         if totals.thirds is None:
             return ratio_bounds_from_sums(jackknife, self.alpha) or UNBOUNDED
