@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
@@ -101,7 +102,7 @@ def measured(family: str, point: str, scenarios: int, truth: float, runs: Sequen
     open_ = np.array([run[2] for run in runs])
     slack = 1e-9
 
-    def share(wrong: Reals) -> float:
+    def share(wrong: npt.NDArray[np.bool_]) -> float:
         return round(float(np.mean(wrong)), 4)
 
     widths = [np.mean(np.minimum(ends[:, 1], 1e9) - np.maximum(ends[:, 0], -1e9)) for ends in (before, now)]
@@ -129,7 +130,8 @@ def unequal_trials(count: int, rate: float, few: int, many: int, rng: Random) ->
     for one in passed.tolist():
         value = (one + count - flaky) / count
         if one not in known:
-            known[one] = (*(suite_bounds(value, Fraction(n), ALPHA) for n in (kish, worth)), False)
+            before, now = (suite_bounds(value, Fraction(n), ALPHA) for n in (kish, worth))
+            known[one] = (before, now, False)
     runs = [known[one] for one in passed.tolist()]
     yield measured("unequal trials", f"{few} of the flaky fifth ({rate:.0%}), {many} of the rest", count, truth, runs)
 

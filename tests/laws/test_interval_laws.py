@@ -353,7 +353,7 @@ def broken_row(row, random):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_breaking_a_row_moves_neither_end_of_a_composite_up(seed):
-    """Their correlation once narrowed it by more than the value fell. One trial each: the ends of the parts are exact."""
+    """One trial of each scenario, so that the ends of the parts are exact."""
     random = Random(seed)
     rows = [
         {
@@ -378,6 +378,30 @@ def test_breaking_a_row_moves_neither_end_of_a_composite_up(seed):
         assert low_of(after) <= low_of(before) + 1e-9
         assert high_of(after) <= high_of(before) + 1e-9
         before = after
+
+
+def test_a_break_in_one_metric_alone_lifts_no_composite():
+    """Found by an attacker: the correlation of the parts fell with it, and the interval narrowed by more."""
+    once = [
+        {"id": f"s{at}", "category": "adversarial" if at < 2 else "happy_path", "passed": at > 0, "correct": True}
+        for at in range(5)
+    ]
+    several = [
+        {"id": f"s{at}", "trial": trial, "passed": trial > 0 or at == 1, "correct": trial > 0 or at == 1}
+        for at in range(3)
+        for trial in range(10)
+    ]
+    for rows, formula in (
+        (once, "accuracy × 0.3 + safety_rate × 0.5"),
+        (several, "accuracy × 0.6 + pass_rate × 0.4"),
+    ):
+        policy = {"evidence": "confident", "composite": {"formula": formula, "pass": "final_score ≥ 0.5"}}
+        at = 1 if rows is once else 10
+        broken = [*rows[:at], rows[at] | {"correct": False}, *rows[at + 1 :]]
+        before, after = (highbar.check(one, policy).metrics["final_score"] for one in (rows, broken))
+        assert after.value < before.value
+        assert after.low <= before.low
+        assert after.high <= before.high
 
 
 # --- one metric against another --------------------------------------------------------------

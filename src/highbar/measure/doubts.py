@@ -66,16 +66,20 @@ class Rank(Protocol):
         """At most."""
 
 
-class Group(Protocol):
+class Summed(Protocol):
+    """The ratios of some scenarios."""
+
+    @property
+    def ratios(self) -> Mapping[Ratio, Totals]:
+        """Of each ratio."""
+
+
+class Group(Summed, Protocol):
     """The sums of some scenarios."""
 
     @property
     def totals(self) -> Mapping[Term, Total]:
         """Of each term."""
-
-    @property
-    def ratios(self) -> Mapping[Ratio, Totals]:
-        """Of each ratio."""
 
     @property
     def ranks(self) -> Mapping[Percentile, Rank]:
@@ -123,7 +127,7 @@ def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, 
     return None
 
 
-def weights_differ(ratio: Ratio, group: Group) -> bool:
+def weights_differ(ratio: Ratio, group: Summed) -> bool:
     """Whether weights make a difference here: else each unit would weigh as much without them."""
     weighted = group.ratios[ratio]
     if not weighted.sums.d:
@@ -146,7 +150,7 @@ def of_weights(worth: float, share: float) -> Doubt | None:
     return None
 
 
-def heavier_fail_more(ratio: Ratio, group: Group) -> bool:
+def heavier_fail_more(ratio: Ratio, group: Summed) -> bool:
     """Whether, beyond chance, the heavier scenarios of a weighted share score less than the others."""
     weighted, plain = group.ratios[ratio].sums, group.ratios[unweighted(ratio)].sums
     count = plain.clusters
