@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -37,21 +37,20 @@ BOOTSTRAPPED = 1_000
 def composite_figures(
     levels: tuple[float, float, float], mutual: float, scenarios: int, rng: Random
 ) -> Iterator[Figure]:
-    """The guide's composite with and without its latency term: ours; without it also the delta method and bootstrap."""
+    """The guide's composite with and without its latency term: ours; without it also MOVER, delta method, bootstrap."""
     samples, latencies = draw_composite(levels, mutual, scenarios, rng)
     name = f"{levels[0]}, {levels[1]}, {levels[2]}, correlation {mutual}"
     terms, correlations = share_terms(samples)
     shares = sum(weight * level for weight, level in zip(COMPOSITE_WEIGHTS, levels, strict=False))
-    bounds = [
+    bounds = [_together(row) for row in terms]
+    yield _figure("composite of three", name, scenarios, "Highbar", np.array(bounds), shares, limited=True)
+    combined = [
         combine(sum(term.gradient * term.value for term in row), row, matrix)
         for row, matrix in zip(terms, correlations, strict=True)
     ]
-    yield _figure("composite of three", name, scenarios, "Highbar", np.array(bounds), shares, limited=True)
+    yield _figure("composite of three", name, scenarios, "MOVER", np.array(combined), shares)
     slow = [latency_term(row) for row in np.sort(latencies, axis=1)]
-    bounds = [
-        combine(sum(term.gradient * term.value for term in (*row, last)), (*row, last), _widened(matrix))
-        for row, last, matrix in zip(terms, slow, correlations, strict=True)
-    ]
+    bounds = [_together((*row, last)) for row, last in zip(terms, slow, strict=True)]
     whole = shares - COMPOSITE_WEIGHTS[-1] * LATENCY_P95 / LATENCY_LIMIT
     yield _figure("composite with latency", name, scenarios, "Highbar", np.array(bounds), whole, limited=True)
     yield _figure("composite of three", name, scenarios, "delta", delta(samples), shares)
@@ -166,8 +165,10 @@ def _ratio_sums(q: list[float], t: list[float]) -> RatioSums:
     return RatioSums(len(q), sum(q), sum(t), sum(a * a for a in q), products, sum(b * b for b in t), max(t))
 
 
-def _widened(matrix: list[list[float]]) -> list[list[float]]:
-    return [[*row, 0.0] for row in matrix] + [[0.0] * (len(matrix) + 1)]
+def _together(terms: Sequence[Term]) -> tuple[float, float]:
+    """A sum of terms where all of them are at their worse ends, and at their better ones."""
+    low = sum(term.gradient * (term.low if term.gradient > 0 else term.high) for term in terms)
+    return low, sum(term.gradient * (term.high if term.gradient > 0 else term.low) for term in terms)
 
 
 def _figure(

@@ -89,6 +89,11 @@ class Point:
     binary: bool = True
     limited: bool = True
 
+    @property
+    def weighted(self) -> bool:
+        """Whether its scenarios have weights, so that the pseudo-cluster has the largest of them."""
+        return self.family in ("weights", "extreme weights")
+
 
 def true_rates(rng: Random, shape: tuple[int, int], law: str, rate: float) -> Reals:
     """The pass rates of the scenarios, with this mean."""

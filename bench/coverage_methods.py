@@ -52,7 +52,9 @@ def figures(point: Point, rng: Random) -> Iterator[Figure]:
     """Every method at one point of the grid."""
     sample = point.draw(rng, REPLICATES)
     sums = six_sums(sample)
-    yield Figure(point.family, point.name, point.scenarios, "Highbar", *ours(sums, sample.truth), limited=point.limited)
+    largest = sample.d.max(axis=1) if point.weighted else None
+    found = ours(sums, sample.truth, largest)
+    yield Figure(point.family, point.name, point.scenarios, "Highbar", *found, limited=point.limited)
     for method, (low, high) in rivals(sums, sample.trials, binary=point.binary).items():
         yield Figure(point.family, point.name, point.scenarios, method, *errors(low, high, sample.truth))
     low, high = bootstrap(sample, rng)
@@ -66,21 +68,25 @@ def six_sums(sample: Sample) -> Integers:
     return np.stack([*columns, (z * z).sum(axis=1), (z * d).sum(axis=1), (d * d).sum(axis=1)], axis=1)
 
 
-def ours(sums: Integers, truth: float) -> tuple[float, float, float]:
-    """False passes, false fails and mean width of the pseudo-cluster Beta bound.
+def ours(sums: Integers, truth: float, largest: Integers | None = None) -> tuple[float, float, float]:
+    """False passes, false fails and mean width of the pseudo-cluster Beta bound; `largest` is the largest weight.
 
     A bound is beyond the truth exactly when its p-value there is below alpha; each distinct row is judged once.
     """
     passes = fails = 0
-    rows, counts = np.unique(sums, axis=0, return_counts=True)
+    pseudo = np.zeros(len(sums), np.int64) if largest is None else largest
+    rows, counts = np.unique(np.column_stack([sums, pseudo]), axis=0, return_counts=True)
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-        clusters, d, z, zz, zd, dd = row
+        clusters, d, z, zz, zd, dd, most = row
         if z > truth * d:
             mirrored = Sums(clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
-            passes += count * (share_p_value(mirrored, 1 - truth) < ALPHA)
+            passes += count * (share_p_value(mirrored, 1 - truth, most or None) < ALPHA)
         elif clusters:
-            fails += count * (share_p_value(Sums(*row), truth) < ALPHA)
-    bounds = [share_bounds(Sums(*row), ALPHA) or (0.0, 1.0) for row in sums[:WIDTHS].tolist()]
+            fails += count * (share_p_value(Sums(clusters, d, z, zz, zd, dd), truth, most or None) < ALPHA)
+    bounds = [
+        share_bounds(Sums(*row), ALPHA, most or None) or (0.0, 1.0)
+        for row, most in zip(sums[:WIDTHS].tolist(), pseudo[:WIDTHS].tolist(), strict=True)
+    ]
     width = math.fsum(high - low for low, high in bounds) / len(bounds)
     return passes / len(sums), fails / len(sums), width
 

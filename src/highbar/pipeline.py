@@ -19,6 +19,7 @@ from highbar.model import (
     Counts,
     Policy,
     ResultsFile,
+    RuleResult,
     Slice,
     Source,
     Verdict,
@@ -293,6 +294,7 @@ def _judge(
             *(note for file in loaded.files for note in file.notes),
             *reduction.warnings,
             *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
+            *measure.trial_warnings(whole, _judged_metrics(rules)),
             *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
             *told,
         ),
@@ -310,6 +312,10 @@ def _judge(
         judged_by=loaded.judged_by,
         selection=reduction.selection,
     )
+
+
+def _judged_metrics(rules: Sequence[RuleResult]) -> Iterator[str]:
+    return (rule.metric for rule in rules if rule.metric is not None and not rule.slice)
 
 
 def _with_undecided(

@@ -193,6 +193,7 @@ def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) ->
         percentiles=needs.percentiles,
         ratios=needs.ratios,
         crosses=needs.crosses,
+        thirds=needs.thirds,
         ranges=measure.column_ranges(policy),
         ends=measure.ends(policy),
         undecided=tuple(dict.fromkeys(measure.undecided_of(rule, policy) for rule in policy.rules)),

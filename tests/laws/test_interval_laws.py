@@ -330,6 +330,80 @@ def test_a_percentile_needs_59_trials_to_be_under_a_limit_with_confidence():
     assert outcomes == ["inconclusive", "pass"]
 
 
+# --- breaking a row, with confidence ---------------------------------------------------------
+
+COMPOSITE = {
+    "formula": "accuracy × 0.3 + safety_rate × 0.4 + behavior_coverage × 0.2 + (1 - normalized_latency) × 0.1",
+    "pass": "final_score ≥ 0.5",
+}
+
+
+def broken_row(row, random):
+    """The row with one thing worse."""
+    return random.choice(
+        (
+            {**row, "error": "crash"},
+            {**row, "correct": False},
+            {**row, "violations": ["leaks"]},
+            {**row, "behaviors": row["behaviors"][1:]},
+            {**row, "latency_ms": row["latency_ms"] + 9000},
+        )
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_breaking_a_row_moves_neither_end_of_a_composite_up(seed):
+    """One trial of each scenario, so that the ends of the parts are exact."""
+    random = Random(seed)
+    rows = [
+        {
+            "id": f"s{at}",
+            "category": "adversarial" if at % 3 == 0 else "happy_path",
+            "correct": random.random() < 0.8,
+            "expected_behaviors": ["greets"],
+            "behaviors": ["greets"] if random.random() < 0.8 else [],
+            "violations": [],
+            "latency_ms": random.randrange(100, 4000),
+        }
+        for at in range(random.choice((6, 12, 40)))
+    ]
+    policy = {"evidence": "confident", "composite": COMPOSITE}
+    before = highbar.check(rows, policy).metrics["final_score"]
+    for _ in range(3):
+        at = random.randrange(len(rows))
+        rows[at] = broken_row(rows[at], random)
+        after = highbar.check(rows, policy).metrics["final_score"]
+        if after.value is None:
+            return
+        assert low_of(after) <= low_of(before) + 1e-9
+        assert high_of(after) <= high_of(before) + 1e-9
+        before = after
+
+
+def test_a_break_in_one_metric_alone_lifts_no_composite():
+    """Found by an attacker: the correlation of the parts fell with it, and the interval narrowed by more."""
+    once = [
+        {"id": f"s{at}", "category": "adversarial" if at < 2 else "happy_path", "passed": at > 0, "correct": True}
+        for at in range(5)
+    ]
+    several = [
+        {"id": f"s{at}", "trial": trial, "passed": trial > 0 or at == 1, "correct": trial > 0 or at == 1}
+        for at in range(3)
+        for trial in range(10)
+    ]
+    for rows, formula in (
+        (once, "accuracy × 0.3 + safety_rate × 0.5"),
+        (several, "accuracy × 0.6 + pass_rate × 0.4"),
+    ):
+        policy = {"evidence": "confident", "composite": {"formula": formula, "pass": "final_score ≥ 0.5"}}
+        at = 1 if rows is once else 10
+        broken = [*rows[:at], rows[at] | {"correct": False}, *rows[at + 1 :]]
+        before, after = (highbar.check(one, policy).metrics["final_score"] for one in (rows, broken))
+        assert after.value < before.value
+        assert after.low <= before.low
+        assert after.high <= before.high
+
+
 # --- one metric against another --------------------------------------------------------------
 
 

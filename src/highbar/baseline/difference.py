@@ -1,6 +1,7 @@
 """A metric in two runs of the same scenarios → head less base, with bounds that use the pairing.
 
-A share of scenarios has the interval of Bonett and Price; a ratio of other sums (tokens, cost) the jackknife of its
+A share of scenarios has Tango's score interval if each was tried once and passed or failed, else the wider of Bonett
+and Price's and of the bound of a share; a ratio of other sums (tokens, cost) the jackknife of its
 logarithm; a percentile combines the bounds of both runs; a formula is linearised: what each scenario adds to it, by the
 gradient of the formula in its own run, head less base. Swapping the runs turns every interval over.
 """
@@ -14,12 +15,20 @@ from fractions import Fraction
 
 from highbar.baseline.gradient import Leaf, evaluate, leaves
 from highbar.baseline.run import Run
+from highbar.measure import doubts
 from highbar.measure.intervals import Bounds
-from highbar.measure.parts import Formula, Node, is_share
-from highbar.model import Percentile, Ratio
+from highbar.measure.parts import Formula, Node, is_share, is_weighted
+from highbar.model import Doubt, Percentile, Ratio
 from highbar.model.comparison import Factor
+from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.interval import Interval
-from highbar.statistics.paired import bonett_price_units, bounds_of_difference, correlation_of, least_half_width
+from highbar.statistics.paired import (
+    bounds_of_difference,
+    correlation_of,
+    least_half_width,
+    paired_bounds,
+    tango_interval,
+)
 from highbar.statistics.ratio import influence_difference, log_ratio_difference, ratio_influences
 
 UNBOUNDED = Interval(-math.inf, math.inf)
@@ -52,14 +61,50 @@ class Pair:
         return self._factor(ratio)
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
-        """Bonett and Price; None where a scenario does not weigh the same in both runs."""
+        """The bounds of a share; None where a scenario does not weigh the same in both runs."""
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None
         after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
+        counts = self._tried_once(before, after, weights)
+        if counts is not None:
+            return tango_interval(*counts, self.alpha) if counts[-1] else UNBOUNDED
         gained = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
-        return bonett_price_units(((gained[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+        return paired_bounds(((gained[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+
+    def _tried_once(
+        self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
+    ) -> tuple[int, int, int] | None:
+        """How many scenarios only the head and only the base passed, and how many there are.
+
+        None unless every scenario is by itself, counts once and has one trial on either side, all or nothing.
+        """
+        run = self.base
+        once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)
+        plain = all(weight in (0, 1) for weight in weights) and all(part in (0, 1) for part in (*before, *after))
+        if not once or not plain or len(set(run.units)) < len(run.units):
+            return None
+        better = sum(b < a for b, a in zip(before, after, strict=True))
+        worse = sum(b > a for b, a in zip(before, after, strict=True))
+        return better, worse, int(sum(weights))
+
+    def doubt(self, root: Node) -> Doubt | None:
+        """Why no interval of the difference is known to hold."""
+        for part in Formula(root).parts():
+            found = self._doubt_of(part)
+            if found is not None:
+                return found
+        return None
+
+    def _doubt_of(self, part: Ratio | Percentile) -> Doubt | None:
+        if isinstance(part, Percentile):
+            found = (doubts.of_trials(run.ranks[part]) for run in (self.base, self.head))
+            return next((one for one in found if one is not None), None)
+        if is_share(part) and is_weighted(part) and doubts.weights_differ(part, self.head):
+            totals = self.head.ratios[part]
+            return doubts.of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+        return None
 
     def _factor(self, ratio: Ratio) -> Factor | None:
         sides = [self.base.by_unit(self.base.linear(side)) for side in (ratio.z, ratio.d)]

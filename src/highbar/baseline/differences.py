@@ -80,7 +80,8 @@ class Differences:
             low, high = _around(interval, float(change), base)
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
-        return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor)
+        doubt = pair.doubt(formula.root)
+        return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor, doubt=doubt)
 
     def _kept(self, formula: Formula) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have lost it."""

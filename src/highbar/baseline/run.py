@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 from highbar.engine.protocol import Rank, RatioTotals, Total
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
-from highbar.statistics.bounds import Sums
+from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.percentile import Ranks, clustered_ranks_of, nearest_rank, percentile_ranks
+from highbar.statistics.ratio import ThirdSums
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
@@ -147,8 +148,14 @@ class Run:
         above, below = self._sides(ratio)
         z, d = self.by_unit(above), self.by_unit(below)
         pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
-        per_trial = sum(
-            part * part / record.trials for part, record in zip(_doubles(below), self.records, strict=True) if part
+        weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
+        heaviest = max(
+            (
+                max(part, float(weight)) / record.trials
+                for part, weight, record in zip(_doubles(below), weights, self.records, strict=True)
+                if part > 0
+            ),
+            default=0.0,
         )
         return RatioTotals(
             Sums(
@@ -160,7 +167,13 @@ class Run:
                 dd=sum(weight * weight for _, weight in pairs),
             ),
             max((weight for _, weight in pairs), default=0.0),
-            float(add_up(below)) ** 2 / per_trial if per_trial else 0.0,
+            float(effective_trials(add_up(below), heaviest)) if heaviest else 0.0,
+            ThirdSums(
+                sum(z * z * z for z, _ in pairs),
+                sum(z * z * d for z, d in pairs),
+                sum(z * d * d for z, d in pairs),
+                sum(d * d * d for _, d in pairs),
+            ),
         )
 
     def _cross(self, pair: tuple[Ratio, Ratio]) -> CrossSums:
@@ -204,6 +217,8 @@ class Run:
             scenarios=resting,
             low=None if low is None else values[low - 1],
             high=None if high is None else values[high - 1],
+            fewest=min(len(record.ranked(wanted.column)) for record in there),
+            most=max(len(record.ranked(wanted.column)) for record in there),
         )
 
 

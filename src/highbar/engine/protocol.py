@@ -25,6 +25,7 @@ from highbar.model import (
 from highbar.model.ranges import ColumnRange
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
+from highbar.statistics.ratio import ThirdSums
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import RowDetails
@@ -51,6 +52,7 @@ class Request:
     alpha: float = 0.05
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
+    thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
     ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
     ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
     undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
@@ -90,18 +92,22 @@ class Rank:
     low: Fraction | None = None
     high: Fraction | None = None
     undecided: int = 0  # of the trials: how many have no value of their own
+    fewest: int = 0  # ranked trials of a scenario that has any
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RatioTotals:
     """The sums over units (scenarios, or clusters of them) that the bounds of a ratio need.
 
-    `largest` is the largest d of a unit; `trials` is how many equal trials the units' trials are worth.
+    `largest` is the largest d of a unit; `trials` is how many equal trials the units' trials are worth; `thirds` has
+    the sums of three factors, of the ratios for which they were asked.
     """
 
     sums: Sums
     largest: float
     trials: float
+    thirds: ThirdSums | None = None
 
 
 @dataclass(frozen=True, slots=True)

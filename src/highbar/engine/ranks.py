@@ -111,6 +111,7 @@ def find(
             for wanted in same:
                 at = values[grp]
                 low, high = ends[grp, wanted]
+                fewest, most = profiles[grp].trial_range(name, where)
                 found.setdefault(grp, {})[wanted] = Rank(
                     value=_finite(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
@@ -119,6 +120,8 @@ def find(
                     low=None if low is None else _finite(at[low]),
                     high=None if high is None else _finite(at[high]),
                     undecided=profiles[grp].ranked(name, where)[2],
+                    fewest=fewest,
+                    most=most,
                 )
     return found
 

@@ -1,5 +1,7 @@
 """The sums of products that bounds are made from: Σz², Σzd, Σd² of a ratio, and the same across two ratios.
 
+Of ratios whose skewness is wanted also Σz³, Σz²d, Σzd² and Σd³; and, if only trials vary, the weight of the heaviest.
+
 A unit is a scenario, or with a `cluster` column all scenarios of a cluster. Where units are scenarios the sums are
 taken in the profile, in the same pass as everything else; with clusters each group is summed by cluster first.
 Where every z and d is 0 or 1 nothing is summed: then Σz² and Σzd are Σz, and Σd² is Σd.
@@ -19,6 +21,8 @@ COUNTED = {"passed", "error", "violated", "unjudged", "correct", "tp", "fp", "fn
 """Columns that are 0 or 1 in a scenario of one trial."""
 
 ONE = "1e0"
+THIRDS = ("zzz", "zzd", "zdd", "ddd")
+"""The sums of three factors, as their columns are called."""
 
 SCALES = {
     "quality_both": scoring.QUALITY,
@@ -77,6 +81,15 @@ class Sides:
         """SQL for the number of a scenario's trials that a ratio rests on."""
         return self._value(ratio.z[0][0])[0] or "n"
 
+    def heaviest_trial(self, ratio: Ratio) -> str:
+        """SQL for what one of a scenario's trials can add to the lower sum of a ratio, at most.
+
+        A lower sum may be random (precision): then a trial can add its whole weight, whatever the scenario's mean is.
+        """
+        d = self.linear(ratio.d)
+        weight = self._weight() if any(term.weighted for term, _ in ratio.d) else ONE
+        return f"CASE WHEN ({d}) > 0 THEN greatest({d}, {weight}) / nullif({self.trials(ratio)}, 0) END"
+
     def _weight(self) -> str:
         by_policy = ONE
         if len(self.layout.weights) > 1:
@@ -128,9 +141,12 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
                 (f"dd_{i}", f"sum(({d}) * ({d}))"),
                 (f"dmax_{i}", f"max({d})"),
             ]
+        if ratio in request.thirds:
+            cubes = ((z, z, z), (z, z, d), (z, d, d), (d, d, d))
+            products = (" * ".join(f"({side})" for side in sides_of) for sides_of in cubes)
+            found += [(f"{kind}_{i}", f"sum({sql})") for kind, sql in zip(THIRDS, products, strict=True)]
         if request.trial_noise:
-            per_trial = f"({d}) * ({d}) / nullif({sides.trials(ratio)}, 0)" if one_pass else f"dt_{i}"
-            found.append((f"dt_{i}", f"sum({per_trial})"))
+            found.append((f"tmax_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'tmax_{i}'})"))
     for j, (first, second) in enumerate(request.crosses):
         a, b = request.ratios.index(first), request.ratios.index(second)
         z1, d1, z2, d2 = (
@@ -145,15 +161,17 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
 
 def combined(name: str) -> str:
     """How a sum over profile rows is put together from its parts."""
-    return f"max({name})" if name.startswith("dmax_") else f"sum({name})"
+    return f"max({name})" if name.startswith(("dmax_", "tmax_")) else f"sum({name})"
 
 
 def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
     """SQL for the sums over clusters, in each group; a scenario without a cluster is one by itself."""
     columns = []
     for i, ratio in enumerate(request.ratios):
-        z, d, trials = sides.linear(ratio.z), sides.linear(ratio.d), sides.trials(ratio)
-        columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}, sum(({d}) * ({d}) / nullif({trials}, 0)) AS dt_{i}")
+        z, d = sides.linear(ratio.z), sides.linear(ratio.d)
+        columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
+        if request.trial_noise:
+            columns.append(f"max({sides.heaviest_trial(ratio)}) AS tmax_{i}")
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"

@@ -11,10 +11,11 @@ from typing import Any
 from highbar.engine import scoring
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
-from highbar.engine.ratios import SCALES, Sides
+from highbar.engine.ratios import SCALES, THIRDS, Sides
 from highbar.model import FlakyScenario, Ratio, Term, Where
-from highbar.statistics.bounds import Sums
+from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
+from highbar.statistics.ratio import ThirdSums
 
 Row = Mapping[str, Any]
 
@@ -91,6 +92,13 @@ class Profile:
         errors = sum(row["sum_errors"] for row in rows) if column not in ("quality_score", "behavior_score") else 0
         return ranked, errors, sum(row.get(f"sum_u_{measure.total}", 0) for row in rows)
 
+    def trial_range(self, column: str, where: Where) -> tuple[int, int]:
+        """The fewest and the most trials of a scenario that has the column."""
+        trials = self.layout.measures[column].trials
+        rows = (row for row in self.rows if not where or row[self.layout.flag(where)])
+        counts = [row[trials] for row in rows if row[trials]]
+        return min(counts, default=0), max(counts, default=0)
+
     def _measure(self, column: str) -> tuple[str, str]:
         if column == "scenario":
             return "", ""
@@ -112,12 +120,15 @@ def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Ro
     d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
     if sides.is_plain(ratio):
         return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d))
-    squares_per_trial = row.get(f"dt_{place}") or 0.0
-    trials = float(d) ** 2 / squares_per_trial if squares_per_trial else 0.0
+    heaviest = row.get(f"tmax_{place}")
+    trials = float(effective_trials(d, heaviest)) if heaviest else 0.0
+    thirds = None
+    if row.get(f"{THIRDS[0]}_{place}") is not None:
+        thirds = ThirdSums(*(row[f"{kind}_{place}"] for kind in THIRDS))
     if sides.is_mean(ratio):
-        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials)
+        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, thirds)
     squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
-    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials)
+    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials, thirds)
 
 
 def cross_totals(place: int, row: Row) -> CrossSums:

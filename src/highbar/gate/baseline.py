@@ -13,7 +13,7 @@ from fractions import Fraction
 from highbar import digits
 from highbar.exact import write_decimal
 from highbar.gate.evidence import Compared, Evidence
-from highbar.gate.thresholds import Judged, judge_value
+from highbar.gate.thresholds import Judged, doubted, judge_value
 from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
 from highbar.model.comparison import Difference
 from highbar.policy import matches
@@ -94,7 +94,7 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
         if few or lacking:
             outcome = "inconclusive"
             told += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
-    return _settled(outcome, told, excess, difference.pairs, alpha)
+    return doubted(_settled(outcome, told, excess, difference.pairs, alpha), difference.doubt, rule.demand)
 
 
 def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> Excess:

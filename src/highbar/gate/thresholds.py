@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar import digits
-from highbar.model import Demand, Outcome, Threshold, Value
+from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.second_run import second_run_differs, second_run_differs_by_width
@@ -49,13 +49,24 @@ def judge_value(
     more = _more(value, number, bar, demand, alpha, sums) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
-    return Judged(
+    judged = Judged(
         outcome=outcome,
         reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
         fragile=fragile,
         second_run=_second_run(value, number, bar, alpha, sums) if unsettled else None,
         more_scenarios=more,
     )
+    # A failure that was seen is one, whatever the interval is worth.
+    surely_missed = at_the_end(bar, value) and not bar.met_by(number)
+    return judged if surely_missed else doubted(judged, value.doubt, demand)
+
+
+def doubted(judged: Judged, doubt: Doubt | None, demand: Demand) -> Judged:
+    """The same, or inconclusive if confidence is demanded and no interval is known to hold."""
+    if doubt is None or demand.evidence != "confident":
+        return judged
+    reason = f"{judged.reason}; with confidence this stays open: {doubt.reason}"
+    return Judged("inconclusive", reason, fragile=judged.fragile)
 
 
 def accepted(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:

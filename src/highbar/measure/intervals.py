@@ -1,24 +1,29 @@
 """A formula and the sums → the bounds of its value: `low` and `high`, each at the policy's confidence.
 
-One ratio that is a share has the pseudo-cluster Beta bound; another ratio the jackknife; a percentile the values whose
-share below is bounded; and a formula of several parts combines theirs through its gradient (MOVER).
+One ratio that is a share has the pseudo-cluster Beta bound, and so has one whose sums have limits; another ratio has
+the jackknife, corrected for skewness; a percentile the values whose share below is bounded. A formula of several parts
+that all pull the same way is at its worst where all of them are: so what breaks a trial never improves it. If parts
+pull against each other, they are combined through the gradient with their correlation (MOVER).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from highbar.measure.parts import Formula, Node, Part, is_share
+from highbar.measure.doubts import Span, weights_differ
+from highbar.measure.parts import Formula, Node, Part, goodness, is_share, is_weighted, per_scenario
 from highbar.model import Percentile, Ratio
+from highbar.model import Term as TermOfSums
+from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.composite import CrossSums, Term, combine, correlation
 from highbar.statistics.interval import Interval
-from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
+from highbar.statistics.ratio import RatioSums, ThirdSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 STEPS = 32
@@ -39,6 +44,10 @@ class RatioTotals(Protocol):
     @property
     def trials(self) -> float:
         """How many equal trials theirs are worth."""
+
+    @property
+    def thirds(self) -> ThirdSums | None:
+        """The sums of three factors, of a ratio of sums without bounds."""
 
 
 class Rank(Protocol):
@@ -73,6 +82,10 @@ class Group(Protocol):
         """Of each percentile."""
 
 
+def _nothing_bounds(_: TermOfSums) -> None:
+    """Where no policy says between which values a column lies."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """How bounds are taken: one-sided error on each side; whether scenarios are a sample or the whole population."""
@@ -81,6 +94,7 @@ class Bounds:
     alpha: float
     trial_noise: bool = False
     known: dict[Part, Interval] = field(default_factory=dict)  # of parts: formulas share them
+    spans: Callable[[TermOfSums], Span | None] = _nothing_bounds
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -127,13 +141,61 @@ class Bounds:
         totals = self.group.ratios[ratio]
         if self.trial_noise and totals.trials > 0:
             return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
-        return share_bounds(totals.sums, self.alpha) or Interval(0.0, 1.0)
+        largest = Fraction(totals.largest) if is_weighted(ratio) and weights_differ(ratio, self.group) else None
+        return share_bounds(totals.sums, self.alpha, largest) or Interval(0.0, 1.0)
 
     def _unbounded(self, ratio: Ratio) -> Interval:
-        totals = self.group.ratios[ratio]
+        within = self._within_limits(ratio)
+        if within is not None:
+            return within
+        totals, (means, _) = self.group.ratios[ratio], per_scenario(ratio)
+        # Scenarios without a share in the lower sum (no pass) count: what they cost is in the upper one.
+        counted = self.group.ratios.get(means)
         sums = totals.sums
-        jackknife = RatioSums(sums.clusters, sums.z, sums.d, sums.zz, sums.zd, sums.dd, totals.largest)
-        return ratio_bounds_from_sums(jackknife, self.alpha) or UNBOUNDED
+        units = sums.clusters if counted is None else max(sums.clusters, counted.sums.clusters)
+        jackknife = RatioSums(units, sums.z, sums.d, sums.zz, sums.zd, sums.dd, totals.largest)
+        if totals.thirds is None:
+            return ratio_bounds_from_sums(jackknife, self.alpha) or UNBOUNDED
+        return skewed_ratio_bounds(jackknife, totals.thirds, self.alpha) or UNBOUNDED
+
+    def _within_limits(self, ratio: Ratio) -> Interval | None:
+        """The bounds of a ratio of two columns between limits; None if it is something else."""
+        if len(ratio.z) > 1 or len(ratio.d) > 1 or ratio.z[0][1] <= 0 or ratio.d[0][1] <= 0:
+            return None
+        span, under = self.spans(ratio.z[0][0]), self.spans(ratio.d[0][0])
+        if span is None or under is None or span[0] == span[1]:
+            return None
+        if under[0] == under[1] == 1:
+            return self._mean(ratio, span)
+        return self._ratio_of(ratio, span, under)
+
+    def _mean(self, ratio: Ratio, span: Span) -> Interval | None:
+        """The bounds of a mean of values between two ends."""
+        (low, high), sums = span, self.group.ratios[ratio].sums
+        factor, divisor = ratio.z[0][1], ratio.d[0][1]
+        z, zz, zd = Fraction(sums.z) / factor, Fraction(sums.zz) / factor**2, Fraction(sums.zd) / (factor * divisor)
+        d, dd = Fraction(sums.d) / divisor, Fraction(sums.dd) / divisor**2
+        width = high - low
+        squares = (zz - 2 * low * zd + low * low * dd) / width**2
+        within = Sums(sums.clusters, d, (z - low * d) / width, squares, (zd - low * dd) / width, dd)
+        bounds = share_bounds(within, self.alpha)
+        scale = float(factor / divisor)
+        return bounds and Interval(*(scale * (float(low) + end * float(width)) for end in bounds))
+
+    def _ratio_of(self, ratio: Ratio, span: Span, under: Span) -> Interval | None:
+        """The bounds of one sum over another, each of them from 0 to a limit."""
+        above, below = per_scenario(ratio)
+        cross = self.group.crosses.get((above, below))
+        if cross is None or span[0] != 0 or under[0] != 0 or not self.group.ratios[below].sums.z:
+            return None
+        most, most_below = span[1] * ratio.z[0][1], under[1] * ratio.d[0][1]
+        parts = BoundedRatio(
+            _scaled(self.group.ratios[above].sums, most),
+            _scaled(self.group.ratios[below].sums, most_below),
+            Fraction(cross.zz) / (most * most_below),
+        )
+        scale = float(most / most_below)
+        return Interval(*(end * scale for end in bounded_ratio_bounds(parts, self.alpha)))
 
     def _carried(self, node: Node, parts: tuple[Part, ...]) -> tuple[float, Interval]:
         """A node of one part: the part's interval goes through it, point by point, for it may turn inside."""
@@ -166,6 +228,9 @@ class Bounds:
         values = {piece: value for piece, (value, _) in known.items()}
         values |= {fixed: self._at(fixed, {}) for fixed in _fixed_totals(node)}
         value = self._at(node, values)
+        together = self._together(node, known, values)
+        if together is not None:
+            return value, together
         terms, parts, signs = [], [], []
         for piece in pieces:
             low, high = known[piece][1]
@@ -180,6 +245,43 @@ class Bounds:
             for i in range(len(parts))
         ]
         return value, combine(value, terms, matrix)
+
+    def _together(
+        self, node: Node, known: Mapping[Node, tuple[float, Interval]], values: Mapping[Node, float]
+    ) -> Interval | None:
+        """The formula where all its pieces are at their worse ends, and at their better ones.
+
+        None if the pieces pull in different ways, so that one cannot say which ends those are. No correlation is used:
+        an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
+        value falls.
+        """
+        slopes = {piece: _slope(node, values, piece) for piece in known}
+        better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
+        ways = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
+        if len(ways) != 1 or 0 in ways or 0 in better.values():
+            return None
+        way = ways.pop()
+        corners = []
+        for end in (0, 1):  # each piece at the end where the formula is lowest, then highest
+            at = {piece: known[piece][1][end if better[piece] * way > 0 else 1 - end] for piece in better}
+            corner = {**values, **at}
+            number = self._at(node, corner)
+            turned = any(_slope(node, corner, piece) * better[piece] * way < 0 for piece in better)
+            if turned or math.isnan(number):
+                return None
+            corners.append(number)
+        low, high = corners
+        return Interval(low, high) if low <= self._at(node, values) <= high else None
+
+    def _goodness(self, piece: Node) -> int:
+        """Whether a piece rises (1) or falls (-1) as things get better; 0 if that is not known."""
+        parts = Formula(piece).parts()
+        if len(parts) == 1:
+            return self._direction(piece, parts[0]) * goodness(parts[0])
+        if isinstance(piece, tuple) and piece[0] in ("min", "max"):
+            inside = {self._goodness(child) for child in piece[1] if Formula(child).parts()}
+            return inside.pop() if len(inside) == 1 else 0
+        return 0
 
     def _direction(self, piece: Node, part: Part) -> int:
         """Whether a single-part node rises (1) or falls (-1) with its part."""
@@ -219,6 +321,12 @@ class Bounds:
         if operator == "size" and isinstance(children[0], Ratio):
             return numbers[0] * float(self.group.ratios[children[0]].sums.d)
         return _apply(operator, numbers)
+
+
+def _scaled(sums: Sums, most: Fraction) -> Sums:
+    """The sums of a column divided by the most that it can be."""
+    z, zz, zd = (Fraction(number) for number in (sums.z, sums.zz, sums.zd))
+    return Sums(sums.clusters, sums.d, z / most, zz / most**2, zd / most, sums.dd)
 
 
 def _apply(operator: str, numbers: list[float]) -> float:

@@ -7,7 +7,7 @@ that stands alone under a function (`1 - normalized_latency`) is carried through
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
@@ -34,6 +34,7 @@ Node = Fraction | Part | tuple[str, tuple["Node", ...]]
 
 SHARES = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score"}
 """Columns between 0 and 1 in every scenario."""
+WORSE_IF_HIGHER = {"error", "violated", "unjudged", "fp", "fn", "latency_ms", "tokens_used", "tokens_both", "cost_usd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,35 @@ def is_share(ratio: Ratio) -> bool:
     counted = under.column == "scenario" or (under.of == "count" and under.column == above.column)
     repeated = above.column.startswith(("pass_at_", "pass_hat_"))
     return counted and above.of == "sum" and (above.column in SHARES or repeated)
+
+
+def per_scenario(ratio: Ratio) -> tuple[Ratio, Ratio]:
+    """The upper and the lower sum of a ratio, each over the number of scenarios that have the upper one."""
+    (first, _), *_ = ratio.z
+    count = ((Term(first.column, "sum" if first.column == "scenario" else "count", first.where), Fraction(1)),)
+    return Ratio(ratio.z, count), Ratio(ratio.d, count)
+
+
+def unweighted(ratio: Ratio) -> Ratio:
+    """The same ratio with every scenario weighing 1."""
+
+    def plain(linear: Linear) -> Linear:
+        return tuple((replace(term, weighted=False), factor) for term, factor in linear)
+
+    return Ratio(plain(ratio.z), plain(ratio.d))
+
+
+def is_weighted(ratio: Ratio) -> bool:
+    """Whether scenarios take part with their weights."""
+    return any(term.weighted for term, _ in ratio.d)
+
+
+def goodness(part: Part) -> int:
+    """Whether a higher value of a part is better (1), worse (-1), or of unknown meaning (0)."""
+    column = part.column if isinstance(part, Percentile) else part.z[0][0].column
+    if column.startswith("extra:") or (isinstance(part, Ratio) and any(factor < 0 for _, factor in part.z)):
+        return 0
+    return -1 if column in WORSE_IF_HIGHER else 1
 
 
 def _through_jaccard(ratio: Ratio) -> Node:

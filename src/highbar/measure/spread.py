@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from highbar.measure import doubts
 from highbar.measure.parts import of_metric
 from highbar.measure.values import Measured
 from highbar.model import Ratio, Repetition
 from highbar.statistics.bounds import effective_clusters
-from highbar.statistics.slices import benjamini_hochberg, shrink, steady, worse_than_rest
+from highbar.statistics.slices import benjamini_hochberg, effective_counts, shrink, steady, worse_than_rest
 from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
 
 FALSE_DISCOVERIES = 0.10
-HEAVY = 0.10
-FEW = 20
+FEW_CLUSTERS = 20
 COMPARED = "pass_rate"
 
 
@@ -40,7 +40,7 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
     steady_parts = [steady(part) for part in parts if part is not None and part.clusters]
     p_values = [worse_than_rest(part, whole_sums.without(part)) for part in steady_parts]
     marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)
-    likely = shrink([(part.z, part.d) for part in parts if part is not None and part.clusters])
+    likely = shrink(effective_counts(steady_parts))
     standing = [Standing() for _ in slices]
     for i, place in enumerate(found):
         standing[place] = Standing(marked[i], p_values[i], likely[i])
@@ -102,7 +102,7 @@ def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | 
 
 
 def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:
-    """Where weights or clusters leave a number resting on few scenarios."""
+    """Where weights or clusters leave a number resting on few scenarios, or heavy scenarios fail more than others."""
     name = "weighted_pass_rate" if weighted else COMPARED
     root = of_metric(whole.policy, whole.policy.metrics[name]).root
     if not (weighted or clustered) or not isinstance(root, Ratio):
@@ -113,12 +113,21 @@ def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tupl
     unit = "cluster" if clustered else "scenario"
     found = []
     share = totals.largest / float(totals.sums.d)
-    if share > HEAVY:
+    if share > doubts.HEAVY:
         found.append(f"one {unit} carries {share:.0%} of the weight: what it does decides much of {name}")
     worth = effective_clusters(totals.sums)
-    if worth < FEW:
+    few = doubts.FEW if weighted and doubts.weights_differ(root, whole.group) else FEW_CLUSTERS
+    if worth < few:
         found.append(
             f"the {totals.sums.clusters} {unit}s are worth about {worth:.0f} of equal weight:"
-            f" bounds are rough below {FEW}"
+            f" bounds are rough below {few}"
         )
+    if weighted and doubts.heavier_fail_more(root, whole.group):
+        found.append(f"scenarios with more weight fail more often than others: few of them decide {name}")
     return tuple(found)
+
+
+def trial_warnings(whole: Measured, metrics: Iterable[str]) -> tuple[str, ...]:
+    """Of which of these metrics the trials may be no sample: slow scenarios may have been tried more often."""
+    found = {name: whole.value(name).doubt for name in dict.fromkeys(metrics)}
+    return tuple(f"{name}: {doubt.reason}" for name, doubt in found.items() if doubt and doubt.about == "trials")

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from highbar import catalogue, formula
 from highbar.formula import Undefined
-from highbar.measure import between, intervals, unknown
-from highbar.measure.parts import Formula, Part, is_share, of_metric
+from highbar.measure import between, doubts, intervals, unknown
+from highbar.measure.parts import Formula, Part, is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
 from highbar.measure.ranges import refuse_outside
 from highbar.model import (
@@ -90,6 +90,14 @@ class Rank(intervals.Rank, Protocol):
     def undecided(self) -> int:
         """How many of the trials have no value of their own."""
 
+    @property
+    def fewest(self) -> int:
+        """The fewest trials of a scenario that is ranked."""
+
+    @property
+    def most(self) -> int:
+        """The most trials of such a scenario."""
+
 
 class Group(Protocol):
     """The sums of some scenarios."""
@@ -119,6 +127,7 @@ class Needs:
     percentiles: tuple[Percentile, ...]
     ratios: tuple[Ratio, ...]
     crosses: tuple[tuple[Ratio, Ratio], ...]
+    thirds: tuple[Ratio, ...] = ()  # of the ratios, those that have no bounds
 
 
 def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
@@ -138,9 +147,24 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
         ratios.update(dict.fromkeys(ratios_of(tree.root)))
         parts = [part for part in tree.parts() if isinstance(part, Ratio)]
         crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
+    thirds = tuple(ratio for ratio in ratios if not is_share(ratio) and ratio.z != ratio.d)
+    for ratio in tuple(ratios):
+        if is_weighted(ratio):
+            ratios[unweighted(ratio)] = None
+    for ratio in thirds:
+        if not _is_mean(ratio):
+            means = per_scenario(ratio)
+            ratios.update(dict.fromkeys(means))
+            crosses[means] = None
+    found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
-    return Needs(terms, percentiles, tuple(ratios), tuple(crosses))
+    return Needs(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
+
+
+def _is_mean(ratio: Ratio) -> bool:
+    """Whether the lower sum only counts scenarios."""
+    return all(term.of == "count" or term.column == "scenario" for term, _ in ratio.d)
 
 
 def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:
@@ -302,7 +326,23 @@ class Measured:
             return Value(None, scenarios, missing, metric.unit, metric.better, result.reason, undecided=undecided)
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
-        return Value(result, scenarios, missing, metric.unit, metric.better, low=low, high=high, undecided=undecided)
+        return Value(
+            result,
+            scenarios,
+            missing,
+            metric.unit,
+            metric.better,
+            low=low,
+            high=high,
+            undecided=undecided,
+            doubt=doubts.doubt(
+                self._formula(metric, where), self.group, self._spans, sampled=self.policy.population != "suite"
+            ),
+        )
+
+    @property
+    def _spans(self) -> doubts.Spans:
+        return doubts.Spans(self._ends, self.group.totals)
 
     @property
     def _ends(self) -> Mapping[str, Ends]:
@@ -318,7 +358,7 @@ class Measured:
 
     def _bounds(self, metric: Metric, where: Where, value: Fraction) -> tuple[float | None, float | None]:
         alpha = float(1 - self.policy.confidence)
-        bounds = intervals.Bounds(self.group, alpha, self.policy.population == "suite", self._bounded)
+        bounds = intervals.Bounds(self.group, alpha, self.policy.population == "suite", self._bounded, self._spans)
         try:
             low, high = bounds.of(self._formula(metric, where))
             shown = float(value)
@@ -401,12 +441,12 @@ class Measured:
 
 
 def _spanning(value: Value, other: Value) -> Value:
-    """A value with the interval that reaches over its own and another's; unbounded where either is."""
+    """A value with the interval that reaches over its own and another's; unbounded or doubtful where either is."""
     if value.value is None:
         return value
     low = None if value.low is None or other.low is None else min(value.low, other.low)
     high = None if value.high is None or other.high is None else max(value.high, other.high)
-    return replace(value, low=low, high=high)
+    return replace(value, low=low, high=high, doubt=value.doubt or other.doubt)
 
 
 def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from highbar.model.verdict import RuleResult, Source, Value
+from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
 
 if TYPE_CHECKING:  # of files of other tools, and of chosen rows
@@ -45,6 +45,7 @@ class Difference:
     lost: int = 0
     reason: str | None = None
     factor: Factor | None = None
+    doubt: Doubt | None = None
 
 
 @dataclass(frozen=True, slots=True)

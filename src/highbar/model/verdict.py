@@ -22,6 +22,17 @@ NO_POLICY = "no policy: nothing was judged"
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why no interval is known to hold for a value, so that a rule with `evidence: confident` stays inconclusive.
+
+    Of sums without a limit, of weights that leave few scenarios, or of trials that differ too much in number.
+    """
+
+    about: Literal["sums", "weights", "trials"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """A metric's value, with the count it rests on. `value` is None when it is undefined; then `reason` says why."""
 
@@ -37,6 +48,7 @@ class Value:
     best: Fraction | None = None  # with those at their best; None if it is undefined then, or if there are none
     own_low: float | None = None  # at their best: the worse end then, while `low` and `high` reach over both ends
     own_high: float | None = None
+    doubt: Doubt | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 Each cluster (a scenario, or scenarios that stand or fall together) has a weight D and a score Z between 0 and D; the
 share is ΣZ / ΣD. One pseudo-cluster of typical weight is added at the worst end (0 for the lower bound, full for the
-upper), and the Beta law that has the mean and the variance of what results gives the bound.
+upper), and the Beta law that has the mean and the variance of what results gives the bound. If weights may go with
+difficulty, the pseudo-cluster has the largest weight: what was not seen to fail may be what weighs most.
 
 For one binary trial per cluster this is exact. For bounded scores it is the moment-matched form of Gaffke's bound,
 whose validity is conjectured. For clusters and weights its support is simulation (`bench/coverage.py`), not a theorem.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from highbar.statistics.beta import beta_quantile, beta_survival, beta_upper_quantile
@@ -68,26 +69,39 @@ class BetaLaw:
     b: float
 
 
-def share_bounds(sums: Sums, alpha: float) -> Interval | None:
+def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interval | None:
     """The bounds of a share; None where no cluster has a weight.
 
-    The lower one is 0 where nothing scored and the upper one 1 where everything did; neither ever crosses the share.
+    `pseudo` is the weight of the pseudo-cluster, if not the typical one. The lower bound is 0 where nothing scored and
+    the upper one 1 where everything did; neither ever crosses the share. Nor is the lower one above what it would be if
+    everything had scored: with partial scores a broken trial can make the clusters more alike, and must gain nothing.
     """
     if sums.clusters == 0:
         return None
     value = float(sums.value)
-    lower, upper = lower_law(sums), upper_law(sums)
-    low = beta_quantile(alpha, lower.a, lower.b) if lower else 0.0
-    high = beta_upper_quantile(alpha, upper.a, upper.b) if upper else 1.0
+    low, high = _low(sums, alpha, pseudo), _high(sums, alpha, pseudo)
+    if sums.zz != sums.zd:
+        nothing, everything = (replace(sums, z=end * sums.d, zz=end * sums.dd, zd=end * sums.dd) for end in (0, 1))
+        low, high = min(low, _low(everything, alpha, pseudo)), max(high, _high(nothing, alpha, pseudo))
     return Interval(min(low, value), max(high, value))
 
 
-def share_p_value(sums: Sums, rate: float) -> float:
+def _low(sums: Sums, alpha: float, pseudo: Real | None) -> float:
+    law = lower_law(sums, pseudo)
+    return beta_quantile(alpha, law.a, law.b) if law else 0.0
+
+
+def _high(sums: Sums, alpha: float, pseudo: Real | None) -> float:
+    law = upper_law(sums, pseudo)
+    return beta_upper_quantile(alpha, law.a, law.b) if law else 1.0
+
+
+def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
     """How surprising so low a share would be if the truth were `rate`: the alpha at which the upper bound reaches it.
 
     For plain counts it is the exact P(Binomial(n, rate) ≤ passed).
     """
-    upper = upper_law(sums) if sums.clusters else None
+    upper = upper_law(sums, pseudo) if sums.clusters else None
     return beta_survival(rate, upper.a, upper.b) if upper else 1.0
 
 
@@ -99,7 +113,8 @@ def count_bounds(passed: int, total: int, alpha: float) -> Interval:
 def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     """The bounds where the scenarios are the whole population and only their trials vary: Clopper–Pearson, pooled.
 
-    Scenarios of unequal rates make it conservative (Hoeffding 1956). `trials` may be an effective number.
+    Scenarios of unequal rates make it conservative (Hoeffding 1956), which needs trials of equal weight: for unequal
+    ones `trials` is the effective number, at which no sum of theirs varies more than one of so many equal trials.
     """
     total = Fraction(trials)
     passed = Fraction(value) * total
@@ -109,9 +124,13 @@ def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     return Interval(min(low, float(value)), max(high, float(value)))
 
 
-def effective_trials(weight: Real, squares_per_trial: Real) -> Fraction:
-    """As many equal trials as are worth these: (Σw)² / Σ(w²/m), for scenarios of weight w with m trials each."""
-    return Fraction(weight) ** 2 / Fraction(squares_per_trial)
+def effective_trials(weight: Real, largest: Real) -> Fraction:
+    """As many equal trials as these are surely worth: Σw / max(w/m), for scenarios of weight w with m trials each.
+
+    `largest` is the weight of the heaviest trial. In its unit every trial adds at most 1, so that the variance of the
+    sum is at most that of so many equal trials, however the true rates of the scenarios differ.
+    """
+    return Fraction(weight) / Fraction(largest)
 
 
 def f1_bounds(jaccard: Sums, alpha: float) -> Interval | None:
@@ -129,44 +148,46 @@ def standard_error(sums: Sums) -> float | None:
     """The estimated standard deviation of the share from one sample of clusters to another; None below two of them."""
     if sums.clusters <= 1:
         return None
-    d, z, zz, zd, dd = _whole_numbers(sums)
+    d, z, zz, zd, dd, _ = _whole_numbers(sums)
     squares = max(zz * d * d - 2 * z * d * zd + z * z * dd, 0)
     return math.sqrt(Fraction(sums.clusters * squares, (sums.clusters - 1) * d**4))
 
 
-def lower_law(sums: Sums) -> BetaLaw | None:
+def lower_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
     """The Beta law whose alpha-quantile is the lower bound; None where that bound is 0."""
-    return _law(sums, 0) if sums.z > 0 else None
+    return _law(sums, 0, pseudo) if sums.z > 0 else None
 
 
-def upper_law(sums: Sums) -> BetaLaw | None:
+def upper_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
     """The Beta law whose (1 - alpha)-quantile is the upper bound; None where that bound is 1."""
-    return _law(sums, 1) if sums.z < sums.d else None
+    return _law(sums, 1, pseudo) if sums.z < sums.d else None
 
 
-def _law(sums: Sums, end: int) -> BetaLaw | None:
-    """The law after one pseudo-cluster of weight ΣD²/ΣD was added, all of which scored `end`.
+def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
+    """The law after one pseudo-cluster of weight `pseudo`, or ΣD²/ΣD, was added, all of which scored `end`.
 
     In whole numbers: in floats the expanded square would lose its digits where all clusters score alike, and plain
     counts would not give Clopper–Pearson to the last digit.
     """
-    d, z, zz, zd, dd = _whole_numbers(sums)
+    d, z, zz, zd, dd, added = _whole_numbers(sums, pseudo or 0)
     clusters = sums.clusters
-    weight = d * d + dd  # the mean is score / weight, the pseudo-cluster included
-    score = z * d + end * dd
+    # The pseudo-cluster weighs above / below, in the unit of d.
+    above, below = (added, 1) if pseudo else (dd, d)
+    weight = d * below + above  # the mean is score / weight, the pseudo-cluster included
+    score = z * below + end * above
     # Of sums that were rounded before they came here, the squares may fall below what Cauchy's inequality leaves.
     squares = clusters * (zz * weight * weight - 2 * score * weight * zd + score * score * dd)
     squares = max(squares, (z * weight - score * d) ** 2)
-    spread = (clusters + 1) * (d * d * squares + clusters * (dd * (end * weight - score)) ** 2)
+    spread = (clusters + 1) * (below * below * squares + clusters * (above * (end * weight - score)) ** 2)
     size = Fraction(score * (weight - score) * weight * weight * (clusters + 2) * clusters, spread) - 1
     if size <= 0:
         return None
     return BetaLaw(float(size * score / weight), float(size * (weight - score) / weight))
 
 
-def _whole_numbers(sums: Sums) -> tuple[int, int, int, int, int]:
-    """ΣD, ΣZ, ΣZ², ΣZD and ΣD² in such a unit of weight that all are whole."""
-    exact = [Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd)]
+def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:
+    """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster in such a unit of weight that all are whole."""
+    exact = [Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
     unit = math.lcm(*(number.denominator for number in exact))
-    d, z, zz, zd, dd = (int(number * unit) for number in exact)
-    return d, z, zz * unit, zd * unit, dd * unit
+    d, z, zz, zd, dd, added = (int(number * unit) for number in exact)
+    return d, z, zz * unit, zd * unit, dd * unit, added

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from highbar.statistics.binomial import at_most
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.normal import normal_quantile
 
@@ -44,6 +45,29 @@ def bonett_price_units(units: Iterable[tuple[Real, Real]], alpha: float) -> Inte
     squares = math.fsum((x - middle * d) ** 2 for x, d in listed) + 2 * typical**2 * (1 + middle * middle)
     half = normal_quantile(1 - alpha) * math.sqrt(squares) / count
     return Interval(min(max(middle - half, -1.0), value), max(min(middle + half, 1.0), value))
+
+
+def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
+    """The bounds for scores, repeated trials, weights and clusters: Σx / Σd from (x, d) of each unit; None without any.
+
+    The wider of Bonett and Price's and of the pseudo-cluster Beta bound of (difference + 1) / 2, at either end. If only
+    a few scenarios broke, all in one direction, the former alone is too short (10.6 % at worst for a nominal 5 %).
+    """
+    listed = [(float(x), float(d)) for x, d in units if d > 0]
+    by_price = bonett_price_units(listed, alpha)
+    if by_price is None:
+        return None
+    halves = [((x + d) / 2, d) for x, d in listed]
+    sums = Sums(
+        clusters=len(halves),
+        d=math.fsum(d for _, d in halves),
+        z=math.fsum(z for z, _ in halves),
+        zz=math.fsum(z * z for z, _ in halves),
+        zd=math.fsum(z * d for z, d in halves),
+        dd=math.fsum(d * d for _, d in halves),
+    )
+    by_share = share_bounds(sums, alpha, max(d for _, d in listed)) or Interval(0.0, 1.0)
+    return Interval(min(by_price.low, 2 * by_share.low - 1), max(by_price.high, 2 * by_share.high - 1))
 
 
 def least_half_width(units: int, alpha: float) -> float:

@@ -56,6 +56,27 @@ def benjamini_hochberg(p_values: Sequence[float], q: float = 0.10) -> tuple[bool
     return tuple(p <= q for p in adjusted_p_values(p_values))
 
 
+def effective_counts(parts: Sequence[Sums]) -> list[tuple[Fraction, Fraction]]:
+    """The (passed, total) of each slice in trials that are independent: what its scenarios are worth.
+
+    Clusters are worth fewer, repeated trials more. By how much is one design effect for all slices, the variance of
+    the clusters over that of as many plain passes and fails; a slice of a single cluster says nothing about it.
+    """
+    seen, plain = Fraction(0), Fraction(0)
+    for part in parts:
+        total, rate = Fraction(part.d), part.value
+        if part.clusters <= 1 or total <= 1:
+            continue
+        squares = Fraction(part.zz) - 2 * rate * Fraction(part.zd) + rate * rate * Fraction(part.dd)
+        seen += Fraction(part.clusters, part.clusters - 1) * max(squares, Fraction(0))
+        plain += total / (total - 1) * total * rate * (1 - rate)
+    if not plain or not seen:
+        # Nothing varies inside of the slices: if clusters are larger than a scenario, each counts as one.
+        return [(part.value * part.clusters, Fraction(part.clusters)) for part in parts]
+    effect = seen / plain
+    return [(Fraction(part.z) / effect, Fraction(part.d) / effect) for part in parts]
+
+
 def shrink(counts: Sequence[tuple[Real, Real]]) -> tuple[float, ...]:
     """The likely rate of each slice from its (passed, total), drawn to the common rate as far as chance explains it.
 

@@ -20,12 +20,12 @@ def runs(*cells):
     return tuple([{"id": f"S{i:03}", "passed": kind[side]} for i, kind in enumerate(kinds)] for side in (0, 1))
 
 
-def test_bonett_and_price_as_fagerland_2014_prints_it():
+def test_tangos_score_interval_as_fagerland_2014_prints_it():
     base, head = runs(1, 1, 7, 12)
     found = highbar.compare(base, head, {**RULES, "confidence": 0.975})
     difference = found.metrics["pass_rate"].difference
     assert difference.value == Fraction(-6, 21)
-    assert (round(difference.low, 3), round(difference.high, 3)) == (-0.508, -0.013)
+    assert (round(difference.low, 3), round(difference.high, 3)) == (-0.517, -0.026)
     assert found.metrics["pass_rate"].outcome == "worse"
 
 
@@ -48,7 +48,8 @@ def test_fifteen_questions_of_four_trials_do_not_show_a_difference():
 
     found = highbar.compare(rows("o3-mini (medium)"), rows("o3-mini (high)"), RULES)
     difference = found.metrics["pass_rate"].difference
-    assert (round(difference.low, 4), round(difference.high, 4)) == (-0.0432, 0.2785)
+    # Bonett and Price's (-0.0432, 0.2785) alone is too short if few scenarios break: the bound of a share is wider.
+    assert (round(difference.low, 4), round(difference.high, 4)) == (-0.0769, 0.3059)
     assert found.metrics["pass_rate"].outcome == "cannot_tell"
     assert found.pairs == 15
 

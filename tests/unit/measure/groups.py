@@ -27,6 +27,7 @@ class Totals:
     sums: Sums
     largest: float
     trials: float
+    thirds: None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def group_of(
     for ratio in wanted.ratios:
         listed = [(z, d) for z, d in pairs(ratio, scenarios) if z or d]
         weight = sum(d for _, d in listed)
-        worth = effective_trials(weight, sum(d * d for _, d in listed) / trials) if weight else Fraction(0)
+        worth = effective_trials(weight, max(d for _, d in listed) / trials) if weight else Fraction(0)
         ratios[ratio] = Totals(Sums.of(listed), float(max((d for _, d in listed), default=0)), float(worth))
     crosses = {}
     for first, second in wanted.crosses:

@@ -8,7 +8,7 @@ import pytest
 
 from highbar.catalogue import MEASURES, metrics
 from highbar.measure import needs
-from highbar.measure.parts import Formula, is_share, of_metric
+from highbar.measure.parts import Formula, is_share, of_metric, per_scenario
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
 
@@ -224,7 +224,10 @@ def test_the_engine_is_asked_for_each_ratio_once_and_for_pairs_within_a_formula(
     rate, accuracy, recall = (
         of_metric(policy, policy.metrics[name]).root for name in ("pass_rate", "accuracy", "recall")
     )
-    assert wanted.crosses == ((rate, accuracy), (rate, recall), (accuracy, recall))
+    of_formulas = tuple(pair for pair in wanted.crosses if set(pair) <= {rate, accuracy, recall})
+    assert of_formulas == ((rate, accuracy), (rate, recall), (accuracy, recall))
+    # Beside them the two sides of each ratio of sums without bounds: token efficiency, and cost per pass.
+    assert set(wanted.crosses) - set(of_formulas) == {per_scenario(one) for one in wanted.thirds}
     assert len(set(wanted.ratios)) == len(wanted.ratios)
     assert {rate, accuracy, recall} <= set(wanted.ratios)
     assert ratio({TP: 1}, {TP: 1, FP: 1, FN: 1}) in wanted.ratios  # for the bounds of f1

@@ -109,10 +109,25 @@ def test_the_suite_as_the_population_pools_the_trials():
 
 
 def test_unequal_trials_are_worth_fewer_equal_ones():
-    equal = effective_trials(30, sum(Fraction(1, 5) for _ in range(30)))
-    assert equal == 150
-    unequal = effective_trials(30, sum(Fraction(1, m) for m in [9] * 15 + [1] * 15))
-    assert unequal == 54
+    assert effective_trials(30, Fraction(1, 5)) == 150  # 30 scenarios of 5 trials each
+    assert effective_trials(30, Fraction(1, 1)) == 30  # 15 of 9 trials, 15 of one: a trial of the latter weighs 1
+
+
+def test_the_pseudo_cluster_may_have_the_largest_weight():
+    pairs = [(1, 1)] * 90 + [(10, 10)] * 10
+    sums = Sums.of(pairs)
+    typical, largest = share_bounds(sums, 0.05), share_bounds(sums, 0.05, 10)
+    assert defined(largest).low < defined(typical).low
+    plain = Sums.of([(1, 1)] * 90 + [(0, 1)] * 10)
+    assert share_bounds(plain, 0.05, 1) == share_bounds(plain, 0.05)
+
+
+def test_a_trial_that_breaks_a_perfect_run_lifts_no_lower_bound():
+    for weights in ((1,), (1, 1), (10, 1, 1, 1, 1)):
+        perfect = defined(share_bounds(Sums.of([(w, w) for w in weights]), 0.05))
+        for failed in range(1, 4):
+            broken = [(Fraction(weights[0] * (3 - failed), 3), weights[0]), *((w, w) for w in weights[1:])]
+            assert defined(share_bounds(Sums.of(broken), 0.05)).low <= perfect.low
 
 
 def test_the_p_value_of_plain_counts_is_binomial():

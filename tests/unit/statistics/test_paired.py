@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import (
@@ -17,6 +19,7 @@ from highbar.statistics.paired import (
     least_half_width,
     mcnemar_exact,
     mcnemar_mid_p,
+    paired_bounds,
     tango_interval,
     tango_z,
 )
@@ -124,3 +127,19 @@ def test_students_interval_would_have_called_fifteen_questions_significant():
     half = student_quantile(0.95, 14) * deviation
     assert (round(mean - half, 3), round(mean + half, 3)) == (0.029, 0.237)
     assert bonett_price(15, math.fsum(differences), math.fsum(d * d for d in differences), 0.05).low < 0
+
+
+def test_units_have_the_wider_of_bonett_and_price_and_of_the_bound_of_a_share():
+    few_broke = [(-1, 1)] * 4 + [(0, 1)] * 146
+    price, wider = bonett_price_units(few_broke, 0.05), paired_bounds(few_broke, 0.05)
+    share = share_bounds(Sums.of([(Fraction(x + d, 2), d) for x, d in few_broke]), 0.05)
+    assert wider.low == pytest.approx(min(price.low, 2 * share.low - 1))
+    assert wider.high == pytest.approx(max(price.high, 2 * share.high - 1))
+    assert wider.low < price.low
+    assert paired_bounds([], 0.05) is None
+
+
+def test_turning_the_versions_around_turns_the_wider_interval_over():
+    units = [(-1, 2), (0.5, 1), (0, 1), (0.25, 1)]
+    low, high = paired_bounds(units, 0.05)
+    assert paired_bounds([(-x, d) for x, d in units], 0.05) == pytest.approx((-high, -low))

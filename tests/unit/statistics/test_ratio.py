@@ -4,18 +4,23 @@ import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import skew
+from scipy.stats import t as student
 
 from highbar.statistics.ratio import (
     RatioSums,
+    ThirdSums,
     influence_difference,
     log_ratio_difference,
     ratio_bounds,
     ratio_bounds_from_sums,
     ratio_difference,
     ratio_influences,
+    skewed_ratio_bounds,
 )
 from highbar.statistics.student import student_quantile
 
@@ -130,3 +135,32 @@ def test_without_any_quality_there_is_no_relative_change():
     assert log_ratio_difference([(1, 10, 1, 10)], 0.05) is None
     assert log_ratio_difference([], 0.05) is None
     assert ratio_difference([(1, 10, 1, 10)], 0.05) is None
+
+
+def with_thirds(pairs):
+    """The sums of two and of three factors."""
+    q, t = zip(*pairs, strict=True)
+    products = [sum(a * b for a, b in zip(one, two, strict=True)) for one, two in ((q, q), (q, t), (t, t))]
+    cubes = ((q, q, q), (q, q, t), (q, t, t), (t, t, t))
+    thirds = ThirdSums(*(sum(x * y * z for x, y, z in zip(*sides, strict=True)) for sides in cubes))
+    return RatioSums(len(q), sum(q), sum(t), *products, max(t)), thirds
+
+
+def test_halls_correction_solves_his_equation_and_moves_the_interval_toward_the_long_tail():
+    """Hall 1992: T + uT²/3 + u²T³/27 + u/6 is Student's quantile, u the skewness over the root of n (scipy's skew)."""
+    random = np.random.default_rng(5)
+    costs = np.exp(random.standard_normal(40) * 1.2)
+    sums, thirds = with_thirds([(float(cost), 1.0) for cost in costs])
+    plain, found = ratio_bounds_from_sums(sums, 0.05), skewed_ratio_bounds(sums, thirds, 0.05)
+    deviation = (plain.high - plain.low) / 2 / student.ppf(0.95, 39)
+    u = skew(costs) / math.sqrt(40)
+    for end, quantile in ((found.low, student.ppf(0.95, 39)), (found.high, student.ppf(0.05, 39))):
+        studentized = (costs.mean() - end) / deviation
+        assert studentized + u * studentized**2 / 3 + u**2 * studentized**3 / 27 + u / 6 == pytest.approx(quantile)
+    assert found.high > plain.high
+    assert found.low > plain.low
+
+
+def test_without_skewness_halls_interval_is_students():
+    sums, thirds = with_thirds([(float(q), 1.0) for q in (1, 2, 3, 4, 5)])
+    assert skewed_ratio_bounds(sums, thirds, 0.05) == pytest.approx(ratio_bounds_from_sums(sums, 0.05))

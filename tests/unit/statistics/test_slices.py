@@ -10,7 +10,13 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from highbar.statistics.bounds import Sums
-from highbar.statistics.slices import adjusted_p_values, benjamini_hochberg, shrink, worse_than_rest
+from highbar.statistics.slices import (
+    adjusted_p_values,
+    benjamini_hochberg,
+    effective_counts,
+    shrink,
+    worse_than_rest,
+)
 
 
 def counts(passed: int, total: int) -> Sums:
@@ -90,3 +96,22 @@ def test_bh_on_exact_tests_finds_the_bad_slices_among_fifty():
         false += sum(rejected[5:])
     assert found / 100 > 0.88
     assert false / 20 < 1.0
+
+
+def test_plain_counts_are_worth_themselves_and_clusters_fewer():
+    plain = [Sums.of([(1, 1)] * 17 + [(0, 1)] * 3), Sums.of([(1, 1)] * 10 + [(0, 1)] * 10)]
+    assert effective_counts(plain) == [(17, 20), (10, 20)]
+    clustered = [Sums.of([(5, 5)] * 8 + [(0, 5)] * 2), Sums.of([(5, 5)] * 9 + [(0, 5)])]
+    for (passed, total), part in zip(effective_counts(clustered), clustered, strict=True):
+        assert passed / total == part.value
+        assert 9 < total < 11  # ten clusters that stand or fall together, not 50 scenarios
+    assert effective_counts([Sums.of([(5, 5)] * 4)]) == [(4, 4)]
+
+
+def test_the_worst_of_equal_slices_with_clusters_is_drawn_to_the_rest():
+    """A cluster that fell once made a slice of equal ones look 20 points worse."""
+    parts = [Sums.of([(5, 5)] * (10 - failed) + [(0, 5)] * failed) for failed in (3, 2, 1, 1, 2, 1, 0, 2, 1, 2)]
+    by_scenarios = min(shrink([(part.z, part.d) for part in parts]))
+    by_clusters = min(shrink(effective_counts(parts)))
+    assert by_scenarios < 0.78
+    assert by_clusters > 0.82

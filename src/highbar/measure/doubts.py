@@ -1,0 +1,195 @@
+"""The parts of a metric → why no interval is known to hold for it, if so. `bench/coverage.py` has what was measured.
+
+Sums without a limit (cost, tokens) may hide a scenario that costs more than all others. Weights may go with difficulty:
+the bound for that needs enough scenarios of equal worth. And if slow scenarios were tried more often than others, the
+trials of a percentile are no sample of the trials that users see.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
+from highbar.measure.unknown import LIMITS
+from highbar.model import Doubt, Ends, Percentile, Ratio, Term
+from highbar.statistics.bounds import Sums, effective_clusters
+
+FEW = 40
+"""Scenarios of equal weight: fewer are too few to bound a weighted share."""
+HEAVY = 0.10
+"""The share of the weight that one scenario may carry."""
+THREEFOLD = 3
+"""How many times as many trials as another a scenario may have, where trials are ranked."""
+ONE_SIDED = 1.645
+_ROUNDING = 1e-9
+_UNIT = (Fraction(0), Fraction(1))
+_BOUNDED = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score", "quality_both"}
+_BOUNDED |= {"tp", "fp", "fn"}
+
+Span = tuple[Fraction, Fraction]
+"""The least and the greatest value that a scenario can have of a column."""
+
+
+class Total(Protocol):
+    """How many scenarios have a value beyond the limit."""
+
+    @property
+    def beyond(self) -> int:
+        """Beyond the end at which a trial without a value counts."""
+
+
+class Totals(Protocol):
+    """The sums of a ratio, and the largest weight of a unit."""
+
+    @property
+    def sums(self) -> Sums:
+        """Over scenarios, or clusters of them."""
+
+    @property
+    def largest(self) -> float:
+        """The largest part of one of them in the lower sum."""
+
+
+class Rank(Protocol):
+    """How many trials the ranked scenarios have."""
+
+    @property
+    def fewest(self) -> int:
+        """At least."""
+
+    @property
+    def most(self) -> int:
+        """At most."""
+
+
+class Summed(Protocol):
+    """The ratios of some scenarios."""
+
+    @property
+    def ratios(self) -> Mapping[Ratio, Totals]:
+        """Of each ratio."""
+
+
+class Group(Summed, Protocol):
+    """The sums of some scenarios."""
+
+    @property
+    def totals(self) -> Mapping[Term, Total]:
+        """Of each term."""
+
+    @property
+    def ranks(self) -> Mapping[Percentile, Rank]:
+        """Of each percentile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Between which values a scenario's part in a sum lies, as far as the policy says."""
+
+    ends: Mapping[str, Ends]
+    totals: Mapping[Term, Total]
+
+    def __call__(self, term: Term) -> Span | None:
+        """The least and the greatest value; None if nothing bounds it, or if a recorded value is beyond the limit."""
+        if term.of == "count" or term.column == "scenario":
+            return Fraction(1), Fraction(1)
+        if term.column in _BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
+            return _UNIT
+        ends = self.ends.get(_recorded(term.column))
+        if ends is None or ends.worst is None or ends.best is None or self.is_beyond(term):
+            return None
+        return min(ends.worst, ends.best), max(ends.worst, ends.best)
+
+    def is_beyond(self, term: Term) -> bool:
+        """Whether a recorded value is beyond the limit that the policy declares."""
+        total = self.totals.get(term)
+        return total is not None and total.beyond > 0
+
+
+def doubt(formula: Formula, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
+    """The first reason to doubt the interval of a formula; `sampled` if its scenarios stand for others."""
+    found = (_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
+    return next((one for one in found if one is not None), None)
+
+
+def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
+    if isinstance(part, Percentile):
+        return of_trials(group.ranks[part])
+    if not is_share(part):
+        return _of_sums(part, spans)
+    if sampled and is_weighted(part) and weights_differ(part, group):
+        totals = group.ratios[part]
+        return of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+    return None
+
+
+def weights_differ(ratio: Ratio, group: Summed) -> bool:
+    """Whether weights make a difference here: else each unit would weigh as much without them."""
+    weighted = group.ratios[ratio]
+    if not weighted.sums.d:
+        return False
+    plain = group.ratios.get(unweighted(ratio))
+    if plain is None or not plain.sums.d:
+        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=_ROUNDING)
+    worth, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
+    return not all(math.isclose(a, b, rel_tol=_ROUNDING) for a, b in zip(worth, largest, strict=True))
+
+
+def of_weights(worth: float, share: float) -> Doubt | None:
+    """Why weights leave too little: by the effective number of scenarios and the largest one's share of the weight."""
+    if share > HEAVY:
+        reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
+        return Doubt("weights", reason)
+    if worth < FEW:
+        reason = f"the weights leave the worth of {worth:.0f} scenarios, and below {FEW} no interval is known to hold"
+        return Doubt("weights", reason)
+    return None
+
+
+def heavier_fail_more(ratio: Ratio, group: Summed) -> bool:
+    """Whether, beyond chance, the heavier scenarios of a weighted share score less than the others."""
+    weighted, plain = group.ratios[ratio].sums, group.ratios[unweighted(ratio)].sums
+    count = plain.clusters
+    if count <= 2 or plain.d != count or weighted.clusters != count:
+        return False  # clusters of several scenarios
+    w, ww, x, xx, wx = (float(n) for n in (weighted.d, weighted.dd, plain.z, plain.zz, weighted.z))
+    squares = (count * ww - w * w) * (count * xx - x * x)
+    if squares <= 0:
+        return False
+    correlation = (count * wx - w * x) / math.sqrt(squares)
+    rest = max(1 - correlation * correlation, _ROUNDING)
+    return correlation * math.sqrt((count - 2) / rest) < -ONE_SIDED
+
+
+def of_trials(rank: Rank) -> Doubt | None:
+    """Why the trials of a percentile may be no sample of all trials."""
+    if rank.most <= THREEFOLD * rank.fewest:
+        return None
+    counts = f"scenarios have from {rank.fewest} to {rank.most} trials"
+    return Doubt("trials", f"{counts}, and if these differ more than threefold no interval is known to hold")
+
+
+def _of_sums(ratio: Ratio, spans: Callable[[Term], Span | None]) -> Doubt | None:
+    for term, _ in (*ratio.z, *ratio.d):
+        if spans(term) is None:
+            return Doubt("sums", _without_limit(term, spans))
+    if len(ratio.z) > 1 or len(ratio.d) > 1:
+        return Doubt("sums", "no interval is known to hold for a ratio of such sums")
+    return None
+
+
+def _without_limit(term: Term, spans: Callable[[Term], Span | None]) -> str:
+    column = _recorded(term.column)
+    name = column.removeprefix("extra:")
+    limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
+    if isinstance(spans, Spans) and spans.is_beyond(term):
+        return f"a recorded `{name}` is beyond {limit}, so no interval is known to hold"
+    return f"`{name}` has no limit, so no interval is known to hold; {limit} would give one"
+
+
+def _recorded(column: str) -> str:
+    return "tokens_used" if column == "tokens_both" else column
