@@ -128,6 +128,11 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
                 (f"dd_{i}", f"sum(({d}) * ({d}))"),
                 (f"dmax_{i}", f"max({d})"),
             ]
+        if request.count_failures:
+            found += [
+                (f"imperfect_{i}", f"sum(CAST(({z}) < ({d}) AS INTEGER))"),
+                (f"nonzero_{i}", f"sum(CAST(({z}) > 0 AS INTEGER))"),
+            ]
         if request.trial_noise:
             per_trial = f"({d}) * ({d}) / nullif({sides.trials(ratio)}, 0)" if one_pass else f"dt_{i}"
             found.append((f"dt_{i}", f"sum({per_trial})"))

@@ -111,13 +111,14 @@ def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Ro
     z = sum((factor * totals[term].value for term, factor in ratio.z), Fraction(0))
     d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
     if sides.is_plain(ratio):
-        return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d))
+        return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d), int(d - z), int(z))
+    failures = row.get(f"imperfect_{place}"), row.get(f"nonzero_{place}")
     squares_per_trial = row.get(f"dt_{place}") or 0.0
     trials = float(d) ** 2 / squares_per_trial if squares_per_trial else 0.0
     if sides.is_mean(ratio):
-        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials)
+        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, *failures)
     squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
-    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials)
+    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials, *failures)
 
 
 def cross_totals(place: int, row: Row) -> CrossSums:

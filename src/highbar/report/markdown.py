@@ -26,6 +26,7 @@ from highbar.report.headline import (
     not_passed,
     notes,
     repeated,
+    second_run,
     standings,
     undecided,
     unsettled,
@@ -131,7 +132,8 @@ def _about(verdict: Verdict) -> str:
     parts.append(f"policy {code(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
     if verdict.against:
         parts.append(f"and the policy at {code(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    return ", ".join(parts)
+    again = second_run(verdict)
+    return ", ".join(parts) + (f"\n\n{again[0].upper()}{again[1:]}." if again else "")
 
 
 def _table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], total: int = 0) -> _Section:

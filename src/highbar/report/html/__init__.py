@@ -12,10 +12,10 @@ from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, second_run
 from highbar.report.html.compact import compact, compact_comparison
 from highbar.report.html.differences import changes, moved
-from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.metrics import latencies, metrics, scores
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
@@ -79,7 +79,9 @@ def _about(verdict: Verdict) -> Markup:
     version = verdict.agent_version
     about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
-    return element("p", *about, class_="about")
+    again = second_run(verdict)
+    shown = element("p", *about, class_="about")
+    return join(shown, element("p", f"{again[0].upper()}{again[1:]}.", class_="about")) if again else shown
 
 
 def _counts(verdict: Verdict) -> Markup:
