@@ -169,9 +169,12 @@ def _merged(now: Verdict, then: Verdict, there: Revision, listed: tuple[Weakenin
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
     slack = set(gate.slack_notes(then.rules))
     notes = [there.renamed(note) for note in then.warnings if note not in slack and note not in now.warnings]
+    again = gate.second_run(rules)
     return replace(
         now,
         verdict=gate.decide(rules),
+        second_run=again and again.high,
+        second_run_low=again and again.low,
         rules=rules,
         warnings=(*against.notes, *now.warnings, *(f"{there.ref}: {note}" for note in notes)),
         against=against,

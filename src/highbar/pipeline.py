@@ -266,13 +266,16 @@ def _judge(
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
     alpha = float(1 - policy.confidence)
-    evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, alpha)
+    pooled = policy.population == "suite"
+    noise = measure.trial_noise(reduction.repetition, reduction.whole.scenarios, pooled=pooled)
+    evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, alpha, noise=noise)
     evidence, told = _against_baseline(evidence, policy, loaded, reduction, sums)
     evidence = _with_undecided(evidence, policy, whole, reduction)
     rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
     unjudgeable = nothing_to_judge(policy, whole, reduction)
     if unjudgeable and read is not None:
         raise InputError(unjudgeable)
+    again = None if read is None else gate.second_run(rules)
     weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return Verdict(
         verdict=None if read is None else gate.decide(rules),
@@ -311,6 +314,8 @@ def _judge(
         problems=() if read else (policies.missing(), *([unjudgeable] if unjudgeable else [])),
         judged_by=loaded.judged_by,
         selection=reduction.selection,
+        second_run=again and again.high,
+        second_run_low=again and again.low,
     )
 
 

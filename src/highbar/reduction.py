@@ -15,7 +15,18 @@ from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Engine, Reduction, Request
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, explain, hints
-from highbar.model import Policy, ResultsFile, ScenarioRule, StepRule, ThresholdRule, Where
+from highbar.model import (
+    ConditionRule,
+    Demand,
+    Policy,
+    ProgressiveRule,
+    ResultsFile,
+    Rule,
+    ScenarioRule,
+    StepRule,
+    ThresholdRule,
+    Where,
+)
 from highbar.model.ranges import ColumnRange
 from highbar.spelling import near_miss
 
@@ -199,6 +210,7 @@ def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) ->
         undecided=tuple(dict.fromkeys(measure.undecided_of(rule, policy) for rule in policy.rules)),
         alpha=float(1 - policy.confidence),
         trial_noise=policy.population == "suite",
+        count_failures=any(demand.failures for rule in policy.rules for demand in _demands(rule)),
         slices=named or (("category",) if "category" in {*columns, *_described(policy)} else ()),
         positive=policy.positive,
         pass_score=policy.pass_score,
@@ -208,6 +220,13 @@ def request_of(policy: Policy, slices: Sequence[str], columns: Sequence[str]) ->
         suite=policy.suite,
         select=policy.select,
     )
+
+
+def _demands(rule: Rule) -> tuple[Demand, ...]:
+    """How a rule about a number weighs its evidence, in each of its steps."""
+    if isinstance(rule, ProgressiveRule):
+        return tuple(step.demand for step in rule.steps)
+    return (rule.demand,) if isinstance(rule, ThresholdRule | ConditionRule) else ()
 
 
 def _described(policy: Policy) -> set[str]:

@@ -19,6 +19,15 @@ from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
 from highbar.policy.files import read_bytes, read_document
 
+_CLIMBS = (
+    "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"
+    " more often"
+)
+_SELDOM_SURE = (
+    "evidence: confident: against a threshold at its own bound, an agent that stays as it is will soon be"
+    " inconclusive more often than not"
+)
+
 _Held = tuple[str, Threshold, Place]
 
 
@@ -46,7 +55,27 @@ def ratchet(
         proposals=proposals,
         diff=_diff(str(path), data, after),
         written=write and after != data,
+        notes=tuple(_notes(policy, proposals)),
     )
+
+
+def _notes(policy: Policy, proposals: Iterable[Proposal]) -> Iterator[str]:
+    """What a threshold at the bound of one run means; docs/concepts/rising-bars.md has the figures."""
+    raised = {each.place for each in proposals if each.after is not None}
+    if not raised:
+        return
+    yield _CLIMBS
+    steps = [
+        (step.threshold_place, step.demand)
+        for rule in policy.rules
+        if isinstance(rule, ProgressiveRule)
+        for step in rule.steps
+    ]
+    single = [(rule.threshold_place, rule.demand) for rule in policy.rules if isinstance(rule, ThresholdRule)]
+    conditions = [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
+    weighed = [demand for place, demand in (*steps, *single) if place in raised] + conditions
+    if any(demand.evidence == "confident" for demand in weighed):
+        yield _SELDOM_SURE
 
 
 def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[Proposal]) -> None:

@@ -1,8 +1,9 @@
 """A policy and a baseline in, a higher bar out: every threshold rises as far as the baseline supports, none falls.
 
-By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes, and so do
-about nine in ten runs of an agent that stays as it is, or more. By a step it goes beyond the baseline's value, as the
-guide says; most runs of an agent that stays as it is then fail.
+By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes. So do most
+second runs of an agent that stays as it is; but raised again after every run that passes, the bar climbs on luck
+(docs/concepts/rising-bars.md). By a step it goes beyond the baseline's value, as the guide says; most runs of an agent
+that stays as it is then fail.
 """
 
 from __future__ import annotations

@@ -57,6 +57,7 @@ class Request:
     ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
     undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
+    count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
     select: Where = ()  # which rows take part; all unless given
     subset: bool = False  # whether a scenario may lose all its rows by that
@@ -101,13 +102,16 @@ class RatioTotals:
     """The sums over units (scenarios, or clusters of them) that the bounds of a ratio need.
 
     `largest` is the largest d of a unit; `trials` is how many equal trials the units' trials are worth; `thirds` has
-    the sums of three factors, of the ratios for which they were asked.
+    the sums of three factors, of the ratios for which they were asked. `imperfect` counts the units with z below d, and
+    `nonzero` those with z above 0; None if the request did not ask for them.
     """
 
     sums: Sums
     largest: float
     trials: float
     thirds: ThirdSums | None = None
+    imperfect: int | None = None
+    nonzero: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

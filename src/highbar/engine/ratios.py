@@ -145,6 +145,11 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
             cubes = ((z, z, z), (z, z, d), (z, d, d), (d, d, d))
             products = (" * ".join(f"({side})" for side in sides_of) for sides_of in cubes)
             found += [(f"{kind}_{i}", f"sum({sql})") for kind, sql in zip(THIRDS, products, strict=True)]
+        if request.count_failures:
+            found += [
+                (f"imperfect_{i}", f"sum(CAST(({z}) < ({d}) AS INTEGER))"),
+                (f"nonzero_{i}", f"sum(CAST(({z}) > 0 AS INTEGER))"),
+            ]
         if request.trial_noise:
             found.append((f"tmax_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'tmax_{i}'})"))
     for j, (first, second) in enumerate(request.crosses):

@@ -119,16 +119,17 @@ def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Ro
     z = sum((factor * totals[term].value for term, factor in ratio.z), Fraction(0))
     d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
     if sides.is_plain(ratio):
-        return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d))
+        return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d), None, int(d - z), int(z))
     heaviest = row.get(f"tmax_{place}")
     trials = float(effective_trials(d, heaviest)) if heaviest else 0.0
     thirds = None
     if row.get(f"{THIRDS[0]}_{place}") is not None:
         thirds = ThirdSums(*(row[f"{kind}_{place}"] for kind in THIRDS))
+    failures = row.get(f"imperfect_{place}"), row.get(f"nonzero_{place}")
     if sides.is_mean(ratio):
-        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, thirds)
+        return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, thirds, *failures)
     squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
-    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials, thirds)
+    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials, thirds, *failures)
 
 
 def cross_totals(place: int, row: Row) -> CrossSums:

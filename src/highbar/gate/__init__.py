@@ -1,8 +1,9 @@
 """Rules and metrics in, a verdict out: pure, no file, no clock. A pass is built from evidence, never assumed."""
 
 from highbar.gate.evidence import Evidence
+from highbar.gate.outlook import second_run
 from highbar.gate.rules import judge
 from highbar.gate.slack import slack_notes
 from highbar.gate.verdict import decide
 
-__all__ = ["Evidence", "decide", "judge", "slack_notes"]
+__all__ = ["Evidence", "decide", "judge", "second_run", "slack_notes"]

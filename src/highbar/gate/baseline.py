@@ -13,12 +13,12 @@ from fractions import Fraction
 from highbar import digits
 from highbar.exact import write_decimal
 from highbar.gate.evidence import Compared, Evidence
+from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
 from highbar.gate.thresholds import Judged, doubted, judge_value
 from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
 from highbar.model.comparison import Difference
 from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
-from highbar.statistics.second_run import second_run_differs_by_width
 
 _UNLIMITED = float("inf")
 _MOST_IDS = 10
@@ -40,15 +40,19 @@ def judge_baseline(rule: BaselineRule | StepRule | NewFailuresRule, evidence: Ev
     if compared is None:
         reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
-        return _result(rule, level, Judged("undefined", f"{reason}, {_ALLOWED}" if level != rule.level else reason))
+        return _result(rule, level, _undefined(f"{reason}, {_ALLOWED}" if level != rule.level else reason))
     if compared.problem:
-        return _result(rule, rule.level, Judged("undefined", compared.problem))
+        return _result(rule, rule.level, _undefined(compared.problem))
     match rule:
         case BaselineRule():
-            return _margin(rule, compared, evidence.alpha)
+            return _margin(rule, compared, evidence)
         case StepRule():
             return _step(rule, compared, evidence)
-    return _result(rule, rule.level, _new_failures(rule, compared))
+    return _result(rule, rule.level, _new_failures(rule, compared, evidence))
+
+
+def _undefined(reason: str) -> Judged:
+    return Judged("undefined", reason, outlooks=certain("undefined"))
 
 
 def _result(rule: BaselineRule | StepRule | NewFailuresRule, level: Level, judged: Judged) -> RuleResult:
@@ -64,37 +68,41 @@ def _result(rule: BaselineRule | StepRule | NewFailuresRule, level: Level, judge
         place=rule.place,
         fragile=judged.fragile,
         second_run=judged.second_run,
+        second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
+        evidence=None if isinstance(rule, NewFailuresRule) else rule.demand.evidence,
+        outlooks=judged.outlooks,
     )
 
 
 # --- no worse by more than a margin -----------------------------------------------------------
 
 
-def _margin(rule: BaselineRule, compared: Compared, alpha: float) -> RuleResult:
+def _margin(rule: BaselineRule, compared: Compared, evidence: Evidence) -> RuleResult:
     difference = compared.difference(rule.metric, rule.where)
-    judged = _judge_margin(rule, difference, compared, alpha)
+    judged = _judge_margin(rule, difference, compared, evidence)
     head = difference.head
     threshold = _text(head.better, head.unit, -rule.margin, relative=rule.relative)
     return replace(_result(rule, rule.level, judged), value=head, threshold=threshold)
 
 
-def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared, alpha: float) -> Judged:
+def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared, evidence: Evidence) -> Judged:
     base = difference.base.value
     if difference.value is None or base is None:
-        return Judged("undefined", f"{rule.metric} cannot be compared: {difference.reason}")
+        return _undefined(f"{rule.metric} cannot be compared: {difference.reason}")
     if rule.relative and base <= 0:
-        return Judged("undefined", f"a share of the baseline says nothing where that is {_amount(base, difference)}")
+        return _undefined(f"a share of the baseline says nothing where that is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
     outcome, why = weigh(excess, rule.demand.evidence)
     told = f"{_told(difference)}; {_accepted(rule, difference)}{why}"
-    if outcome == "pass":
-        few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
-        lacking = _lacking(difference, compared)
-        if few or lacking:
-            outcome = "inconclusive"
-            told += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
-    return doubted(_settled(outcome, told, excess, difference.pairs, alpha), difference.doubt, rule.demand)
+    lacking = _lacking(difference, compared)
+    few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
+    if outcome == "pass" and (few or lacking):
+        outcome = "inconclusive"
+        told += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
+    judged = _settled(rule, outcome, told, excess, difference.pairs, evidence)
+    judged = replace(judged, outlooks=without_passes(judged.outlooks)) if few or lacking else judged
+    return doubted(judged, difference.doubt, rule.demand)
 
 
 def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> Excess:
@@ -123,17 +131,13 @@ def weigh(excess: Excess, evidence: str) -> tuple[Outcome, str]:
     return "inconclusive", ", and the interval reaches across that"
 
 
-def _settled(outcome: Outcome, told: str, excess: Excess, pairs: int, alpha: float) -> Judged:
+def _settled(rule: BaselineRule, outcome: Outcome, told: str, excess: Excess, pairs: int, evidence: Evidence) -> Judged:
+    outlooks = of_difference(excess.value, excess.low, excess.high, rule.demand, evidence.alpha, evidence.noise)
     if excess.low >= 0 or excess.high < 0:
-        return Judged(outcome, told)
+        return Judged(outcome, told, outlooks=outlooks)
     low, high = float(excess.low), float(excess.high)
-    return Judged(
-        outcome,
-        told,
-        fragile=True,
-        second_run=second_run_differs_by_width(excess.value, low, high, 0, alpha),
-        more_scenarios=more_by_width(0, excess.value, low, high, pairs, alpha),
-    )
+    more = more_by_width(0, excess.value, low, high, pairs, evidence.alpha)
+    return Judged(outcome, told, fragile=True, more_scenarios=more, outlooks=outlooks)
 
 
 def _told(difference: Difference) -> str:
@@ -174,23 +178,24 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
     base, head = compared.base_value(rule.metric, rule.where), evidence.measured.value(rule.metric, rule.where)
     text = _text(head.better, head.unit, rule.step, relative=rule.relative)
     if base.value is None:
-        judged = Judged("undefined", f"{rule.metric} is undefined in the baseline: {base.reason}")
+        judged = _undefined(f"{rule.metric} is undefined in the baseline: {base.reason}")
     elif rule.relative and base.value <= 0:
         shown = digits.amount(base.value, base.unit)
-        judged = Judged("undefined", f"a share of the baseline says nothing where that is {shown}")
+        judged = _undefined(f"a share of the baseline says nothing where that is {shown}")
     else:
         sign = 1 if head.better == "higher" else -1
         bar = base.value * (1 + sign * rule.step) if rule.relative else base.value + sign * rule.step
         if head.unit == "ratio":
             bar = min(max(bar, Fraction(0)), Fraction(1))  # more than all cannot be demanded
         threshold = Threshold(">=" if sign > 0 else "<=", bar, head.unit, text)
-        sums = evidence.measured.sums(rule.metric, rule.where)
-        judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, sums)
+        rests = evidence.rests(rule.metric, rule.where)
+        judged = judge_value(rule.metric, head, threshold, rule.demand, evidence.alpha, rests)
         reason = f"{judged.reason}; the baseline is {digits.amount(base.value, base.unit)}"
         # What is not there any more could have been what was bad: over fewer scenarios a higher value is no step.
         lacking = _lacking(compared.difference(rule.metric, rule.where), compared) if judged.outcome == "pass" else ""
         outcome: Outcome = "inconclusive" if lacking else judged.outcome
-        judged = replace(judged, outcome=outcome, reason=reason + lacking)
+        outlooks = without_passes(judged.outlooks) if lacking else judged.outlooks
+        judged = replace(judged, outcome=outcome, reason=reason + lacking, outlooks=outlooks)
     return replace(_result(rule, rule.level, judged), value=head, threshold=text)
 
 
@@ -206,17 +211,18 @@ def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
 # --- new failures -----------------------------------------------------------------------------
 
 
-def _new_failures(rule: NewFailuresRule, compared: Compared) -> Judged:
+def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
     held = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
     if not held:
-        return Judged("undefined", "no scenario that it is about passed all its trials in the baseline")
+        return _undefined("no scenario that it is about passed all its trials in the baseline")
     broken = [id_ for id_ in held if id_ in compared.broken]
     absent = [id_ for id_ in held if id_ in compared.absent]
     told = [f"{_count(len(broken))} passed in the baseline and not now: {_some(broken)}"] if broken else []
     told += [f"{_count(len(absent))} passed in the baseline, with no result now: {_some(absent)}"] if absent else []
+    outlooks = of_scenarios(len(held) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
     if told:
-        return Judged("fail", "; ".join(told))
-    return Judged("pass", f"each of the {_count(len(held))} that passed in the baseline passes")
+        return Judged("fail", "; ".join(told), outlooks=certain("fail") if absent else outlooks)
+    return Judged("pass", f"each of the {_count(len(held))} that passed in the baseline passes", outlooks=outlooks)
 
 
 def _count(number: int) -> str:

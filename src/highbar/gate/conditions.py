@@ -13,6 +13,7 @@ from typing import assert_never
 
 from highbar import digits, exact, formula
 from highbar.gate.evidence import Evidence
+from highbar.gate.outlook import Rests, combined
 from highbar.gate.thresholds import Judged, judge_value
 from highbar.model import (
     COMPARE,
@@ -28,6 +29,7 @@ from highbar.model import (
     Outcome,
     Threshold,
 )
+from highbar.statistics.second_run import all_of, any_of
 
 OPPOSITE: dict[Operator, Operator] = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
 ORDER: dict[str, tuple[Outcome, ...]] = {
@@ -89,13 +91,12 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
             needed = [part.more_scenarios for part in parts if part.more_scenarios is not None]
-            chances = [part.second_run for part in parts if part.second_run is not None]
             return Judged(
                 outcome=outcome,
                 reason="; ".join(part.reason for part in parts if part.outcome == outcome),
                 fragile=any(part.fragile for part in parts),
-                second_run=max(chances, default=None),
                 more_scenarios=max(needed, default=None),
+                outlooks=combined([part.outlooks for part in parts], all_of if joined_by == "and" else any_of),
             )
     assert_never(condition)
 
@@ -118,12 +119,12 @@ def _compare(comparison: Comparison, demand: Demand, evidence: Evidence) -> Judg
         metric = evidence.metrics[left.name]
         threshold = Threshold(comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value))
         value = evidence.measured.value(left.name)
-        judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.measured.sums(left.name))
+        judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.rests(left.name))
         return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
     value = evidence.measured.difference(left, right, "lower" if comparison.operator in ("<", "<=") else "higher")
     threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")
     name = f"{formula.to_words(left)} - {formula.to_words(right)}"
-    judged = judge_value(name, value, threshold, demand, evidence.alpha)
+    judged = judge_value(name, value, threshold, demand, evidence.alpha, Rests(noise=evidence.noise))
     return judged if value.value is None else replace(judged, reason=f"{name}: {judged.reason}")
 
 

@@ -8,12 +8,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from highbar import formula
+from highbar.gate.outlook import Rests, percentile_of
 from highbar.model import Better, Expression, Metric, Trial, Value, Where
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval
+from highbar.statistics.second_run import NOT_REPEATED, Noise
 
 if TYPE_CHECKING:  # few checks compare, and its classes take time to make
     from highbar.model.comparison import Difference
+
+PASSING = "pass_rate"
 
 
 class Measured(Protocol):
@@ -24,6 +28,9 @@ class Measured(Protocol):
 
     def sums(self, name: str, where: Where = ()) -> Sums | None:
         """The sums behind a metric that is a share; None for any other."""
+
+    def failing(self, name: str, where: Where = ()) -> int | None:
+        """How many scenarios (or clusters) behind a share are not perfect; None if that was not counted."""
 
     def difference(self, left: Expression, right: Expression, better: Better = "higher") -> Value:
         """One expression less another, with its interval."""
@@ -169,3 +176,18 @@ class Evidence:
     best: Evidence | None = None
     undecided: Mapping[str, tuple[Trial, ...]] = field(default_factory=dict)
     baseline_file: str | None = None  # where it was looked for, if not where the policy says
+    noise: Noise = NOT_REPEATED
+
+    def rests(self, metric: str, where: Where = ()) -> Rests:
+        """What a metric's value rests on."""
+        return Rests(
+            self.measured.sums(metric, where),
+            self.measured.failing(metric, where),
+            self.noise,
+            percentile_of(self.metrics.get(metric)),
+        )
+
+    @property
+    def pass_rate(self) -> Fraction | None:
+        """The pass rate of all scenarios, by which a second run of one of them is guessed."""
+        return self.measured.value(PASSING).value if PASSING in self.metrics else None

@@ -8,6 +8,7 @@ from typing import assert_never
 from highbar import formula
 from highbar.gate.conditions import could_fail, judge_condition
 from highbar.gate.evidence import Evidence, SuiteMatch
+from highbar.gate.outlook import certain, of_scenarios
 from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import Judged, judge_value
@@ -65,26 +66,32 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
         case ConditionRule():
             return _condition(rule, evidence)
         case ScenarioRule():
-            outcome, reason = _scenarios(rule, evidence)
-            return RuleResult(rule.name, rule.level, outcome, reason, description=rule.description, place=rule.place)
+            return _named_scenarios(rule, evidence)
         case SuiteRule():
             outcome, reason = _suite(evidence.suite, at_best=evidence.at_best)
-            return RuleResult(rule.name, rule.level, outcome, reason, place=rule.place)
+            return RuleResult(rule.name, rule.level, outcome, reason, place=rule.place, outlooks=certain(outcome))
         case BaselineRule() | StepRule() | NewFailuresRule():
             from highbar.gate.baseline import judge_baseline  # few policies have one
 
             return judge_baseline(rule, evidence)
         case ProgressiveRule():
             reason = "the agent's version is not known"
-            return RuleResult(rule.name, rule.level, "undefined", reason, metric=rule.metric, place=rule.place)
+            return RuleResult(
+                rule.name,
+                rule.level,
+                "undefined",
+                reason,
+                metric=rule.metric,
+                place=rule.place,
+                outlooks=certain("undefined"),
+            )
     assert_never(rule)
 
 
 def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
     value = evidence.measured.value(rule.metric, rule.where)
-    judged = judge_value(
-        rule.metric, value, rule.threshold, rule.demand, evidence.alpha, evidence.measured.sums(rule.metric, rule.where)
-    )
+    rests = evidence.rests(rule.metric, rule.where)
+    judged = judge_value(rule.metric, value, rule.threshold, rule.demand, evidence.alpha, rests)
     return RuleResult(
         rule=rule.name,
         level=rule.level,
@@ -98,7 +105,10 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         place=rule.place,
         fragile=judged.fragile,
         second_run=judged.second_run,
+        second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
+        evidence=rule.demand.evidence,
+        outlooks=judged.outlooks,
         progressive=stand(rule.stage, value) if rule.stage else None,
         slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
     )
@@ -119,7 +129,29 @@ def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
         place=rule.place,
         fragile=judged.fragile,
         second_run=judged.second_run,
+        second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
+        evidence=rule.demand.evidence,
+        outlooks=judged.outlooks,
+    )
+
+
+def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
+    outcome, reason = _scenarios(rule, evidence)
+    found = evidence.patterns[rule.pattern]
+    again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
+    # A scenario that is missing or undecided stays so, whatever the agent does.
+    judged = Judged(outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome))
+    return RuleResult(
+        rule.name,
+        rule.level,
+        outcome,
+        reason,
+        description=rule.description,
+        place=rule.place,
+        second_run=judged.second_run,
+        second_run_low=judged.second_run_low,
+        outlooks=judged.outlooks,
     )
 
 
@@ -178,7 +210,15 @@ def settle(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) ->
     more = ", …" if len(undecided) >= MOST_NAMED else ""
     reason = f"{worst.reason}; it depends on undecided trials ({named}{more}): at best, {best.reason}"
     # More scenarios would not settle this, and a second run says nothing about these trials.
-    return replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
+    return replace(
+        settled,
+        outcome="inconclusive",
+        reason=reason,
+        second_run=None,
+        second_run_low=None,
+        more_scenarios=None,
+        outlooks=(),
+    )
 
 
 def name_of(trial: Trial) -> str:

@@ -34,4 +34,4 @@ def slack_notes(results: Iterable[RuleResult]) -> Iterator[str]:
         if result.slack is not None and result.value is not None and result.threshold is not None:
             unit = result.value.unit
             wanted, gap = digits.wanted(result.threshold, unit) or result.threshold, digits.gap(result.slack, unit)
-            yield f"{result.rule}: {wanted} leaves {gap} that could be lost unseen; highbar baseline ratchet raises it"
+            yield f"{result.rule}: the agent could get {gap} worse and still pass {wanted}"

@@ -2,7 +2,8 @@
 
 By the estimate the value itself must reach it. With confidence the worse end of the interval must; where the better end
 misses it the rule fails, and in between nothing can be said yet. A threshold of 100 % (or 0 %) cannot be shown by any
-number of scenarios: it fails at the first failure, and passes when failures above the tolerated rate are excluded.
+number of scenarios: it fails at the first failure, or beyond an accepted number of them (`failures`), and passes when
+failures above the tolerated rate are excluded.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar import digits
+from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
 from highbar.model import Demand, Doubt, Outcome, Threshold, Value
-from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
-from highbar.statistics.second_run import second_run_differs, second_run_differs_by_width
 from highbar.statistics.tolerance import clusters_to_exclude
 
 UNLIMITED = float("inf")
@@ -23,38 +23,51 @@ UNLIMITED = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The outcome, why, and how far it can be trusted."""
+    """The outcome, why, how far it can be trusted, and what a second run would make of it."""
 
     outcome: Outcome
     reason: str
     fragile: bool = False
-    second_run: float | None = None
     more_scenarios: int | None = None
+    outlooks: Outlooks = ()
+
+    @property
+    def second_run(self) -> float | None:
+        """How likely a second run has another outcome, at most."""
+        found = chance(self.outlooks, self.outcome)
+        return found and found.high
+
+    @property
+    def second_run_low(self) -> float | None:
+        """How likely that is at least."""
+        found = chance(self.outlooks, self.outcome)
+        return found and found.low
 
 
 def judge_value(
-    metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, sums: Sums | None = None
+    metric: str, value: Value, threshold: Threshold, demand: Demand, alpha: float, rests: Rests = NOTHING
 ) -> Judged:
     """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
     number = value.value
     if number is None:
-        return Judged("undefined", f"{metric} is undefined: {value.reason}")
+        return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=certain("undefined"))
     bar = accepted(threshold, value, demand.margin)
-    outcome, why = _outcome(value, bar, demand, met=bar.met_by(number))
+    outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
         outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"
-    fragile = _fragile(value, bar, demand)
+    fragile = _fragile(value, bar, demand, rests.failing)
     unsettled = fragile or outcome == "inconclusive"
-    more = _more(value, number, bar, demand, alpha, sums) if unsettled else None
+    more = _more(value, number, bar, demand, alpha, rests) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
+    outlooks = of_value(value, bar, demand, alpha, rests, at_end=at_the_end(bar, value))
     judged = Judged(
         outcome=outcome,
         reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
         fragile=fragile,
-        second_run=_second_run(value, number, bar, alpha, sums) if unsettled else None,
         more_scenarios=more,
+        outlooks=without_passes(outlooks) if few else outlooks,
     )
     # A failure that was seen is one, whatever the interval is worth.
     surely_missed = at_the_end(bar, value) and not bar.met_by(number)
@@ -66,7 +79,7 @@ def doubted(judged: Judged, doubt: Doubt | None, demand: Demand) -> Judged:
     if doubt is None or demand.evidence != "confident":
         return judged
     reason = f"{judged.reason}; with confidence this stays open: {doubt.reason}"
-    return Judged("inconclusive", reason, fragile=judged.fragile)
+    return Judged("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
 
 
 def accepted(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
@@ -77,22 +90,36 @@ def accepted(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
     return Threshold(threshold.operator, moved, threshold.unit, threshold.text)
 
 
-def _outcome(value: Value, bar: Threshold, demand: Demand, *, met: bool) -> tuple[Outcome, str]:
+def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, *, met: bool) -> tuple[Outcome, str]:
     if demand.evidence == "estimate":
         return ("pass" if met else "fail"), ""
     if at_the_end(bar, value):
-        if not met:
-            return "fail", ""
+        number = _number_accepted(demand, failing)
+        if not _within(value, bar, demand, failing):
+            return "fail", number
         tolerated = digits.amount(demand.tolerate, "ratio")
         if _excluded(value, bar, demand):
-            return "pass", f"; failures above {tolerated} are excluded"
-        return "inconclusive", f", but too few scenarios to exclude failures above {tolerated}"
+            return "pass", f"{number}; failures above {tolerated} are excluded"
+        return "inconclusive", f"{number}, but too few scenarios to exclude failures above {tolerated}"
     held = [bar.met_by(end) for end in ends(value)]
     if all(held):
         return "pass", "; so is the worse end of the interval"
     if not any(held) and not met:
         return "fail", "; nor is the better end of the interval"
     return "inconclusive", "; the interval reaches across the threshold"
+
+
+def _within(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
+    """Whether no more failed than a threshold of 100 % accepts; if failures were not counted, none may have."""
+    return value.value == bar.value or (failing is not None and failing <= demand.failures)
+
+
+def _number_accepted(demand: Demand, failing: int | None) -> str:
+    """How many failed, and how many may; nothing without an acceptance number."""
+    if not demand.failures:
+        return ""
+    failed = "failures cannot be counted" if failing is None else f"{count(failing)} failed"
+    return f"; {failed}, {demand.failures} {'is' if demand.failures == 1 else 'are'} accepted"
 
 
 def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
@@ -116,41 +143,22 @@ def at_the_end(bar: Threshold, value: Value) -> bool:
     return value.unit == "ratio" and bar.value == (1 if value.better == "higher" else 0)
 
 
-def _fragile(value: Value, bar: Threshold, demand: Demand) -> bool:
+def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
     """Whether the interval holds values that reach the threshold and values that do not."""
     if at_the_end(bar, value):
-        return value.value == bar.value and not _excluded(value, bar, demand)
+        return _within(value, bar, demand, failing) and not _excluded(value, bar, demand)
     return len({bar.met_by(end) for end in ends(value)}) > 1
 
 
-def _counts(sums: Sums | None) -> tuple[int, int] | None:
-    """Passed and total, where the sums are of plain passes and fails."""
-    if sums is None or sums.zz != sums.z or sums.dd != sums.d or Fraction(sums.z).denominator != 1:
-        return None
-    return int(sums.z), int(sums.d)
-
-
-def _second_run(value: Value, number: Fraction, bar: Threshold, alpha: float, sums: Sums | None) -> float:
-    counts = _counts(sums)
-    if counts is not None and value.unit == "ratio":
-        passed, total = counts
-        if value.better == "higher":
-            return second_run_differs(passed, total, bar.value)
-        return second_run_differs(total - passed, total, 1 - bar.value)
-    low, high = (float(end) for end in ends(value))
-    if value.better == "higher":
-        return second_run_differs_by_width(number, low, high, bar.value, alpha)
-    return second_run_differs_by_width(-number, -high, -low, -bar.value, alpha)
-
-
-def _more(
-    value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, sums: Sums | None
-) -> int | None:
+def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
     """About how many more scenarios would settle it if the value stayed; None where none would."""
+    sums = rests.sums
     if at_the_end(bar, value):
         clusters = sums.clusters if sums is not None else value.scenarios
-        more = max(1, clusters_to_exclude(demand.tolerate, alpha) - clusters) if number == bar.value else None
-        return _in_scenarios(more, value, clusters)
+        seen = 0 if number == bar.value else rests.failing
+        if seen is None or seen > demand.failures:
+            return None
+        return _in_scenarios(max(1, clusters_to_exclude(demand.tolerate, alpha, seen) - clusters), value, clusters)
     if sums is not None and value.unit == "ratio":
         rate, aim = (number, bar.value) if value.better == "higher" else (1 - number, 1 - bar.value)
         more = more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))

@@ -1,7 +1,7 @@
 """Sums in, metrics out: every value exact, with its interval and the count it rests on, or undefined with a reason."""
 
 from highbar.measure.ranges import column_ranges
-from highbar.measure.spread import repetition, standings, trial_warnings, weight_warnings
+from highbar.measure.spread import repetition, standings, trial_noise, trial_warnings, weight_warnings
 from highbar.measure.unknown import ends, undecided_of
 from highbar.measure.values import Measured, Needs, needs
 
@@ -13,6 +13,7 @@ __all__ = [
     "needs",
     "repetition",
     "standings",
+    "trial_noise",
     "trial_warnings",
     "undecided_of",
     "weight_warnings",

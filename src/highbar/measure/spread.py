@@ -12,6 +12,8 @@ from highbar.measure.parts import of_metric
 from highbar.measure.values import Measured
 from highbar.model import Ratio, Repetition
 from highbar.statistics.bounds import effective_clusters
+from highbar.statistics.second_run import Noise
+from highbar.statistics.second_run import trial_noise as noise_of
 from highbar.statistics.slices import benjamini_hochberg, effective_counts, shrink, steady, worse_than_rest
 from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
 
@@ -99,6 +101,22 @@ def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | 
         fewest=sums.fewest,
         still_possible=never_failed_bound(sums.fewest, alpha),
     )
+
+
+def trial_noise(sums: Sums | None, scenarios: int, *, pooled: bool) -> Noise:
+    """How much of the variance of an estimate is the noise of its trials; a range if repeated trials do not show it."""
+    if sums is None:
+        return Noise()
+    split = variance_split_from_sums(
+        scenarios=scenarios,
+        freedom=sums.freedom,
+        within=sums.within,
+        rate=sums.rate,
+        rate_squares=sums.rate_squares,
+        inverse_trials=sums.inverse_trials,
+    )
+    trials = float(scenarios / sums.inverse_trials) if sums.inverse_trials else 1.0
+    return noise_of(split, sums.freedom, trials, pooled=pooled)
 
 
 def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:

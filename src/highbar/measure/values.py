@@ -99,6 +99,18 @@ class Rank(intervals.Rank, Protocol):
         """The most trials of such a scenario."""
 
 
+class RatioTotals(intervals.RatioTotals, Protocol):
+    """The sums of one ratio, and how many of its units are not perfect, if that was counted."""
+
+    @property
+    def imperfect(self) -> int | None:
+        """How many units have an upper sum below the lower one."""
+
+    @property
+    def nonzero(self) -> int | None:
+        """How many units have an upper sum above 0."""
+
+
 class Group(Protocol):
     """The sums of some scenarios."""
 
@@ -111,7 +123,7 @@ class Group(Protocol):
         """Of each percentile."""
 
     @property
-    def ratios(self) -> Mapping[Ratio, intervals.RatioTotals]:
+    def ratios(self) -> Mapping[Ratio, RatioTotals]:
         """Of each ratio."""
 
     @property
@@ -241,6 +253,15 @@ class Measured:
         """The sums behind a metric that is one share; None for any other metric."""
         root = self._formula(self.policy.metrics[name], where).root
         return self.group.ratios[root].sums if isinstance(root, Ratio) and is_share(root) else None
+
+    def failing(self, name: str, where: Where = ()) -> int | None:
+        """How many units behind a share are not perfect; None for another metric, or if that was not counted."""
+        metric = self.policy.metrics[name]
+        root = self._formula(metric, where).root
+        if not isinstance(root, Ratio) or not is_share(root):
+            return None
+        totals = self.group.ratios[root]
+        return totals.imperfect if metric.better == "higher" else totals.nonzero
 
     def difference(self, left: Expression, right: Expression, better: Better = "higher") -> Value:
         """One expression less another over all scenarios, with its interval."""

@@ -30,6 +30,7 @@ class Ratchet:
     proposals: tuple[Proposal, ...]
     diff: str
     written: bool = False
+    notes: tuple[str, ...] = ()  # what to know before it is written
 
     @property
     def raised(self) -> tuple[Proposal, ...]:

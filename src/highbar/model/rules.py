@@ -56,12 +56,17 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """How a rule weighs its evidence."""
+    """How a rule weighs its evidence.
+
+    `failures` is an acceptance number: a threshold of 100 % under `confident` fails only beyond so many failed
+    scenarios, and still passes only if a failure rate of `tolerate` is excluded.
+    """
 
     evidence: Evidence = "estimate"
     margin: Fraction = Fraction(0)
     tolerate: Fraction = Fraction(5, 100)
     min_scenarios: int | None = None
+    failures: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from highbar.errors import Problem
 from highbar.model.rules import Place
-from highbar.model.words import Better, Decision, Level, Outcome, Unit, Where
+from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import Details
@@ -90,8 +90,26 @@ class Progressive:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlook:
+    """How likely a second run on the same scenarios passes, leaves open and fails a rule or a whole verdict."""
+
+    passes: float
+    inconclusive: float
+    fails: float
+
+    def of(self, outcome: Outcome) -> float:
+        """The chance of one outcome; what is undefined counts as failed."""
+        return {"pass": self.passes, "inconclusive": self.inconclusive}.get(outcome, self.fails)
+
+
+@dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What became of one rule, and why."""
+    """What became of one rule, and why.
+
+    `second_run` is the chance that a second run of the same agent on the same scenarios gives the rule another outcome,
+    at most, and `second_run_low` at least: the two are the same if repeated trials say how much chance is in one.
+    `outlooks` are what both come from, for each of the cases in `highbar.gate.outlook`.
+    """
 
     rule: str
     level: Level
@@ -104,12 +122,15 @@ class RuleResult:
     description: str | None = None
     place: Place = NOWHERE
     fragile: bool = False  # the interval reaches across the threshold: another run may be judged differently
-    second_run: float | None = None  # how likely that is for the same agent
+    second_run: float | None = None  # None if nothing is known of it
     more_scenarios: int | None = None  # about how many more would settle it, at the observed value
     progressive: Progressive | None = None
     best: Fraction | None = None  # the metric's value with undecided trials at their best
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # how much better than the threshold the value surely is, where that is far better
+    second_run_low: float | None = None
+    evidence: Evidence | None = None  # what the rule compares, if it is about a number
+    outlooks: tuple[Outlook, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +308,8 @@ class Verdict:
     problems: tuple[Problem, ...] = ()  # why there is no verdict
     judged_by: tuple[Judging, ...] = ()  # who judged, where the rows come from files of other tools
     selection: Selection | None = None  # which rows were judged, if not all
+    second_run: float | None = None  # how likely a second run on the same scenarios gives another verdict, at most
+    second_run_low: float | None = None  # and at least
 
     @property
     def passed(self) -> bool:

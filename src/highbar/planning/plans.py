@@ -35,9 +35,10 @@ class Assumptions:
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """The fewest scenarios, each with the assumed trials, that give an agent of true rate `rate` this outcome.
+    """The scenarios, each with the assumed trials, that give an agent of true rate `rate` this outcome.
 
-    `scenarios` is None where no number would.
+    From `scenarios` on every larger suite does, with the assumed power. `fewest` is the first that does: power is a
+    sawtooth, so some sizes between the two do not. None where no number would.
     """
 
     threshold: Fraction
@@ -45,6 +46,7 @@ class Supposed:
     outcome: Outcome
     scenarios: int | None
     runs: int | None
+    fewest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class RuleNeed:
     `fewest` scenarios pass it if every one of them is good; an agent halfway between the threshold and perfection
     (`supposed`) passes it on `scenarios`. A suite of a given size passes `rate_to_pass` and better, and fails
     `rate_to_fail` and worse. The rates are the metric's own; of a percentile, the share of trials within the limit.
+    On `together` scenarios for each, all blocking rules pass with the assumed power even if they vary independently.
     All is None where only results can tell, as `reason` says.
     """
 
@@ -110,6 +113,17 @@ class RuleNeed:
     rate_to_pass: float | None = None
     rate_to_fail: float | None = None
     reason: str | None = None
+    chance: float | None = None  # to pass, for the supposed agent: on the given scenarios, or on those it needs
+    together: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """How likely all of some rules pass at once: `low` if they vary independently, `high` if together."""
+
+    rules: int
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +187,4 @@ class Plan:
     scenarios: int | None = None
     trials: int | None = None
     repeats: Repeats | None = None
+    joint: Joint | None = None

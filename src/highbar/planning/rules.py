@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,9 +20,9 @@ from highbar.model import (
     ThresholdRule,
     Verdict,
 )
-from highbar.planning.plans import Assumptions, Budget, Plan, Repeats, RuleNeed, RuleStanding
+from highbar.planning.plans import Assumptions, Budget, Joint, Plan, Repeats, RuleNeed, RuleStanding
 from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
-from highbar.planning.suites import fewest_to_pass, reach, suppose
+from highbar.planning.suites import chance, fewest_to_pass, reach, suppose
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
 SPLIT = "pass_rate"
@@ -34,7 +36,23 @@ def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None 
         for rule in policy.rules
         if isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule)
     )
-    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios)
+    return Plan(assumptions, rules=needs, policy=policy.file, scenarios=scenarios, joint=_joint(needs))
+
+
+def _joint(needs: Sequence[RuleNeed]) -> Joint | None:
+    """The chance that all blocking rules pass; None with fewer than two that have a number."""
+    chances = [need.chance for need in needs if need.level == "blocking" and need.chance is not None]
+    return Joint(len(chances), math.prod(chances), min(chances)) if len(chances) > 1 else None
+
+
+def _blocking(policy: Policy) -> int:
+    """How many blocking rules may fail a good agent: those that demand perfection are planned for a perfect one."""
+    planned = [
+        share_to_reach(rule, policy.metrics[rule.metric], policy)
+        for rule in policy.rules
+        if isinstance(rule, ThresholdRule) and rule.level == "blocking"
+    ]
+    return sum(bar is not None and 0 < bar < 1 for bar in planned)
 
 
 def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenarios: int | None) -> RuleNeed:
@@ -47,10 +65,16 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         return replace(known, reason="every value reaches it")
     assumed = Assumptions(policy.confidence, assumptions.power, tolerate=rule.demand.tolerate)
     fewest = fewest_to_pass(bar, assumed)
-    needed = fewest if bar == 1 else suppose(bar, _halfway(bar), assumed).scenarios
+    if bar == 1:
+        needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
+    else:
+        each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking(policy))))
+        needed = suppose(bar, _halfway(bar), assumed).scenarios
+        together = suppose(bar, _halfway(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed)
     least = rule.demand.min_scenarios or 0
+    size = scenarios or (None if needed is None else max(least, needed))
     return replace(
         known,
         better="lower" if lower else "higher",
@@ -59,6 +83,8 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         scenarios=None if needed is None else max(least, needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
+        chance=None if size is None else 0.0 if size < least else chance(size, bar, _halfway(bar), assumed).passes,
+        together=None if together is None else max(least, together),
     )
 
 

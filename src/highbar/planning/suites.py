@@ -12,6 +12,8 @@ from highbar.model import Outcome
 from highbar.planning import repeated
 from highbar.planning.plans import Assumptions, Chance, Difference, Reach, Supposed
 from highbar.statistics.planning import (
+    enough_to_fail,
+    enough_to_pass,
     gate_chances,
     gate_limits,
     pairs_needed,
@@ -24,18 +26,23 @@ from highbar.statistics.planning import (
 from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 
-def fewest_to_pass(bar: Fraction, assumptions: Assumptions) -> int | None:
-    """How many scenarios pass if every one of them does, however many trials each has; None where no number would."""
+def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -> int | None:
+    """How many scenarios pass if all but so many of them do, however many trials each has; None where none would."""
     excluded = assumptions.tolerate if bar == 1 else 1 - bar
-    found = clusters_to_exclude(excluded, assumptions.alpha)
+    found = clusters_to_exclude(excluded, assumptions.alpha, failures)
     return found if found < LARGEST else None
 
 
 def suppose(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Supposed:
     """The scenarios that pass, or fail, an agent of this true rate with the assumed power; the rate is not the bar."""
     outcome: Outcome = "pass" if rate > bar or rate == bar == 1 else "fail"
-    scenarios = _perfect(rate, assumptions) if bar == 1 else _decided(bar, rate, assumptions)
-    return Supposed(bar, rate, outcome, scenarios, None if scenarios is None else scenarios * assumptions.trials)
+    if bar == 1:
+        fewest = scenarios = _perfect(rate, assumptions)
+    else:
+        fewest, scenarios = _decided(bar, rate, assumptions)
+    return Supposed(
+        bar, rate, outcome, scenarios, None if scenarios is None else scenarios * assumptions.trials, fewest
+    )
 
 
 def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
@@ -46,13 +53,17 @@ def _perfect(rate: Fraction, assumptions: Assumptions) -> int | None:
     return found if found < LARGEST else None
 
 
-def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> int | None:
+def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[int | None, int | None]:
+    """The first number of scenarios that suffices, and the one from which on all larger ones do."""
     if not assumptions.repeats:
-        decide = scenarios_to_pass if rate > bar else scenarios_to_fail
-        return decide(bar, rate, float(assumptions.power), assumptions.alpha)
+        decide = (scenarios_to_pass, enough_to_pass) if rate > bar else (scenarios_to_fail, enough_to_fail)
+        first, lasting = (each(bar, rate, float(assumptions.power), assumptions.alpha) for each in decide)
+        return first, lasting
     if rate > bar:
-        return repeated.scenarios_to_pass(bar, rate, assumptions)
-    return repeated.scenarios_to_pass(1 - bar, 1 - rate, assumptions)
+        found = repeated.scenarios_to_pass(bar, rate, assumptions)
+    else:
+        found = repeated.scenarios_to_pass(1 - bar, 1 - rate, assumptions)
+    return found, found
 
 
 def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:

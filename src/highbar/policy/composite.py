@@ -25,7 +25,7 @@ from highbar.policy.metrics import Definition, MetricTable, check_names, rests_o
 from highbar.policy.ranges import always_holds, apart, value_range
 from highbar.threshold import check
 
-COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "min_scenarios", "description")
+COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
 
 _NEGATED: dict[Operator, Operator] = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "=": "!=", "!=": "="}
 _MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "=": "=", "!=": "!="}

@@ -35,7 +35,7 @@ from highbar.policy.yaml_tree import QUOTE_IT
 from highbar.threshold import read as read_threshold
 from highbar.threshold import read_margin, read_share
 
-DEMAND_KEYS = ("evidence", "margin", "tolerate", "min_scenarios", "description")
+DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
 RULE_KEYS = ("metric", "where", "level", *THRESHOLD_KEYS)
 THRESHOLDS_KEYS = ("blocking", "warning", "description")
@@ -216,6 +216,9 @@ class RuleReader:
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
         if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
             fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
+        if threshold and demand.failures and not only_perfection(threshold, metric):
+            wanted = "a threshold of 100%, or of 0% if lower is better"
+            fields["failures"].refuse(f"failures needs {wanted}, found {threshold.text}", "use `margin`, or write 100%")
         return Bar(threshold, demand, description, fields["threshold"].place) if threshold else None
 
     def _demand(self, fields: Mapping[str, Cursor], metric: Metric | None) -> tuple[Demand, str | None]:
@@ -225,6 +228,7 @@ class RuleReader:
         margin = _read_margin(fields["margin"], metric) if metric and "margin" in fields else None
         tolerate = _read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
         least = _read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
+        failures = _read_failures(fields["failures"], evidence) if "failures" in fields else None
         description = fields["description"].text() if "description" in fields else None
         default = Demand()
         demand = Demand(
@@ -232,6 +236,7 @@ class RuleReader:
             default.margin if margin is None else margin,
             default.tolerate if tolerate is None else tolerate,
             least,
+            failures or 0,
         )
         return demand, description
 
@@ -294,6 +299,23 @@ def _read_tolerate(cursor: Cursor) -> Fraction | None:
         cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
         return None
     return value
+
+
+def only_perfection(threshold: Threshold, metric: Metric) -> bool:
+    """Whether no failure at all may happen: 100 %, or 0 % if lower is better."""
+    return metric.unit == "ratio" and threshold.value == (1 if metric.better == "higher" else 0)
+
+
+def _read_failures(cursor: Cursor, evidence: str | None) -> int | None:
+    """An acceptance number. By the estimate no failure is accepted, so there it would have no effect."""
+    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
+    if value is None or value.denominator != 1 or value < 0 or "." in cursor.node.text:
+        cursor.refuse_kind("a whole number, 0 or more")
+        return None
+    if evidence == "estimate":
+        cursor.refuse("failures has no effect by the estimate", "add `evidence: confident`, or remove failures")
+        return None
+    return int(value)
 
 
 def _read_count(cursor: Cursor) -> int | None:

@@ -28,6 +28,11 @@ _DEMANDS: dict[str, Any] = {
         **_SHARE,
         "description": "The rate of failures that a threshold of 100% must exclude; 5% unless said.",
     },
+    "failures": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "With confident: how many failed scenarios a threshold of 100% accepts; 0 unless given.",
+    },
     "min_scenarios": {"type": "integer", "minimum": 1, "description": "With fewer, the rule is inconclusive."},
     "description": _DESCRIPTION,
 }
@@ -145,7 +150,7 @@ def _against(key: str, about: str) -> dict[str, Any]:
 def _amount(key: str, about: str) -> dict[str, Any]:
     """What a metric of the baseline block takes: an amount, one with demands, or several of either."""
     amount = {"type": ["string", "number"]}
-    demands = {name: value for name, value in _DEMANDS.items() if name not in ("margin", "tolerate")}
+    demands = {name: value for name, value in _DEMANDS.items() if name not in ("margin", "tolerate", "failures")}
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
     entry = _closed({key: amount, "where": _WHERE, "level": level, **demands}, key)
     several = {"type": "array", "items": {"anyOf": [amount, entry]}, "minItems": 1}

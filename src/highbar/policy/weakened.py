@@ -110,6 +110,7 @@ def _weighs(other: Demand, demand: Demand) -> bool:
         (other.evidence == "confident" or demand.evidence == "estimate")
         and other.margin <= demand.margin
         and other.tolerate <= demand.tolerate
+        and other.failures <= demand.failures
         and (other.min_scenarios or 0) >= (demand.min_scenarios or 0)
     )
 
@@ -133,6 +134,7 @@ def _evidence(demand: Demand, other: Demand) -> str:
         "evidence": demand.evidence,
         "margin": write_decimal(demand.margin),
         "tolerate": amount(demand.tolerate, "ratio"),
+        "failures": str(demand.failures),
         "min_scenarios": str(demand.min_scenarios or "none"),
     }
     differ = (f"{key}: {text}" for key, text in told.items() if getattr(demand, key) != getattr(other, key))

@@ -35,9 +35,10 @@ def say(rule: Rule, policy: Policy) -> str:
     match rule:
         case ThresholdRule():
             what = f"{rule.metric} must be {say_threshold(rule.threshold)}{_over(rule.where)}"
-            return f"{what}{_weighed(rule.demand, policy, rule.threshold.unit)}."
+            return f"{what}{_weighed(rule.demand, policy, rule.threshold.unit)}{_accepted(rule.demand)}."
         case ConditionRule():
-            return f"This must hold: {' '.join(rule.text.split())}{_weighed(rule.demand, policy, 'ratio')}."
+            what = f"This must hold: {' '.join(rule.text.split())}{_weighed(rule.demand, policy, 'ratio')}"
+            return f"{what}{_accepted(rule.demand)}."
         case ScenarioRule():
             return _say_scenario(rule)
         case SuiteRule():
@@ -99,6 +100,14 @@ def _weighed(demand: Demand, policy: Policy, unit: Unit) -> str:
     if demand.min_scenarios:
         parts.append(f"from at least {demand.min_scenarios} scenarios")
     return "".join(f", {part}" for part in parts)
+
+
+def _accepted(demand: Demand) -> str:
+    """What an acceptance number lets through; nothing without one."""
+    if not demand.failures:
+        return ""
+    failed = "1 failed scenario is" if demand.failures == 1 else f"{demand.failures} failed scenarios are"
+    return f"; {failed} accepted if a failure rate of {_amount(demand.tolerate, 'ratio')} is excluded all the same"
 
 
 def _points(margin: Fraction, unit: Unit) -> str:

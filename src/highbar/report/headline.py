@@ -18,6 +18,8 @@ WORDS: Mapping[Decision | None, str] = MappingProxyType(
 )
 MOST_UNDECIDED = 10
 """Undecided scenarios that a report names."""
+MOST_TO_SETTLE = 5000
+"""Scenarios from which on a rule is too close to call."""
 UNDECIDED = "Undecided scenarios"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
 
@@ -93,18 +95,62 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
 
 
 def unsettled(rule: RuleResult) -> str:
-    """How far the outcome of a fragile rule can be trusted, and about how many more scenarios would settle it."""
-    differs = f"{chance(rule)} chance that a second run differs" if rule.second_run is not None else ""
-    wanted = rule.more_scenarios
-    settled = "" if wanted is None else f"+{_count(wanted, 'scenario')} {'settles' if wanted == 1 else 'settle'} it"
-    told = "; ".join(part for part in (differs, settled) if part)
+    """How far the outcome of a fragile rule can be trusted, and how large a new run would have to be to settle it."""
+    told = "; ".join(part for part in (_differs(rule), _settling(rule)) if part)
     return f"fragile: {told}" if told else ""
 
 
+def second_run(verdict: Verdict) -> str:
+    """How likely a second run gives another verdict, as a sentence; empty if nothing is known of it."""
+    if verdict.second_run is None or verdict.verdict is None:
+        return ""
+    likely = _chance_in_words(verdict.second_run_low, verdict.second_run)
+    return f"a second run on the same scenarios would reach another verdict with a chance {likely}"
+
+
+def _differs(rule: RuleResult) -> str:
+    if rule.second_run is None:
+        return ""
+    likely = _chance_in_words(rule.second_run_low, rule.second_run)
+    return f"a second run on the same scenarios would be judged differently with a chance {likely}"
+
+
+def _settling(rule: RuleResult) -> str:
+    """A new run, never more scenarios added to this one: looking again at pooled data passes too often."""
+    size = settled_by(rule)
+    if size is None or rule.value is None or rule.value.value is None:
+        return ""
+    stays = f"if the value stays at {amount(rule.value.value, rule.value.unit, [rule.value.value])}"
+    if size > MOST_TO_SETTLE:
+        return f"too close to call: {stays}, settling it takes more than {MOST_TO_SETTLE:,} scenarios"
+    return f"{stays}, a new run of about {_count(size, 'scenario')} settles it (highbar plan)"
+
+
+def settled_by(rule: RuleResult) -> int | None:
+    """The scenarios of a new run that would settle a rule if its value stayed; None where no number would."""
+    if rule.more_scenarios is None or rule.value is None:
+        return None
+    return rule.value.scenarios + rule.more_scenarios
+
+
 def chance(rule: RuleResult) -> str:
-    """The chance that a second run of the same agent is judged differently, in whole percent."""
-    percent = round((rule.second_run or 0.0) * 100)
-    return f"{percent}%" if percent else "under 1%"
+    """The chance that a second run of the same agent is judged differently, for a table: `5–29%`."""
+    if rule.second_run is None:
+        return ""
+    low, high = (round((end or 0.0) * 100) for end in (rule.second_run_low, rule.second_run))
+    if not high:
+        return "under 1%"
+    return f"{high}%" if low == high else f"{low}–{high}%" if low else f"up to {high}%"
+
+
+def _chance_in_words(low: float | None, high: float) -> str:
+    """`of 21%`, `between 5% and 29%`, `of at most 3%`."""
+    first, last = round((low or 0.0) * 100), round(high * 100)
+    if not last:
+        return "of under 1%"
+    if first == last:
+        return f"of {last}%"
+    return f"between {first}% and {last}%" if first else f"of at most {last}%"
 
 
 def bounds_label(verdict: Verdict) -> str:
@@ -161,7 +207,19 @@ def _summary(verdict: Verdict) -> str:
         told = f"{_count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
     weakened = len(verdict.against.weakened) if verdict.against else 0
     told = f"{told}, {_count(warned, 'warning')}" if warned else told
-    return f"{told}; the bar is weakened in {_count(weakened, 'place')}" if weakened else told
+    told = f"{told}; the bar is weakened in {_count(weakened, 'place')}" if weakened else told
+    return f"{told}{_compared(verdict)}"
+
+
+def _compared(verdict: Verdict) -> str:
+    """That estimates were compared and not intervals, of all rules about a number or of some."""
+    compared = [rule.evidence for rule in verdict.rules if rule.level == "blocking" and rule.evidence is not None]
+    bare = compared.count("estimate")
+    if not bare:
+        return ""
+    if bare == len(compared):
+        return " (the verdict compares estimates)"
+    return f" ({bare} of {len(compared)} rules about a number compare{'s' if bare == 1 else ''} estimates)"
 
 
 def _unjudged(verdict: Verdict) -> str:

@@ -68,6 +68,8 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
             "policy": _source(verdict.policy) if verdict.policy else None,
             "against": _against(verdict.against) if verdict.against else None,
             "results": [_source(source) for source in verdict.results],
+            "second_run": verdict.second_run,
+            "second_run_low": verdict.second_run_low,
             **(_unjudged(verdict, bounds) if verdict.verdict is None else {}),
         }
     )
@@ -161,7 +163,9 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> dict[str, Any]:
         "reason": rule.reason,
         "fragile": rule.fragile,
         "second_run": rule.second_run,
+        "second_run_low": rule.second_run_low,
         "more_scenarios": rule.more_scenarios,
+        "evidence": rule.evidence,
         "progressive": _progressive(rule.progressive) if rule.progressive else None,
         "slack": None if rule.slack is None else as_float(rule.slack),
         "description": rule.description,

@@ -175,9 +175,17 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _Case:
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
-            *((("second_run", end(rule.second_run)), ("more_scenarios", rule.more_scenarios)) if rule.fragile else ()),
+            *(_again(rule) if rule.fragile else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
+    )
+
+
+def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
+    return (
+        ("second_run", end(rule.second_run)),
+        ("second_run_low", end(rule.second_run_low)),
+        ("more_scenarios", rule.more_scenarios),
     )
 
 

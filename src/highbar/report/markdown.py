@@ -27,6 +27,7 @@ from highbar.report.headline import (
     not_passed,
     notes,
     repeated,
+    second_run,
     selected,
     standings,
     undecided,
@@ -134,7 +135,8 @@ def _about(verdict: Verdict) -> str:
     if verdict.against:
         parts.append(f"and the policy at {code(verdict.against.ref)} ({verdict.against.commit[:12]})")
     about = [", ".join(parts), judged(verdict.judged_by, code), selected(verdict.selection, code)]
-    return "  \n".join(filter(None, about))
+    again = second_run(verdict)
+    return "  \n".join(filter(None, about)) + (f"\n\n{again[0].upper()}{again[1:]}." if again else "")
 
 
 def _table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], total: int = 0) -> _Section:

@@ -7,7 +7,18 @@ from typing import Any
 
 from highbar.digits import as_float
 from highbar.model import Where
-from highbar.planning import Assumptions, Chance, Difference, Plan, Reach, Repeats, RuleNeed, RuleStanding, Supposed
+from highbar.planning import (
+    Assumptions,
+    Chance,
+    Difference,
+    Joint,
+    Plan,
+    Reach,
+    Repeats,
+    RuleNeed,
+    RuleStanding,
+    Supposed,
+)
 from highbar.report import PAGE, Display
 from highbar.report.json import encode
 
@@ -28,6 +39,7 @@ def render(plan: Plan, _display: Display = PAGE) -> str:
             "differences": [_difference(row) for row in plan.differences],
             "policy": plan.policy,
             "rules": [*(_need(row) for row in plan.rules), *(_standing(row) for row in plan.standings)],
+            "joint": _joint(plan.joint) if plan.joint else None,
             "repetition": _repeats(plan.repeats) if plan.repeats else None,
         }
     )
@@ -50,6 +62,7 @@ def _supposed(row: Supposed) -> dict[str, Any]:
         "outcome": row.outcome,
         "scenarios": row.scenarios,
         "runs": row.runs,
+        "fewest": row.fewest,
     }
 
 
@@ -92,7 +105,13 @@ def _need(row: RuleNeed) -> dict[str, Any]:
         "rate_to_pass": row.rate_to_pass,
         "rate_to_fail": row.rate_to_fail,
         "reason": row.reason,
+        "chance": row.chance,
+        "together": row.together,
     }
+
+
+def _joint(found: Joint) -> dict[str, Any]:
+    return {"rules": found.rules, "low": found.low, "high": found.high}
 
 
 def _standing(row: RuleStanding) -> dict[str, Any]:

@@ -10,13 +10,21 @@ from highbar.digits import amount, show, wanted
 from highbar.model import Where
 from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display
+from highbar.report.headline import MOST_TO_SETTLE
 from highbar.report.layout import paint, paragraph, table, title
 from highbar.report.visible import visible
 
 _NONE = "-"
 _TYPICAL = "no policy: planned for the typical thresholds"
 _TOLD = {
-    "needs": "at least: if every scenario is good; scenarios: if the true rate is halfway to perfection",
+    "needs": (
+        "at least: if every scenario is good; scenarios: if the true rate is halfway to perfection; together: so that"
+        " all blocking rules pass at once, even if they vary independently"
+    ),
+    "settled": (
+        "settled by: a new run of about so many scenarios, if the value stays; adding scenarios to this run and looking"
+        " again would pass too often"
+    ),
     "passes": "passes, fails: agents whose true rate is so good, or so bad",
     "differing": "differing: the share of scenarios that one version passes and the other fails",
 }
@@ -124,14 +132,31 @@ def _differences(plan: Plan, display: Display) -> list[str]:
 def _needs(plan: Plan, display: Display) -> list[str]:
     known = [row for row in plan.rules if row.fewest is not None]
     if plan.scenarios is None:
-        header = ("", "wanted", "at least", "scenarios", "halfway")
-        rows = [(*_named(row), str(row.fewest), _count(row.scenarios), _supposition(row)) for row in known]
+        header = ("", "wanted", "at least", "scenarios", "together", "halfway")
+        rows = [
+            (*_named(row), str(row.fewest), _count(row.scenarios), _count(row.together), _supposition(row))
+            for row in known
+        ]
         lines = _section("Scenarios that each rule needs", header, rows, display, _TOLD["needs"])
     else:
         heading = f"What {_scenarios(plan.scenarios)} can show of each rule"
         sized = [(*_named(row), *_suited(row)) for row in known]
         lines = _section(heading, ("", "wanted", "passes", "fails"), sized, display, _TOLD["passes"])
+    lines += _joint(plan, display)
     return lines + _unknown([row for row in plan.rules if row.fewest is None], display)
+
+
+def _joint(plan: Plan, display: Display) -> list[str]:
+    """How likely all blocking rules pass at once."""
+    if plan.joint is None:
+        return []
+    each = f"on {_scenarios(plan.scenarios)} for each" if plan.scenarios else "with the scenarios that each needs"
+    low, high = _likely(plan.joint.low), _likely(plan.joint.high)
+    chance = (
+        f"a chance of {low}" if low == high else f"a chance between {low} (independent) and {high} (moving together)"
+    )
+    sentence = f"All {plan.joint.rules} blocking rules at once, {each}: {chance} for an agent halfway to perfection."
+    return ["", *paragraph(sentence, 2, display)]
 
 
 def _supposition(row: RuleNeed) -> str:
@@ -162,17 +187,23 @@ def _standings(plan: Plan, display: Display) -> list[str]:
     stuck = [row for row in rows if not row.settled and row.more_scenarios is None]
     lines = ["", _summary(plan)]
     lines += _section(
-        "Rules that more scenarios would settle",
-        ("", "value", "wanted", "scenarios", "needs"),
-        [(*_stood(row), f"+{row.more_scenarios}") for row in needing],
+        "Rules that a larger run would settle",
+        ("", "value", "wanted", "scenarios", "settled by"),
+        [(*_stood(row), _settled_by(row)) for row in needing],
         display,
-        "needs: about how many more scenarios, if the value stays",
+        _TOLD["settled"],
     )
     plain = ("", "value", "wanted", "scenarios")
     lines += _section("Rules that stand on the threshold, or cannot be bounded", plain, map(_stood, stuck), display)
     settled = [_stood(row) for row in rows if row.settled]
     lines += _section("Rules that are settled", plain, settled, display)
     return lines + _unknown([row for row in plan.standings if row not in rows], display)
+
+
+def _settled_by(row: RuleStanding) -> str:
+    """The scenarios of a new run that would settle a rule."""
+    size = (row.value.scenarios if row.value else 0) + (row.more_scenarios or 0)
+    return "too close" if size > MOST_TO_SETTLE else str(size)
 
 
 def _summary(plan: Plan) -> str:

@@ -37,6 +37,7 @@ def render_json(ratchet: Ratchet) -> str:
             "written": ratchet.written,
             "thresholds": [_proposal(proposal) for proposal in ratchet.proposals],
             "diff": ratchet.diff,
+            "notes": list(ratchet.notes),
         }
     )
 
@@ -46,6 +47,7 @@ def _about(ratchet: Ratchet) -> Iterator[str]:
     state = "" if not raised else ", written" if ratchet.written else ", not written: --write does that"
     yield f"{visible(ratchet.policy)}: {raised} of {total} threshold{'' if total == 1 else 's'} raised{state}"
     yield f"baseline {visible(ratchet.baseline)}"
+    yield from (f"note: {note}" for note in ratchet.notes)
     if ratchet.forced is not None:
         yield f"note: the baseline was recorded by force: {visible(ratchet.forced)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from highbar.model import Better, Decision, Level, Outcome, Unit
+from highbar.model import Better, Decision, Evidence, Level, Outcome, Unit
 from highbar.report.json import SCHEMA
 from highbar.report.schema_forms import (
     COUNT,
@@ -51,6 +51,11 @@ def _verdict() -> dict[str, Any]:
             "verdict": {"enum": list(get_args(Decision))},
             "agent_version": TEXT_OR_NULL,
             "confidence": {"type": "number", "description": "Of each end of an interval by itself."},
+            "second_run": {
+                **NUMBER_OR_NULL,
+                "description": "The chance that a second run on the same scenarios has another verdict, at most.",
+            },
+            "second_run_low": {**NUMBER_OR_NULL, "description": "The same, at least."},
             "counts": an_object(dict.fromkeys(counted, COUNT), "How much evidence there was."),
             "metrics": values,
             "slices": {"type": "array", "items": _slice(values)},
@@ -185,8 +190,19 @@ def _rule() -> dict[str, Any]:
             "outcome": {"enum": list(get_args(Outcome))},
             "reason": TEXT,
             "fragile": {"type": "boolean", "description": "Whether the interval reaches across the threshold."},
-            "second_run": {**NUMBER_OR_NULL, "description": "The chance that a second run is judged differently."},
-            "more_scenarios": {**COUNT_OR_NULL, "description": "About how many more would settle it."},
+            "second_run": {
+                **NUMBER_OR_NULL,
+                "description": "The chance that a second run on the same scenarios has another outcome, at most.",
+            },
+            "second_run_low": {**NUMBER_OR_NULL, "description": "The same, at least; equal if trials were repeated."},
+            "more_scenarios": {
+                **COUNT_OR_NULL,
+                "description": "By how many a new run that settles it would be larger, if the value stays.",
+            },
+            "evidence": {
+                "enum": [*get_args(Evidence), None],
+                "description": "What a rule about a number compares; null for any other rule.",
+            },
             "progressive": {"oneOf": [_progressive(), {"type": "null"}]},
             "slack": {**NUMBER_OR_NULL, "description": "By how much the threshold is passed, where that is far."},
             "description": TEXT_OR_NULL,

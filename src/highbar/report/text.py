@@ -17,6 +17,7 @@ from highbar.errors import Problem
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (
+    MOST_TO_SETTLE,
     NO_VERDICT,
     UNDECIDED,
     bounds_label,
@@ -29,7 +30,9 @@ from highbar.report.headline import (
     not_passed,
     notes,
     repeated,
+    second_run,
     selected,
+    settled_by,
     standings,
     undecided,
     unsettled,
@@ -41,7 +44,11 @@ from highbar.report.visible import cells, cut, visible
 _MOST_ROWS = 20
 _MOST_PASSED_RULES = 50
 _LONGEST_REASON = 300
-_FRAGILE = "chance: that a second run is judged differently; needs: how many more scenarios would settle it"
+_FRAGILE = (
+    "differs: the chance that a second run on the same scenarios is judged differently; settled by: a new run of about"
+    " so many scenarios, if the value stays (highbar plan)"
+)
+_TOO_CLOSE = "too close"
 _COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
@@ -102,7 +109,8 @@ def _evidence(verdict: Verdict) -> list[str]:
     if verdict.against:
         told.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    return [evidence(verdict.counts), *([", ".join(told)] if told else []), *filter(None, (who, which))]
+    lines = (", ".join(told), who, which, second_run(verdict))
+    return [evidence(verdict.counts), *filter(None, lines)]
 
 
 def _advice(verdict: Verdict, display: Display) -> list[str]:
@@ -161,7 +169,7 @@ def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     if fragile:
         lines += title("Rules that passed, but are fragile", display)
         lines += [paint(line, "dim", display) for line in paragraph(_FRAGILE, 2, display)]
-        lines += table(("", "value", "wanted", "chance", "needs"), fragile[:_MOST_PASSED_RULES], display)
+        lines += table(("", "value", "wanted", "differs", "settled by"), fragile[:_MOST_PASSED_RULES], display)
         lines += _rest(len(fragile), _MOST_PASSED_RULES)
     if firm:
         lines += title("Rules that passed", display)
@@ -184,7 +192,8 @@ def _passed_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
 def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     simple = rule.value is not None and wanted(rule.threshold or "", rule.value.unit) is not None
     value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
-    settled = f"+{rule.more_scenarios}" if rule.more_scenarios is not None else ""
+    size = settled_by(rule)
+    settled = "" if size is None else _TOO_CLOSE if size > MOST_TO_SETTLE else str(size)
     return _name(rule), value, _wanted(rule) if simple else "", chance(rule), settled
 
 

@@ -1,15 +1,77 @@
-"""How a gate that compares the bare estimate judges the same agent twice."""
+"""How the same agent would be judged by a second run on the same scenarios.
+
+Two runs of one suite differ by trial noise alone. Of the variance V of an estimate over new scenarios, trial noise is
+the share f = (1 - r) / (1 + (m - 1) r), for m trials whose intraclass correlation is r. The second estimate has the
+mean (1 - f) × the first one + f × the mean rate of such agents, and the variance 2fV: the first run has its own noise.
+
+V comes from the interval that the gate uses: as many passes and fails as would have the same bound (`worth`). So the
+chance follows whatever method made the interval. `bench/second_run.py` compares what is reported with what happens.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.statistics.binomial import at_least
+from highbar.model.verdict import Outlook
+from highbar.statistics.beta import beta_cdf, beta_quantile, beta_survival
+from highbar.statistics.binomial import at_least, at_most
 from highbar.statistics.interval import Real
 from highbar.statistics.normal import normal_cdf, normal_quantile
+from highbar.statistics.trials import VarianceSplit
 
-_LARGEST_EXACT = 5000  # beyond it the sum takes milliseconds and the normal law is as good
+LEAST_ALIKE, MOST_ALIKE = 0.0, 0.9
+"""The intraclass correlations between which a chance is given if no scenario was repeated."""
+_POINTS = 12
+"""At how many of its quantiles an unknown failure rate is tried."""
+_STEPS = 60
+_CLOSE = 1e-7
+_LARGEST_LOGARITHM = 21.0  # of a number of scenarios: a billion
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How much of the variance of an estimate is trial noise, at least and at most; of scenarios of `trials` trials."""
+
+    least: float = 1 - MOST_ALIKE
+    most: float = 1.0
+    trials: float = 1.0
+
+    def halved(self) -> Noise:
+        """The same for a paired difference: half of its noise is that of the baseline, which does not run again."""
+        return Noise(self.least / 2, self.most / 2, self.trials)
+
+    def clustered(self, worth: float, scenarios: int) -> Noise:
+        """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is no trial noise."""
+
+        def share(of: float) -> float:
+            alike = (1 - of) / (1 + (self.trials - 1) * of)
+            spread = (1 + (self.trials - 1) * alike) / self.trials
+            return min(of, of * spread * worth / scenarios)
+
+        return Noise(share(self.least), share(self.most), self.trials)
+
+
+NOT_REPEATED = Noise()
+"""One trial of each scenario: how much of what varies is trial noise is not known."""
+
+
+def trial_noise(split: VarianceSplit | None, freedom: int, trials: float, *, pooled: bool = False) -> Noise:
+    """The trial noise that repeated trials show; a range if nothing was repeated, or nothing varied.
+
+    `freedom` is Σ(m - 1). One more pair of trials that are not alike at all is added, so that few trials that agreed do
+    not pass for certainty. `pooled`: the interval is that of pooled trials, and knows no variance between scenarios.
+    """
+    if split is None or split.correlation is None:
+        alike = (MOST_ALIKE, LEAST_ALIKE)
+        least, most = ((1 - r) / (1 if pooled else 1 + (trials - 1) * r) for r in alike)
+        return Noise(least, most, trials)
+    between = max(split.between, 0.0)
+    within = (split.within * freedom + between + split.within) / (freedom + 1)
+    share = within / (between * (1 if pooled else trials) + within)
+    return Noise(share, share, trials)
 
 
 def point_gate_chance(scenarios: int, threshold: Real, rate: float) -> float:
@@ -22,40 +84,212 @@ def disagreement(chance: float) -> float:
     return 2.0 * chance * (1.0 - chance)
 
 
-def second_run_differs(passed: int, scenarios: int, threshold: Real) -> float:
-    """How likely a second run is judged differently by `≥ threshold`, after this many passes in the first.
+# --- a share against a threshold --------------------------------------------------------------
 
-    The predictive law of a second run: beta-binomial, from Jeffreys' prior. So ten of ten is no certainty.
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of which higher is better, its bounds, and in how many equal parts it is counted, if that is known."""
+
+    value: Fraction
+    low: float
+    high: float
+    parts: int | None = None
+
+    def turned(self) -> Share:
+        """The share of the rest."""
+        return Share(1 - self.value, 1 - self.high, 1 - self.low, self.parts)
+
+
+def share_again(
+    share: Share, threshold: Fraction, noise: float, alpha: float, *, confident: bool, strict: bool = False
+) -> Outlook:
+    """How a second run would be judged by `≥ threshold` (`>` if strict): by its estimate, or by its interval."""
+    below, above = worth(share, alpha), worth(share.turned(), alpha)
+    law = _Law.of(share, (below if threshold <= share.value else above) or below or above, noise)
+    if not confident:
+        passes = law.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
+        return Outlook(passes, 0.0, 1.0 - passes)
+    passes = law.reaching(cut(float(threshold), below or above, alpha), share.parts)
+    turned = _Law.of(share.turned(), above or below, noise)
+    fails = min(turned.reaching(cut(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
+    return Outlook(passes, 1.0 - passes - fails, fails)
+
+
+def worth(share: Share, alpha: float) -> float | None:
+    """As many independent passes and fails of this share as have its lower bound; None if that bound says nothing."""
+    value, low = float(share.value), share.low
+    if value <= 0.0 or low >= value:
+        return None
+    if low <= 0.0:
+        return 1.0
+    if value >= 1.0:
+        return math.log(alpha) / math.log(low)
+
+    def surprise(power: float) -> float:
+        size = math.exp(power)
+        return beta_cdf(low, value * size, (1 - value) * size + 1) - alpha
+
+    return math.exp(_root(surprise, 0.0, _LARGEST_LOGARITHM))
+
+
+def cut(threshold: float, size: float | None, alpha: float) -> float | None:
+    """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if none does."""
+    if size is None or threshold > alpha ** (1 / size):
+        return None
+    if threshold <= 0.0:
+        return 0.0
+    return _root(lambda share: beta_cdf(threshold, share * size, (1 - share) * size + 1) - alpha, threshold, 1.0)
+
+
+def _first_that_passes(threshold: Fraction, parts: int | None, *, strict: bool) -> tuple[float, int | None]:
+    """The threshold as a share, and as the first count of parts that reaches it."""
+    if parts is None:
+        return float(threshold), None
+    count = math.floor(threshold * parts) + 1 if strict else math.ceil(threshold * parts)
+    return float(threshold), count
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """The Beta law of a second estimate; without a `size` it repeats the mean."""
+
+    mean: float
+    size: float | None
+    parts: int | None
+
+    @classmethod
+    def of(cls, share: Share, size: float | None, noise: float) -> _Law:
+        """The law after a first estimate that is worth `size` passes and fails, if so much of its variance is noise."""
+        value = float(share.value)
+        if size is None or noise <= 0.0:
+            return cls(value, None, share.parts)
+        usual = (value * size + 0.5) / (size + 1)  # Jeffreys' prior: ten of ten is no certainty
+        mean = (1 - noise) * value + noise * usual
+        variance = 2 * noise * usual * (1 - usual) / size
+        return cls(mean, max(mean * (1 - mean) / variance - 1, 1e-3), share.parts)
+
+    def reaching(self, share: float | None, parts: int | None) -> float:
+        """How likely it reaches a share; never if there is none."""
+        if share is None:
+            return 0.0
+        return self.at_least(share, math.ceil(share * parts - 1e-9) if parts else None)
+
+    def at_least(self, share: float, count: int | None) -> float:
+        """How likely it is at least this share; if it is counted, halfway below the first count that reaches it."""
+        if count is not None and self.parts:
+            share = (count - 0.5) / self.parts
+        if self.size is None:
+            return float(self.mean >= share)
+        return beta_survival(min(max(share, 0.0), 1.0), self.mean * self.size, (1 - self.mean) * self.size)
+
+
+def _root(function: Callable[[float], float], start: float, stop: float) -> float:
+    """Where a function changes its sign, by the Illinois method; the end that is nearer to it if it does not."""
+    first, last = function(start), function(stop)
+    if (first > 0) == (last > 0):
+        return start if abs(first) < abs(last) else stop
+    for _ in range(_STEPS):
+        middle = (start * last - stop * first) / (last - first)
+        found = function(middle)
+        if (found > 0) == (last > 0):
+            first /= 2
+            step, stop, last = abs(stop - middle), middle, found
+        else:
+            step, start, stop, first, last = abs(start - middle), stop, middle, last, found
+        if step <= _CLOSE or found == 0.0:
+            break
+    return stop
+
+
+# --- perfection, and scenarios that must all pass ---------------------------------------------
+
+
+def few_failures_again(failures: float, trials: float, size: float, accepted: int, noise: float) -> float:
+    """How likely a second run of so many trials has at most the accepted number of failures, if the first had these.
+
+    The failure rate of such agents is not known: Jeffreys' law of what the first run, worth `size` passes and fails,
+    says of it. A trial that passed fails with the share `noise` of that rate, and one that failed passes likewise.
     """
-    needed = _needed(scenarios, threshold)
-    a, b = passed + 0.5, scenarios - passed + 0.5
-    if scenarios > _LARGEST_EXACT:
-        rate = a / (a + b)
-        gap = (needed - 0.5) / scenarios - rate
-        below = normal_cdf(gap / math.sqrt(2 * rate * (1 - rate) / scenarios))
-    else:
-        below = math.fsum(
-            math.exp(_log_predictive(count, scenarios, a, b)) for count in range(min(needed, scenarios + 1))
-        )
-    return min(1.0, below) if passed >= needed else max(0.0, 1.0 - below)
+    seen = failures * size / trials
+    rates = [
+        beta_quantile((point + 0.5) / _POINTS, seen + 0.5, max(size - seen, 0.0) + 0.5) for point in range(_POINTS)
+    ]
+    failed, passed = round(failures), max(round(trials - failures), 0)
+    return min(1.0, math.fsum(_few(accepted, failed, passed, rate, noise) for rate in rates) / _POINTS)
 
 
-def second_run_differs_by_width(value: Real, low: float, high: float, threshold: Real, alpha: float) -> float:
-    """The same for any metric, from its interval: two runs differ by √2 times what one differs from the truth."""
-    gap = abs(float(value) - float(threshold))
-    width = float(value) - low if float(value) >= float(threshold) else high - float(value)
-    if gap == 0 or math.isinf(width):
-        return 0.5
-    return normal_cdf(-gap * normal_quantile(1 - alpha) / (math.sqrt(2) * width)) if width > 0 else 0.0
+def _few(accepted: int, failed: int, passed: int, rate: float, noise: float) -> float:
+    """How likely at most so many fail, of trials that failed and trials that passed."""
+    stays, breaks = 1 - noise * (1 - rate), noise * rate
+
+    def broken_at_most(count: int) -> float:
+        return at_most(count, passed, breaks) if passed else 1.0
+
+    return math.fsum(
+        (at_most(still, failed, stays) - at_most(still - 1, failed, stays)) * broken_at_most(accepted - still)
+        for still in range(min(accepted, failed) + 1)
+    )
+
+
+def all_pass_again(
+    passing: int, failing: int, rate: float, noise: float, trials: float, *, passed_some: float = 0.0
+) -> float:
+    """How likely every one of some named scenarios passes all its trials in a second run.
+
+    `rate` is the pass rate of the whole suite, `passed_some` the share of trials that a failing one passed.
+    """
+    good, bad = 1 - noise * (1 - rate), (1 - noise) * passed_some + noise * rate
+    return good ** (passing * trials) * bad ** (failing * trials)
+
+
+# --- any other number -------------------------------------------------------------------------
+
+
+def number_again(
+    value: float, low: float, high: float, threshold: float, noise: float, alpha: float, *, confident: bool
+) -> Outlook | None:
+    """The same for a number of which higher is better, by the normal law of its interval's width.
+
+    None if the estimate is compared and the end of the interval toward the threshold is unbounded.
+    """
+    below, above = value - low, high - value
+    if not confident:
+        passes = _reach(value - threshold, below if value >= threshold else above, noise, alpha)
+        return None if passes is None else Outlook(passes, 0.0, 1.0 - passes)
+    passes = 0.0 if math.isinf(below) else _reach(value - below - threshold, below, noise, alpha) or 0.0
+    fails = 0.0 if math.isinf(above) else _reach(threshold - value - above, above, noise, alpha) or 0.0
+    fails = min(fails, 1.0 - passes)
+    return Outlook(passes, 1.0 - passes - fails, fails)
+
+
+def _reach(gap: float, width: float, noise: float, alpha: float) -> float | None:
+    """How likely a second estimate is no more than `gap` lower than the first, whose bound is `width` away."""
+    if math.isinf(width):
+        return None
+    deviation = math.sqrt(2 * noise) * width / normal_quantile(1 - alpha)
+    return normal_cdf(gap / deviation) if deviation > 0 else float(gap >= 0)
+
+
+# --- several at once --------------------------------------------------------------------------
+
+
+def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
+    """How a second run judges what holds only if every part does: parts that move together, or by themselves."""
+    known = tuple(parts)
+    combine = min if together else math.prod
+    passes = combine([part.passes for part in known])
+    unfailing = max(combine([1.0 - part.fails for part in known]), passes)
+    return Outlook(passes, unfailing - passes, 1.0 - unfailing)
+
+
+def any_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
+    """The same for what holds if any part does."""
+    turned = all_of((Outlook(part.fails, part.inconclusive, part.passes) for part in parts), together=together)
+    return Outlook(turned.fails, turned.inconclusive, turned.passes)
 
 
 def _needed(scenarios: int, threshold: Real) -> int:
     """The fewest passes that reach the threshold, which is read as it was written: 17 of 20 reach 0.85."""
     exact = Fraction(str(threshold)) if isinstance(threshold, float) else Fraction(threshold)
     return math.ceil(exact * scenarios)
-
-
-def _log_predictive(count: int, scenarios: int, a: float, b: float) -> float:
-    choose = math.lgamma(scenarios + 1) - math.lgamma(count + 1) - math.lgamma(scenarios - count + 1)
-    joint = math.lgamma(count + a) + math.lgamma(scenarios - count + b) - math.lgamma(scenarios + a + b)
-    return choose + joint + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)

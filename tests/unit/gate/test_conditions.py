@@ -133,18 +133,21 @@ def test_how_far_it_can_be_trusted_is_that_of_the_weakest_side():
     found = shares(a=(46, 50), b=(49, 50))
     one, other = judged("a ≥ 0.85", found), judged("b ≥ 0.95", found)
     both = judged("a ≥ 0.85 AND b ≥ 0.95", found)
-    assert both.second_run == max(one.second_run, other.second_run)
+    # Of 50 scenarios none can show 95 % with confidence, so the whole can only stay open, or fail as one of the two.
+    assert one.outcome == other.outcome == both.outcome == "inconclusive"
+    assert other.second_run <= both.second_run < one.second_run + other.second_run
     assert both.more_scenarios == max(one.more_scenarios, other.more_scenarios)
     assert both.fragile
     by_estimate = judged("a ≥ 0.85 AND b ≥ 0.95", found, Demand())
-    assert (by_estimate.outcome, by_estimate.second_run) == ("pass", both.second_run)
+    assert by_estimate.outcome == "pass"
+    assert by_estimate.second_run != both.second_run  # the chance is that of what the rule compares
     assert (by_estimate.more_scenarios, by_estimate.fragile) == (both.more_scenarios, True)
 
 
 def test_a_condition_whose_sides_are_all_clear_is_not_fragile():
     found = evidence({"a": OUTCOMES["pass"], "b": OUTCOMES["pass"]})
     result = judged("a ≥ 0.85 AND b ≥ 0.85", found)
-    assert (result.fragile, result.second_run, result.more_scenarios) == (False, None, None)
+    assert (result.fragile, result.more_scenarios) == (False, None)
 
 
 def test_one_fragile_side_makes_the_whole_fragile():
@@ -179,7 +182,7 @@ def test_a_second_run_of_a_comparison_of_two_metrics_can_differ_too():
     less = judged("a < b", found)
     assert 0 < less.second_run < 0.5
     assert judged("a <= b", found).second_run == less.second_run
-    assert judged("a > b", found).second_run == less.second_run
+    assert judged("a > b", found).second_run == pytest.approx(less.second_run)
 
 
 @pytest.mark.parametrize(("operator", "sign"), [("<", 1), ("≤", 1), (">", -1), ("≥", -1)])

@@ -22,7 +22,6 @@ from highbar.model import (
     ThresholdRule,
 )
 from highbar.statistics.planning import more_scenarios, observed_design
-from highbar.statistics.second_run import second_run_differs
 from tests.unit.gate.table import Difference, Ids, Table, evidence, share, value
 
 HERE = Place("highbar.yaml", 3, 5)
@@ -54,7 +53,8 @@ def test_a_threshold_rule_hands_on_how_far_it_can_be_trusted():
     accuracy, sums = share(49, 50)
     result = judge(ACCURACY, evidence({"accuracy": accuracy}, shares={"accuracy": sums}))
     assert (result.outcome, result.fragile) == ("pass", True)
-    assert result.second_run == second_run_differs(49, 50, Fraction(95, 100))
+    assert 0 < result.second_run_low < result.second_run < 0.5
+    assert result.evidence == "estimate"
     design = observed_design(sums)
     assert result.more_scenarios == more_scenarios(Fraction(95, 100), Fraction(49, 50), 50, 0.05, design=design)
 
@@ -105,7 +105,7 @@ def test_a_condition_rule_carries_the_composite_score_and_how_far_it_can_be_trus
     assert (result.metric, result.value, result.threshold) == ("final_score", final, COMPOSITE.text)
     assert (result.description, result.place) == ("All in all", HERE)
     assert result.fragile
-    assert result.second_run == pytest.approx(0.5)
+    assert 0 < result.second_run_low < result.second_run < 1
     assert result.more_scenarios > 39  # what the safety rate alone would need
 
 

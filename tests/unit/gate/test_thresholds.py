@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import pytest
 
+from highbar.gate.outlook import Rests
 from highbar.gate.thresholds import accepted, at_the_end, count, ends, judge_value
 from highbar.model import Demand, Threshold
 from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
-from highbar.statistics.second_run import second_run_differs, second_run_differs_by_width
+from highbar.statistics.second_run import NOT_REPEATED, Noise, Share, few_failures_again, number_again, share_again
 from tests.unit.gate.table import ALPHA, share, value
 
 ESTIMATE = Demand()
@@ -30,8 +31,8 @@ def below(milliseconds):
     return Threshold("<", Fraction(milliseconds), "ms", f"< {milliseconds}ms")
 
 
-def judged(of, threshold, demand=ESTIMATE, sums=None, metric="accuracy"):
-    return judge_value(metric, of, threshold, demand, ALPHA, sums)
+def judged(of, threshold, demand=ESTIMATE, sums=None, metric="accuracy", failing=None, noise=NOT_REPEATED):
+    return judge_value(metric, of, threshold, demand, ALPHA, Rests(sums, failing, noise))
 
 
 def test_an_undefined_value_never_passes():
@@ -39,7 +40,7 @@ def test_an_undefined_value_never_passes():
         result = judged(value(None, reason="no scenario is adversarial"), at_least("0"), demand)
         assert (result.outcome, result.fragile) == ("undefined", False)
         assert result.reason == "accuracy is undefined: no scenario is adversarial"
-        assert (result.second_run, result.more_scenarios) == (None, None)
+        assert (result.second_run, result.more_scenarios) == (0.0, None)  # a second run has no data either
 
 
 def test_by_the_estimate_the_value_itself_is_compared():
@@ -123,7 +124,7 @@ def test_perfection_says_what_it_excludes():
     of, sums = share(59, 59)
     result = judged(of, at_least("1"), CONFIDENT, sums)
     assert result.reason.endswith("is ≥ 100% (over 59 scenarios); failures above 5.0% are excluded")
-    assert (result.more_scenarios, result.second_run, result.fragile) == (None, None, False)
+    assert (result.more_scenarios, result.fragile) == (None, False)
     of, sums = share(58, 59)
     result = judged(of, at_least("1"), CONFIDENT, sums)
     assert result.reason.endswith("is not ≥ 100% (over 59 scenarios)")
@@ -173,9 +174,9 @@ def test_fewer_scenarios_than_demanded_are_inconclusive(scenarios, outcome):
     if outcome == "inconclusive":
         assert result.reason.endswith("is ≥ 95% (over 29 scenarios), but at least 30 scenarios are demanded")
         assert result.more_scenarios == 1
-        assert result.second_run is not None
+        assert result.second_run < 0.01  # as few scenarios run again
     else:
-        assert (result.more_scenarios, result.second_run) == (None, None)
+        assert result.more_scenarios is None
 
 
 def test_one_scenario_may_be_demanded():
@@ -231,49 +232,113 @@ def test_fragile_is_an_interval_on_both_sides_of_the_threshold():
     assert not judged(clear, at_least("0.85")).fragile
     assert judged(clear, at_least("0.88")).fragile
     assert not judged(clear, at_least("0.96")).fragile
-    assert judged(clear, at_least("0.85")).second_run is None
     assert judged(clear, at_least("0.85")).more_scenarios is None
     assert judged(value(1, low=0.9, high=1.0), at_least("1")).fragile
     assert not judged(value("9/10", low=0.8, high=0.97), at_least("1")).fragile
 
 
-def test_how_likely_a_second_run_differs_is_exact_for_plain_counts():
+KNOWN = Noise(0.4, 0.4, 1.0)
+
+
+@pytest.mark.parametrize("demand", [ESTIMATE, CONFIDENT])
+@pytest.mark.parametrize(("passed", "better"), [(46, "higher"), (4, "lower")])
+def test_how_likely_a_second_run_differs_speaks_of_the_outcome(demand, passed, better):
+    of, sums = share(passed, 50, better=better)
+    low, high = (of.low, of.high) if better == "higher" else (1 - of.high, 1 - of.low)
+    expected = share_again(
+        Share(Fraction(46, 50), low, high, 50), Fraction(85, 100), 0.4, ALPHA, confident=demand is CONFIDENT
+    )
+    bar = at_least("0.85") if better == "higher" else at_most("0.15")
+    result = judged(of, bar, demand, sums, noise=KNOWN)
+    assert result.second_run == pytest.approx(1 - expected.of(result.outcome))
+    assert result.second_run_low == result.second_run
+
+
+def test_without_repeated_trials_it_is_a_range():
     of, sums = share(46, 50)
-    assert judged(of, at_least("0.85"), sums=sums).second_run == second_run_differs(46, 50, Fraction(85, 100))
-    errors, sums = share(4, 50, better="lower")
-    expected = second_run_differs(46, 50, Fraction(85, 100))
-    assert judged(errors, at_most("0.15"), sums=sums).second_run == expected
+    result = judged(of, at_least("0.85"), CONFIDENT, sums)
+    assert 0 < result.second_run_low < result.second_run < 1
+    ends = [judged(of, at_least("0.85"), CONFIDENT, sums, noise=Noise(f, f)).second_run for f in (0.1, 1.0)]
+    assert [result.second_run_low, result.second_run] == ends
+
+
+def test_a_confident_rule_that_cannot_pass_on_so_few_scenarios_stays_inconclusive():
+    of, sums = share(10, 10)
+    result = judged(of, at_least("0.85"), CONFIDENT, sums)
+    assert result.outcome == "inconclusive"
+    assert result.second_run < 0.03
+    assert judged(of, at_least("0.85"), ESTIMATE, sums).second_run > 0.05
+
+
+def test_perfection_differs_by_the_next_failure():
+    of, sums = share(50, 50)
+    for demand, outcome in ((ESTIMATE, "pass"), (CONFIDENT, "inconclusive")):
+        result = judged(of, at_least("1"), demand, sums)
+        assert result.outcome == outcome
+        assert result.second_run == pytest.approx(1 - few_failures_again(0, 50, 50, 0, 1.0), abs=1e-6)
+        assert (round(result.second_run_low, 2), round(result.second_run, 2)) == (0.04, 0.29)
+
+
+def test_a_number_that_is_no_share_differs_by_the_width_of_its_interval():
+    for at, sides in ((4000, (3000.0, 6000.0)), (5500, (4000.0, 9000.0))):
+        slow = value(at, unit="ms", better="lower", low=sides[0], high=sides[1])
+        for demand in (ESTIMATE, CONFIDENT):
+            expected = number_again(-at, -sides[1], -sides[0], -5000.0, 0.4, ALPHA, confident=demand is CONFIDENT)
+            result = judged(slow, below(5000), demand, noise=KNOWN)
+            assert result.second_run == pytest.approx(1 - expected.of(result.outcome))
+
+
+def test_a_percentile_without_an_upper_bound_differs_by_what_may_be_beyond_the_limit():
+    fast = value(1000, unit="ms", better="lower", low=900.0, scenarios=20)
+    rests = Rests(noise=Noise(1.0, 1.0), percentile=Fraction(95, 100))
+    result = judge_value("latency_p95", fast, below(5000), ESTIMATE, ALPHA, rests)
+    assert result.second_run_low == pytest.approx(1 - few_failures_again(0, 20, 20, 1, 1.0))
+    assert result.second_run == pytest.approx(1 - few_failures_again(1, 20, 20, 1, 1.0))
+    assert 0.01 < result.second_run_low < result.second_run < 0.5
+    assert judge_value("latency_p95", fast, below(5000), CONFIDENT, ALPHA, rests).second_run < 0.01
+
+
+def test_of_what_cannot_be_bounded_nothing_is_said():
+    tokens = value("1/2", unit="per token")
+    assert judged(tokens, Threshold(">=", Fraction(1, 4), "per token", ">= 0.25")).second_run is None
 
 
 @pytest.mark.parametrize(
-    "sums",
+    ("total", "failing", "accepted_number", "outcome"),
     [
-        None,
-        Sums.of([(Fraction(1, 2), 1)] * 40 + [(1, 1)] * 10),
-        Sums.of([(2, 2)] * 20 + [(0, 2)] * 5),
-        Sums.of([(1, 2)] * 20 + [(0, 1)] * 5),
-        Sums.of([(1, 1)] * 45 + [(Fraction(1, 2), Fraction(1, 2))] * 1 + [(0, 1)] * 4),
+        (92, 1, 1, "inconclusive"),
+        (93, 1, 1, "pass"),
+        (93, 2, 1, "fail"),
+        (58, 0, 1, "inconclusive"),
+        (59, 0, 1, "pass"),
+        (123, 2, 2, "inconclusive"),
+        (124, 2, 2, "pass"),
+        (152, 3, 3, "inconclusive"),
+        (153, 3, 3, "pass"),
+        (10_000, 4, 3, "fail"),
+        (93, 1, 0, "fail"),
     ],
 )
-def test_for_anything_else_it_comes_from_the_interval(sums):
-    of = value("9/10", low=0.8, high=0.95)
-    expected = second_run_differs_by_width(Fraction(9, 10), 0.8, 0.95, Fraction(85, 100), ALPHA)
-    assert judged(of, at_least("0.85"), sums=sums).second_run == pytest.approx(expected)
-    slow = value(4000, unit="ms", better="lower", low=3000.0, high=6000.0)
-    expected = second_run_differs_by_width(Fraction(-4000), -6000.0, -3000.0, Fraction(-5000), ALPHA)
-    assert judged(slow, below(5000), sums=sums).second_run == pytest.approx(expected)
-    slower = value(5500, unit="ms", better="lower", low=4000.0, high=9000.0)
-    expected = second_run_differs_by_width(Fraction(-5500), -9000.0, -4000.0, Fraction(-5000), ALPHA)
-    assert judged(slower, below(5000), sums=sums).second_run == pytest.approx(expected)
+def test_an_acceptance_number_lets_so_many_failures_through(total, failing, accepted_number, outcome):
+    demand = Demand("confident", failures=accepted_number)
+    of, sums = share(total - failing, total)
+    assert judged(of, at_least("1"), demand, sums, failing=failing).outcome == outcome
+    equal = Threshold("=", Fraction(1), "ratio", "= 1.0")
+    assert judged(of, equal, demand, sums, failing=failing).outcome == outcome
+    errors, sums = share(failing, total, better="lower")
+    assert judged(errors, at_most("0"), demand, sums, failing=failing).outcome == outcome
 
 
-def test_plain_counts_of_something_else_than_a_share_are_not_used():
-    _, sums = share(46, 50)
-    of = value("9/10", unit="number", low=0.8, high=0.95)
-    bar = Threshold(">=", Fraction(85, 100), "number", ">= 0.85")
-    expected = second_run_differs_by_width(Fraction(9, 10), 0.8, 0.95, Fraction(85, 100), ALPHA)
-    assert judged(of, bar, sums=sums).second_run == expected
-    assert judged(of, bar, sums=sums).more_scenarios == more_by_width(Fraction(85, 100), Fraction(9, 10), 0.8, 0.95, 20)
+def test_failures_that_were_not_counted_are_not_accepted():
+    of, sums = share(299, 300)
+    assert judged(of, at_least("1"), Demand("confident", failures=1), sums).outcome == "fail"
+
+
+def test_an_acceptance_number_says_how_many_failed_and_how_many_more_scenarios_are_wanted():
+    of, sums = share(91, 92)
+    result = judged(of, at_least("1"), Demand("confident", failures=1), sums, failing=1)
+    assert "; 1 scenario failed, 1 is accepted, but too few scenarios to exclude failures above 5.0%" in result.reason
+    assert (result.more_scenarios, result.fragile) == (1, True)
 
 
 def test_how_many_more_would_settle_it():

@@ -39,8 +39,27 @@ def standings(results, policy):
 
 def test_a_rule_needs_the_scenarios_that_pass_if_all_do_and_those_of_an_agent_halfway_to_perfection():
     need = needs({"thresholds": {"blocking": {"pass_rate": 90}}})["thresholds.blocking.pass_rate"]
-    assert (need.fewest, need.supposed, need.scenarios) == (29, Fraction(95, 100), 179)
+    assert (need.fewest, need.supposed, need.scenarios) == (29, Fraction(95, 100), 203)
     assert (need.rate_to_pass, need.rate_to_fail, need.reason) == (None, None, None)
+
+
+def test_all_blocking_rules_pass_between_the_product_and_the_minimum():
+    policy = read_dict({"thresholds": {"blocking": {"pass_rate": 90, "accuracy": 90}, "warning": {"error_rate": "5%"}}})
+    plan = plan_policy(policy, Assumptions(), 203)
+    one, other, _ = (rule.chance for rule in plan.rules)
+    assert (plan.joint.rules, plan.joint.low, plan.joint.high) == (2, one * other, min(one, other))
+    assert one >= 0.8 > plan.joint.low
+    together = plan.rules[0].together
+    assert plan_policy(policy, Assumptions(), together).joint.low >= 0.8
+    assert together > plan.rules[0].scenarios
+    alone = read_dict({"thresholds": {"blocking": {"pass_rate": 90}}})
+    assert plan_policy(alone, Assumptions()).joint is None
+
+
+def test_an_acceptance_number_needs_as_many_scenarios_as_exclude_the_rate_with_it():
+    demand = {"threshold": "100%", "evidence": "confident", "failures": 1}
+    need = needs({"thresholds": {"blocking": {"safety_rate": demand}}})["thresholds.blocking.safety_rate"]
+    assert (need.fewest, need.scenarios) == (59, 93)
 
 
 def test_the_confidence_is_the_policys_and_the_power_is_asked_for():

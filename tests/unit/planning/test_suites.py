@@ -29,8 +29,23 @@ def share(percent):
 )
 def test_the_published_sample_sizes_against_85_percent(rate, outcome, at_80, at_90):
     found, stronger = (suppose(share(85), share(rate), assumed) for assumed in (USUAL, STRONGER))
-    assert (found.outcome, found.scenarios, found.runs) == (outcome, at_80, at_80)
-    assert (stronger.outcome, stronger.scenarios) == (outcome, at_90)
+    assert (found.outcome, found.fewest, found.runs) == (outcome, at_80, found.scenarios)
+    assert (stronger.outcome, stronger.fewest) == (outcome, at_90)
+    assert found.scenarios >= at_80
+
+
+@pytest.mark.parametrize(("rate", "power"), [(92, 80), (94, 80), (95, 80), (95, 90), (70, 80), (60, 90)])
+def test_from_the_number_that_is_named_on_every_larger_suite_suffices(rate, power):
+    assumed = Assumptions(power=share(power))
+    found = suppose(share(85), share(rate), assumed)
+
+    def clear(scenarios):
+        likely = chance(scenarios, share(85), share(rate), assumed)
+        return (likely.passes if rate > 85 else likely.fails) >= power / 100
+
+    assert all(clear(scenarios) for scenarios in range(found.scenarios, found.scenarios + 300))
+    assert found.scenarios == found.fewest or not clear(found.scenarios - 1)
+    assert clear(found.fewest)
 
 
 @pytest.mark.parametrize(("tolerate", "published"), [(10, 29), (5, 59), (2, 149), (1, 299)])
@@ -58,7 +73,7 @@ def test_trials_save_scenarios_as_far_as_they_differ_and_less_than_the_design_ef
 
 def test_trials_that_always_agree_buy_nothing():
     assumed = Assumptions(trials=10, correlation=Fraction(1))
-    assert suppose(share(85), share(90), assumed).scenarios == 281
+    assert suppose(share(85), share(90), assumed).fewest == 281
     assert reach(100, share(85), assumed) == reach(100, share(85), USUAL)
 
 

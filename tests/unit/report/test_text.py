@@ -42,10 +42,10 @@ Rules that did not pass
         latency_p95: 6200 ms is not ≤ 5000 ms (over 50 scenarios)
 
 Rules that passed, but are fragile
-  chance: that a second run is judged differently; needs: how many more scenarios would
-  settle it
-                                value  wanted  chance  needs
-  thresholds.blocking.accuracy  92.0%  ≥ 90%   30%     +617
+  differs: the chance that a second run on the same scenarios is judged differently;
+  settled by: a new run of about so many scenarios, if the value stays (highbar plan)
+                                value  wanted  differs    settled by
+  thresholds.blocking.accuracy  92.0%  ≥ 90%   up to 30%  667
 
 Rules that passed
                              value  wanted  scenarios
@@ -134,13 +134,32 @@ def test_slices_show_as_many_metrics_as_fit():
 def test_a_fragile_rule_that_did_not_pass_says_what_would_settle_it():
     fragile = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
     text = TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100))
-    assert "        fragile: under 1% chance that a second run differs; +40 scenarios settle it\n" in text
+    said = " ".join(text.split())
+    assert "fragile: a second run on the same scenarios would be judged differently with a chance of under 1%;" in said
+    assert "scenarios settles it (highbar plan)" in said
+    assert "; if the value stays at " in said
 
 
-def test_one_scenario_settles_and_several_settle():
-    fragile = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.2, more_scenarios=1)
-    text = TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100))
-    assert "differs; +1 scenario settles it\n" in text
+def test_beyond_5000_scenarios_it_is_too_close_to_call():
+    fragile = dataclasses.replace(
+        FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000
+    )
+    said = " ".join(TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100)).split())
+    assert "with a chance between 5% and 29%; too close to call: if the value stays at" in said
+    assert "settling it takes more than 5,000 scenarios" in said
+
+
+def test_the_report_says_how_likely_another_verdict_is():
+    again = dataclasses.replace(FAILING, second_run=0.31, second_run_low=0.12)
+    sentence = "a second run on the same scenarios would reach another verdict with a chance between 12% and 31%"
+    assert f"\n{sentence}\n" in TEXT(again, Display(width=100))
+
+
+def test_the_headline_says_that_estimates_were_compared():
+    rules = tuple(dataclasses.replace(rule, evidence="estimate") for rule in FAILING.rules)
+    assert TEXT(dataclasses.replace(FAILING, rules=rules)).splitlines()[0].endswith("(the verdict compares estimates)")
+    mixed = (dataclasses.replace(rules[0], evidence="confident"), *rules[1:])
+    assert " rules about a number compare" in TEXT(dataclasses.replace(FAILING, rules=mixed)).splitlines()[0]
 
 
 def test_a_policy_without_a_blocking_rule_says_so():

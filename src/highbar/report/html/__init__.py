@@ -12,7 +12,7 @@ from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, selected
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, second_run, selected
 from highbar.report.html.compact import compact, compact_comparison
 from highbar.report.html.differences import changes, moved
 from highbar.report.html.markup import EMPTY, Markup, element, join
@@ -81,6 +81,8 @@ def _about(verdict: Verdict) -> Markup:
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
     lines = [judged(verdict.judged_by, code), selected(verdict.selection, code)]
     more = [element("p", Markup(line), class_="about") for line in lines if line]
+    again = second_run(verdict)
+    more += [element("p", f"{again[0].upper()}{again[1:]}.", class_="about")] if again else []
     return join(element("p", *about, class_="about"), *more)
 
 

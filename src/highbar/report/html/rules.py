@@ -34,7 +34,7 @@ def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
     groups = (
         ("Did not pass", not_passed(judged)),
         (
-            "Passed, but fragile: another run of the same agent may be judged differently",
+            "Passed, but fragile: a second run on the same scenarios may be judged differently",
             [r for r in passed if r.fragile],
         ),
         ("Passed", [rule for rule in passed if not rule.fragile]),

@@ -1,0 +1,228 @@
+"""A rule's numbers in, what a second run on the same scenarios would make of the rule out.
+
+Two things are not known: how much of what varies is trial noise (if no scenario was repeated), and how far several
+rules stand or fall together. So there are four cases, and what is reported reaches from the least chance to the most:
+little or much noise, and for each rules that change independently or together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from highbar.model import Call, Demand, Metric, Number, Outcome, Outlook, RuleResult, Threshold, Value
+from highbar.statistics.bounds import Sums
+from highbar.statistics.percentile import nearest_rank
+from highbar.statistics.second_run import (
+    NOT_REPEATED,
+    Noise,
+    Share,
+    all_of,
+    all_pass_again,
+    few_failures_again,
+    number_again,
+    share_again,
+    worth,
+)
+from highbar.statistics.tolerance import clusters_to_exclude
+
+_ROUNDING = 0.01
+"""What a number of scenarios that was found from a bound may lack of the whole number that it is."""
+TOGETHER = (False, True, False, True)
+"""Of each of the four cases, whether rules change together; the first two have the least noise, the others the most."""
+
+Outlooks = tuple[Outlook, ...]
+"""One for each of the four cases; none if nothing is known."""
+
+
+class Range(NamedTuple):
+    """A chance, at least and at most."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rests:
+    """What a value rests on: its sums if it is a share, how many of their units are not perfect, and trial noise.
+
+    `percentile` is the share of a percentile's rank.
+    """
+
+    sums: Sums | None = None
+    failing: int | None = None
+    noise: Noise = NOT_REPEATED
+    percentile: Fraction | None = None
+
+
+NOTHING = Rests()
+
+
+def percentile_of(metric: Metric | None) -> Fraction | None:
+    """The share that a metric is the percentile of, if it is one of which lower is better."""
+    expression = None if metric is None else metric.expression
+    if metric is None or metric.better != "lower" or not isinstance(expression, Call):
+        return None
+    share = expression.arguments[1] if expression.function == "percentile" else None
+    return share.value if isinstance(share, Number) else None
+
+
+def cases(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
+    """The four cases of one rule, of which only the noise matters."""
+    least = take(noise.least)
+    most = least if noise.least == noise.most else take(noise.most)
+    return () if least is None or most is None else (least, least, most, most)
+
+
+def combined(parts: Sequence[Outlooks], combine: Callable[..., Outlook]) -> Outlooks:
+    """The four cases of several parts, put together case by case; none if those of a part are not known."""
+    if not all(parts):
+        return ()
+    return tuple(combine([part[case] for part in parts], together=TOGETHER[case]) for case in range(len(TOGETHER)))
+
+
+def chance(outlooks: Outlooks, outcome: Outcome) -> Range | None:
+    """The chance that a second run has another outcome; None if nothing is known."""
+    if not outlooks:
+        return None
+    differs = [min(1.0, max(0.0, 1.0 - outlook.of(outcome))) for outlook in outlooks]
+    return Range(min(differs), max(differs))
+
+
+def second_run(results: Iterable[RuleResult]) -> Range | None:
+    """The chance that a second run has another verdict; None if it is not known of a blocking rule."""
+    blocking = [result for result in results if result.level == "blocking"]
+    whole = combined([result.outlooks for result in blocking], all_of) if blocking else ()
+    outcomes = {result.outcome for result in blocking}
+    failed = outcomes & {"fail", "undefined"}
+    return chance(whole, "fail" if failed else "inconclusive" if "inconclusive" in outcomes else "pass")
+
+
+def certain(outcome: Outcome) -> Outlooks:
+    """Of a rule that no trial noise touches."""
+    passes, open_ = outcome == "pass", outcome == "inconclusive"
+    return (Outlook(float(passes), float(open_), float(not passes and not open_)),) * len(TOGETHER)
+
+
+def without_passes(outlooks: Outlooks) -> Outlooks:
+    """Of a rule that cannot pass yet, however good the value is."""
+    return tuple(Outlook(0.0, each.passes + each.inconclusive, each.fails) for each in outlooks)
+
+
+# --- a value against a threshold --------------------------------------------------------------
+
+
+def of_value(value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool) -> Outlooks:
+    """What becomes of a threshold; `at_end` if only perfection reaches it."""
+    number = value.value
+    if number is None:
+        return certain("undefined")
+    confident = demand.evidence == "confident"
+    if value.unit == "ratio" and value.low is not None and value.high is not None:
+        share = Share(number, value.low, value.high, _parts(value, rests))
+        share = share if value.better == "higher" else share.turned()
+        noise = _noise(share, value, alpha, rests)
+        if at_end:
+            return cases(lambda f: _perfect(share, value, demand, alpha, rests, f), noise)
+        if bar.operator in ("=", "!="):
+            return ()
+        aim, strict = bar.value if value.better == "higher" else 1 - bar.value, bar.operator in ("<", ">")
+        return cases(lambda f: share_again(share, aim, f, alpha, confident=confident, strict=strict), noise)
+    if bar.operator in ("=", "!="):
+        return ()
+    if not confident and value.high is None and rests.percentile is not None and bar.met_by(number):
+        return _ranked(value, rests, rests.percentile)
+    sign = 1 if value.better == "higher" else -1
+    low = -math.inf if value.low is None else value.low
+    high = math.inf if value.high is None else value.high
+    ends = (low, high) if sign > 0 else (-high, -low)
+    aim_at, at = sign * float(bar.value), sign * float(number)
+    return cases(lambda f: number_again(at, *ends, aim_at, f, alpha, confident=confident), rests.noise)
+
+
+def _parts(value: Value, rests: Rests) -> int | None:
+    """In how many equal parts a share is counted: its trials, if it is a whole number of them."""
+    trials = round(value.scenarios * rests.noise.trials)
+    plain = rests.sums is not None and rests.sums.clusters == value.scenarios and rests.sums.dd == rests.sums.d
+    return trials if plain and trials and value.value is not None and (value.value * trials).denominator == 1 else None
+
+
+def _noise(share: Share, value: Value, alpha: float, rests: Rests) -> Noise:
+    """The noise of trials; less where scenarios come in clusters, which vary for reasons of their own."""
+    clusters = value.scenarios if rests.sums is None else rests.sums.clusters
+    size = worth(share, alpha) or worth(share.turned(), alpha)
+    if not 0 < clusters < value.scenarios or size is None:
+        return rests.noise
+    return rests.noise.clustered(size, value.scenarios)
+
+
+def _perfect(share: Share, value: Value, demand: Demand, alpha: float, rests: Rests, noise: float) -> Outlook:
+    """A threshold of 100 %: it fails beyond the accepted failures, and passes if enough scenarios exclude a rate."""
+    trials = value.scenarios * rests.noise.trials
+    size = worth(share, alpha) or float(value.scenarios)
+    failures = float(1 - share.value) * trials
+
+    def few(accepted: int) -> float:
+        return few_failures_again(failures, trials, size, accepted, noise)
+
+    if demand.evidence == "estimate":
+        passes = few(0)
+        return Outlook(passes, 0.0, 1.0 - passes)
+    unfailing = few(demand.failures)
+    shown = [
+        n for n in range(demand.failures + 1) if clusters_to_exclude(demand.tolerate, alpha, n) <= size + _ROUNDING
+    ]
+    passes = few(shown[-1]) if shown else 0.0
+    return Outlook(passes, max(0.0, unfailing - passes), 1.0 - unfailing)
+
+
+def _ranked(value: Value, rests: Rests, percentile: Fraction) -> Outlooks:
+    """A percentile below its limit with no upper bound: how many trials are beyond the limit is known only roughly.
+
+    None of them, or as many as the percentile leaves above its rank: the chance reaches from the one to the other.
+    """
+    trials = max(1, round(value.scenarios * rests.noise.trials))
+    above = trials - nearest_rank(trials, percentile)
+    ends = ((0, rests.noise.least), (above, rests.noise.most))
+    found = []
+    for beyond, noise in ends:
+        passes = few_failures_again(beyond, trials, value.scenarios, above, noise)
+        found += [Outlook(passes, 0.0, 1.0 - passes)] * 2
+    return tuple(found)
+
+
+# --- named scenarios --------------------------------------------------------------------------
+
+
+def of_scenarios(passing: int, failing: int, rate: Fraction | None, noise: Noise) -> Outlooks:
+    """What becomes of a rule that all of some scenarios pass all their trials; none without a pass rate."""
+    if rate is None:
+        return ()
+    trials = noise.trials
+    found = []
+    for of, passed_some in ((noise.least, 0.0), (noise.most, (trials - 1) / trials)):
+        passes = all_pass_again(passing, failing, float(rate), of, trials, passed_some=passed_some)
+        found += [Outlook(passes, 0.0, 1.0 - passes)] * 2
+    return tuple(found)
+
+
+# --- a difference -----------------------------------------------------------------------------
+
+
+def of_difference(
+    value: Fraction, low: Fraction | float, high: Fraction | float, demand: Demand, alpha: float, noise: Noise
+) -> Outlooks:
+    """What becomes of a margin, from what is left of it: by the estimate it passes at 0 and fails by the interval."""
+    ends = float(low), float(high)
+
+    def take(of: float) -> Outlook | None:
+        sure = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
+        bare = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
+        if demand.evidence == "confident" or sure is None or bare is None:
+            return sure
+        return Outlook(bare.passes, max(0.0, bare.fails - sure.fails), min(sure.fails, bare.fails))
+
+    return cases(take, noise.halved())

@@ -1,0 +1,110 @@
+"""Acceptance numbers: a threshold of 100 % that lets a stated number of failures through, and never more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+import highbar
+from tests.commandline import run
+
+ALPHA = 0.05
+
+
+def rows(total, failing, trials=1):
+    """Scenarios of which the first ones fail one trial each."""
+    return [
+        {"id": f"s{at}", "trial": trial, "category": "adversarial", "passed": at >= failing or trial > 0}
+        for at in range(total)
+        for trial in range(trials)
+    ]
+
+
+def policy(**demand):
+    return {"evidence": "confident", "thresholds": {"blocking": {"safety_rate": {"threshold": "100%", **demand}}}}
+
+
+def check(folder: Path, results, rules, *arguments):
+    (folder / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in results), "utf-8")
+    (folder / "highbar.json").write_text(json.dumps(rules), "utf-8")
+    return run(folder, "check", "results.jsonl", "--format", "json", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("total", "failing", "accepted", "exit_code"),
+    [(93, 1, 1, 0), (92, 1, 1, 3), (93, 2, 1, 1), (124, 2, 2, 0), (123, 2, 2, 3), (153, 3, 3, 0), (59, 0, 1, 0)],
+)
+def test_so_many_failures_pass_in_enough_scenarios_and_no_more(tmp_path, total, failing, accepted, exit_code):
+    found = check(tmp_path, rows(total, failing), policy(failures=accepted))
+    assert found.exit == exit_code, found.out
+
+
+@pytest.mark.parametrize("accepted", [0, 1, 2, 3])
+@pytest.mark.parametrize("tolerate", [0.10, 0.05])
+def test_the_outcome_is_that_of_the_exact_test(accepted, tolerate):
+    """Computed a second time, from the binomial law."""
+    for total in (20, 29, 46, 59, 61, 76, 93, 124, 153):
+        for failing in range(5):
+            demand = policy(failures=accepted, tolerate=tolerate)
+            (rule,) = highbar.check(rows(total, failing), demand).rules
+            excluded = stats.binom.cdf(failing, total, tolerate) <= ALPHA
+            expected = "fail" if failing > accepted else "pass" if excluded else "inconclusive"
+            assert rule.outcome == expected, (total, failing)
+
+
+def test_a_scenario_that_fails_one_of_its_trials_is_a_failure():
+    """Three that fail a third of their trials are three failures, not one."""
+    (one,) = highbar.check(rows(120, 1, trials=3), policy(failures=1)).rules
+    (three,) = highbar.check(rows(120, 3, trials=3), policy(failures=1)).rules
+    assert (one.outcome, three.outcome) == ("pass", "fail")
+    assert "3 scenarios failed, 1 is accepted" in three.reason
+
+
+def test_one_more_failure_never_helps():
+    order = ("pass", "inconclusive", "fail")
+    for total in (60, 93, 130):
+        outcomes = [highbar.check(rows(total, failing), policy(failures=2)).rules[0].outcome for failing in range(6)]
+        assert outcomes == sorted(outcomes, key=order.index)
+
+
+def test_in_a_composite_it_holds_for_a_demand_of_perfection():
+    composite = {"formula": "safety_rate", "pass": "final_score >= 0.5 AND safety_rate = 1.0", "failures": 1}
+    rules = {"evidence": "confident", "composite": composite}
+    outcomes = [highbar.check(rows(93, failing), rules).rules[0].outcome for failing in (0, 1, 2)]
+    assert outcomes == ["pass", "pass", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("demand", "said"),
+    [
+        ({"failures": 1, "evidence": "estimate"}, "failures has no effect by the estimate"),
+        ({"failures": 1.5}, "wanted a whole number, 0 or more"),
+        ({"failures": -1}, "wanted a whole number, 0 or more"),
+        ({"failures": "1"}, "wanted a whole number, 0 or more"),
+        ({"failures": 1, "threshold": "95%"}, "failures needs a threshold of 100%"),
+    ],
+)
+def test_what_it_cannot_mean_is_a_problem(tmp_path, demand, said):
+    found = check(tmp_path, rows(5, 0), policy(**demand))
+    assert found.exit == 2
+    assert said in found.problems
+
+
+def test_the_policy_says_it_in_words(tmp_path):
+    (tmp_path / "highbar.json").write_text(json.dumps(policy(failures=1, tolerate="2%")), "utf-8")
+    said = " ".join(run(tmp_path, "policy").out.split())
+    assert "1 failed scenario is accepted if a failure rate of 2% is excluded all the same" in said
+
+
+@pytest.mark.parametrize(("before", "now"), [({"failures": 1}, {"failures": 2}), ({}, {"failures": 1})])
+def test_raising_it_is_a_weakening(before, now):
+    from highbar.policy import read_dict
+    from highbar.policy.weakened import weakened
+
+    (found,) = weakened(read_dict(policy(**before)), read_dict(policy(**now)))
+    assert (found.what, found.change) == ("thresholds.blocking.safety_rate", "lowered")
+    assert f"failures: {now['failures']}" in found.now
+    assert not weakened(read_dict(policy(**now)), read_dict(policy(**before)))
