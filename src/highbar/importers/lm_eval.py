@@ -174,7 +174,13 @@ class _Samples:
         demands = self._report.judged_by
         judges = self._demanded(demands) if demands else dict.fromkeys(able if len(able) == 1 else ())
         for key in self._scored:
-            why = "judged_by names another" if demands else "not acc or exact_match" if key not in able else "one of several"
+            why = (
+                "judged_by names another"
+                if demands
+                else "not acc or exact_match"
+                if key not in able
+                else "one of several"
+            )
             self._report.scorers[self._label(key)] = "judges" if key in judges else f"a column, does not judge: {why}"
         self._report.judges = tuple(self._label(key) for key in judges)
         if not judges and self._scored:
