@@ -34,6 +34,7 @@ def inspect_log(path: Path, samples: int, messages: int) -> int:
     sample = next(one for one in document["samples"] if not one.get("error"))
     sample["scores"] = {name: score for name, score in sample["scores"].items() if name != "rubric"}
     document["eval"]["dataset"] = {"samples": samples, "sample_ids": [f"Q-{number}" for number in range(samples)]}
+    document["results"] |= {"total_samples": samples, "completed_samples": samples}
     header = {key: value for key, value in document.items() if key not in ("samples", "reductions")}
     if path.suffix == ".json":
         return _streamed(path, {**header, "samples": [PLACE]}, _samples(sample, samples, messages))

@@ -122,7 +122,7 @@ def test_h60_a_score_of_nan_is_no_score_and_passes_nothing(tmp_path: Path) -> No
     assert run(tmp_path, "check", "log.json", "--policy", "policy.json").exit == 0
     name = changed(tmp_path, "inspect", '"scores":{"graded":{"value":"C"', '"scores":{"graded":{"value":NaN')
     done = run(tmp_path, "check", name, "--policy", "policy.json")
-    assert done.exit == 1
+    assert done.exit == 3  # nobody judged it: 5 of 12 are known to be right, and 7 might be
     assert "2 unscored" in done.err
 
 

@@ -30,7 +30,7 @@ from highbar.importers.writing import identifier
 _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _CHUNKED_SAMPLE = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
 _CHUNK = re.compile(r"^(samples/.+_epoch_\d+/)(?:\w+\.json|\w+/.+)$", re.DOTALL)
-_EVENTS = re.compile(r"events/\d+\.json")
+_EVENTS = re.compile(r"^(samples/.+_epoch_\d+/)events/\d+\.json$", re.DOTALL)
 _BESIDE = re.compile(r"^(?:(?:header|summaries|reductions|results)\.json|_journal/.+)$", re.DOTALL)
 _MEMBERS = frozenset(
     {*PARTS, "plan", "stats", "log_updates", "config_updates", "tags", "metadata", "samples", "reductions", "logging"}
@@ -94,11 +94,12 @@ def _read_archive(path: str, log: _Log) -> None:
         if archive.replaced:
             log.report.warn(f"{archive.replaced} members of the archive were written again; the last of each counts")
         _account_for_members(archive, log.report)
+        events = _events(archive) if log.judge_roles else {}
         for name in archive:
             if _WHOLE_SAMPLE.match(name):
                 log.add(archive.read(name))
             elif _CHUNKED_SAMPLE.match(name):
-                log.add(archive.read(name), _chunks(archive, name.removesuffix("sample.json"), log))
+                log.add(archive.read(name), _chunks(archive, name.removesuffix("sample.json"), events))
         if "summaries.json" in archive:
             log.compare(archive.read("summaries.json"))
 
@@ -123,15 +124,23 @@ def _warn_of_unknown(what: str, names: list[str], report: Report) -> None:
         report.warn(f"not read: {what} that are not known: {', '.join(names[:_MOST_NAMED])}{more}")
 
 
-def _chunks(archive: archives.Archive, folder: str, log: _Log) -> dict[str, Bytes]:
+def _events(archive: archives.Archive) -> dict[str, list[str]]:
+    """The members that hold the events of each sample, by the folder of the sample."""
+    found: dict[str, list[str]] = {}
+    for name in archive:
+        if events := _EVENTS.match(name):
+            found.setdefault(events[1], []).append(name)
+    return found
+
+
+def _chunks(archive: archives.Archive, folder: str, events: dict[str, list[str]]) -> dict[str, Bytes]:
     """The parts of a sample that stand in members of their own, as far as they are read."""
     found: dict[str, Bytes] = {}
     if f"{folder}metadata.json" in archive:
         found["metadata"] = archive.read(f"{folder}metadata.json")
-    if log.judge_roles:
-        names = [name for name in archive if name.startswith(folder) and _EVENTS.fullmatch(name[len(folder) :])]
-        events = [bytes(one) for name in names for one in json.elements(archive.read(name))]
-        found |= {"events": b"[" + b",".join(events) + b"]"} if names else {}
+    if folder in events:
+        texts = [bytes(one) for name in events[folder] for one in json.elements(archive.read(name))]
+        found["events"] = b"[" + b",".join(texts) + b"]"
     return found
 
 

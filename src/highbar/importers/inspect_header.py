@@ -105,18 +105,19 @@ class Header:
 
     def _refuse_contradictions(self, found: Found, planned: int | None) -> None:
         """What the header counts and what the log holds must agree: of two numbers none is known to be right."""
-        if self._ids:
-            named = len(set(self._ids)) * self._epochs
+        ids = set(self._ids)
+        if ids:
+            named = len(ids) * self._epochs
             if planned is not None and named != planned and not self._merged:
                 refuse(f"the header names {named} samples and epochs, and its dataset and limit give {planned}")
-            others = [key for key in found.keys if key[0] not in set(self._ids)]
+            others = [key for key in found.keys if key[0] not in ids]
             if others:
                 refuse(f"sample {others[0][0]} is in this log and not among the samples that were to run")
         late = [key for key in found.keys if key[1] > self._epochs] if self._epochs_given else []
         if late:
             refuse(f"sample {late[0][0]} has an epoch {late[0][1]}; the header says {self._epochs}")
         total, completed = self._results.whole("total_samples"), self._results.whole("completed_samples")
-        number = len(set(self._ids)) * self._epochs or len(found.keys) + len(self.stops)
+        number = len(ids) * self._epochs or len(found.keys) + len(self.stops)
         if total and total != number:
             refuse(f"this log is of {number} samples and epochs, and its results speak of {total}")
         sound = len(found.keys) - found.errors

@@ -40,9 +40,9 @@ def look(tools: Mapping[str, str | None], found: Beside) -> None:
     logs = [path for path, tool in tools.items() if tool == "inspect"]
     runs = [run for path in logs if (run := _run(path))]
     for path, tool in tools.items():
-        name = Path(path).name
-        near = [log for log in logs if Path(path).parent in Path(log).parents]
-        if tool is None and name in (_SET, _LOGS) and near:
+        if tool is not None or Path(path).name not in (_SET, _LOGS):
+            continue
+        if near := [log for log in logs if Path(path).parent in Path(log).parents]:
             try:
                 missing = list(_missing(path, near, runs))
             except InputError as error:
