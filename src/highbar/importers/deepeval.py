@@ -38,7 +38,7 @@ _READ = frozenset(
     {"name", "input", "actualOutput", "scenario", "turns", "order", "success", "metricsData", "expectationsData"}
     | {"metadata", "tags", "flaky", "trace", "completionTime", "tokenCost", *_TOKENS}
 )
-_ABSENT = "tests that crashed before their assertion are not in a DeepEval file; a suite in the policy would miss them"
+_ABSENT = "tests that crashed before their assertion are not in a DeepEval file; a suite in the policy notices that"
 _WANTED = "wanted .deepeval/.latest_run_full.json, or test_run_….json from the results folder; a trace is none"
 
 

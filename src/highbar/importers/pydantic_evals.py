@@ -75,7 +75,7 @@ class _Survey:
                     self.scorers.mention(name, f"it gives {kind}")
 
     def _settle(self, failed: Mapping[tuple[str, str], str]) -> None:
-        """An evaluator that always failed is taken for a judge; one that failed here owes what it gives elsewhere."""
+        """An evaluator that failed wherever it ran counts as a judge; one that failed owes what it gives elsewhere."""
         for (_, evaluator), name in failed.items():
             if evaluator not in self._given:
                 self.scorers.hold(name)
