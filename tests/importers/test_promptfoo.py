@@ -240,6 +240,8 @@ def test_what_promptfoo_contradicts_itself_about_does_not_pass(tmp_path):
 def test_an_assertion_that_does_not_say_what_it_is_counts_as_a_must_not(tmp_path):
     graded = {"pass": True, "componentResults": [{"pass": False}, {"pass": True, "assertion": {"type": "contains"}}]}
     assert row_of(tmp_path, gradingResult=graded)["must_not"] == {"assertion": True}
+    odd = [{"pass": False, "assertion": {"type": float("nan")}}]
+    assert row_of(tmp_path, gradingResult={"pass": True, "componentResults": odd})["must_not"] == {"assertion": True}
     held = {"pass": True, "componentResults": [{"pass": True}]}
     row = row_of(tmp_path, gradingResult=held, response={"output": ""})
     assert row["must_not"] == {"assertion": False}

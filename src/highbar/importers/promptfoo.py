@@ -341,12 +341,13 @@ class _Result:
         assertion = _object(part.get("assertion"))
         inner = part.get("componentResults")
         metadata = part.get("metadata")
-        if not assertion.get("type") and isinstance(inner, list):
+        known = _kind_of(assertion) != _UNKNOWN
+        if not known and isinstance(inner, list):
             assertion = {**_object(_object(metadata).get("assertionSet")), "type": _SET}
             for one in inner:
                 yield from self._parts_of(one, {}) if one is not None else ()
-        elif not assertion.get("type"):
-            assertion = {**declared, **assertion}
+        elif not known:
+            assertion = {**declared, **assertion, "type": declared.get("type")}
         held, score = part.get("pass"), part.get("score")
         if type(held) is not bool and held is not None:
             Record(part, f"{self._place}: componentResults").flag("pass")
@@ -478,7 +479,8 @@ def _flattened(assertions: object) -> Iterator[dict[str, Any]]:
 
 
 def _kind_of(assertion: dict[str, Any]) -> str:
-    return as_text(assertion.get("type")) or _UNKNOWN
+    kind = assertion.get("type")
+    return kind if isinstance(kind, str) and kind else _UNKNOWN
 
 
 def _forbids(kind: str) -> bool:
@@ -520,7 +522,7 @@ def _name_of(assertion: dict[str, Any]) -> str:
     metric = assertion.get("metric")
     if metric:
         return as_text(metric) or _UNKNOWN
-    plain = (as_text(assertion.get("type")) or _UNKNOWN).removeprefix(_RED_TEAM).removeprefix("not-")
+    plain = _kind_of(assertion).removeprefix(_RED_TEAM).removeprefix("not-")
     value = as_text(assertion.get("value"))
     return f"{plain}: {_cut(value)}" if value else plain
 
