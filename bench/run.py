@@ -164,10 +164,8 @@ def counts_and_earlier(folder: Path, million: int, before: Path | None) -> Itera
         return
     for rows in (50, million):
         file = made(folder, rows, "jsonl")
-        rounds = [
-            [run(check(folder, file), source) for source in (None, before / "src")]
-            for _ in range(11 if rows == 50 else 5)
-        ]
+        times = 11 if rows == 50 else 5
+        rounds = [[run(check(folder, file), source) for source in (None, before / "src")] for _ in range(times)]
         now, then = (median(runs, processor) for runs in zip(*rounds, strict=True))
         ratio = now.processor / then.processor
         bound = f"≤ 1.15 {'✓' if ratio <= 1.15 else '✗'}"

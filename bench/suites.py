@@ -1,4 +1,4 @@
-"""Writes a made-up suite that says what its scenarios are judged by, and results of it: `python bench/suites.py N FOLDER`.
+"""Writes a made-up suite that says what its scenarios are judged by, with results: `python bench/suites.py N FOLDER`.
 
 `suite.json`, `policy.json` and `results.jsonl`, one trial for each scenario.
 """
