@@ -1,6 +1,8 @@
 """Speed and memory: `python bench/run.py` prints one table; `--quick` measures a tenth of the rows.
 
-`--large` adds a hundred million rows, and the libraries that need ten gigabytes for ten million.
+`--large` adds a hundred million rows, and the libraries that need ten gigabytes for ten million. `--before FOLDER` adds
+how much more processor time a check takes than with the version that is checked out there; `--only LETTERS` measures
+some lines alone.
 
 Everything measured is a process of its own, from its start to its end. A ratio is between the medians of two commands
 that were run by turns, so that a machine that is slow for a while is slow for both. The made-up data goes into a
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +48,7 @@ class Run:
     seconds: float
     mebibytes: float
     output: str
+    processor: float  # seconds of all threads, which other work on the machine moves less
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,12 @@ class Line:
     bound: str = ""
 
 
-def run(command: Sequence[str]) -> Run:
-    """Runs the command, and asks the system for its time and peak memory."""
+def run(command: Sequence[str], source: Path | None = None) -> Run:
+    """Runs the command, with the package in `source` if given, and asks the system for its time and peak memory."""
+    environment = {**os.environ, "PYTHONPATH": str(source)} if source else None
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output)
+        process = subprocess.Popen(command, stdout=output, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -72,13 +76,28 @@ def run(command: Sequence[str]) -> Run:
         output.seek(0)
         # Linux counts kibibytes, macOS bytes.
         unit = MEBIBYTE if platform.system() == "Darwin" else 1024
-        return Run(seconds, usage.ru_maxrss / unit, output.read())
+        return Run(seconds, usage.ru_maxrss / unit, output.read(), usage.ru_utime + usage.ru_stime)
 
 
-def by_turns(times: int, *commands: Sequence[str]) -> list[Run]:
+def seconds(one: Run) -> float:
+    """From start to end."""
+    return one.seconds
+
+
+def processor(one: Run) -> float:
+    """Of all threads."""
+    return one.processor
+
+
+def median(runs: Sequence[Run], key: Callable[[Run], float]) -> Run:
+    """The run of median time."""
+    return sorted(runs, key=key)[len(runs) // 2]
+
+
+def by_turns(times: int, *commands: Sequence[str], key: Callable[[Run], float] = seconds) -> list[Run]:
     """The run of median time of each command."""
     rounds = [[run(command) for command in commands] for _ in range(times)]
-    return [sorted(runs, key=lambda one: one.seconds)[times // 2] for runs in zip(*rounds, strict=True)]
+    return [median(runs, key) for runs in zip(*rounds, strict=True)]
 
 
 def made(folder: Path, rows: int, form: str, first: int = 0) -> Path:
@@ -118,8 +137,58 @@ def counted(rows: int) -> str:
     return f"{rows:,} rows"
 
 
-def lines(folder: Path, million: int, *, large: bool) -> Iterator[Line]:
+def lines(folder: Path, million: int, *, large: bool, before: Path | None, only: str | None) -> Iterator[Line]:
     """Every line of the table, as it is measured; `million` is 1,000,000 unless it is a quick run."""
+    if only is None or "j" in only:
+        yield from counts_and_earlier(folder, million, before)
+    if only is None or "s" in only:
+        yield from suites(folder, million)
+    if only is None:
+        yield from against_others(folder, million, large=large)
+
+
+def counts_and_earlier(folder: Path, million: int, before: Path | None) -> Iterator[Line]:
+    """What it costs that every line is counted beside the engine, and what a check costs beside an earlier version."""
+    file = made(folder, million, "jsonl")
+    whole = by_turns(5, check(folder, file), key=processor)[0]
+    counted_in, read = json.loads(run([sys.executable, str(BENCH / "counting.py"), str(file)]).output)
+    share = (counted_in - read) / (whole.processor - counted_in + read)
+    yield Line(
+        f"(j) {counted(million)}, JSONL, lines counted beside the engine, of a check's processor time",
+        f"{counted_in - read:.2f} s",
+        f"{whole.processor:.2f} s",
+        f"{1 + share:.2f}",
+        f"≤ 1.15 {'✓' if share <= 0.15 else '✗'}",
+    )
+    if before is None:
+        return
+    for rows in (50, million):
+        file = made(folder, rows, "jsonl")
+        times = 11 if rows == 50 else 5
+        rounds = [[run(check(folder, file), source) for source in (None, before / "src")] for _ in range(times)]
+        now, then = (median(runs, processor) for runs in zip(*rounds, strict=True))
+        ratio = now.processor / then.processor
+        bound = f"≤ 1.15 {'✓' if ratio <= 1.15 else '✗'}"
+        what = f"(j) {counted(rows)}, JSONL, against an earlier version, processor time"
+        yield Line(what, f"{now.processor:.2f} s", f"{then.processor:.2f} s", f"{ratio:.2f}", bound)
+
+
+def suites(folder: Path, million: int) -> Iterator[Line]:
+    """A suite that says what every scenario is judged by."""
+    for scenarios in (million // 50, million // 10):
+        place = folder / f"suite-{scenarios}"
+        place.mkdir()
+        run([sys.executable, str(BENCH / "suites.py"), str(scenarios), str(place)])
+        command = [sys.executable, "-m", "highbar", "check", str(place / "results.jsonl"), "--format", "json"]
+        one = by_turns(3, [*command, "--policy", str(place / "policy.json")])[0]
+        bound = ""
+        if scenarios == 20_000:
+            bound = f"≤ 3 s, 300 MB {'✓' if one.seconds <= 3 and one.mebibytes * MEBIBYTE <= 300e6 else '✗'}"
+        yield Line(f"(s) a suite of {scenarios:,} scenarios with demands, one trial each", shown(one), bound=bound)
+
+
+def against_others(folder: Path, million: int, *, large: bool) -> Iterator[Line]:
+    """Beside DuckDB's own scan and other libraries."""
     small = made(folder, 50, "jsonl")
     start_up = by_turns(11, check(folder, small), [sys.executable, "-c", "import duckdb"])
     yield compared("(a) 50 rows, JSONL, against `import duckdb`", start_up, 4)
@@ -201,12 +270,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--large", action="store_true", help="a hundred million rows too; takes ten minutes")
+    parser.add_argument("--before", type=Path, help="a checkout of an earlier version")
+    parser.add_argument("--only", help="j: what counting costs, and an earlier version; s: suites")
     options = parser.parse_args()
     million = 100_000 if options.quick else 1_000_000
     print(f"{machine()}; medians of whole processes: seconds, peak memory\n")
     print("| what | measured | against | ratio | bound |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for line in lines(Path(folder), million, large=options.large):
+        for line in lines(Path(folder), million, large=options.large, before=options.before, only=options.only):
             cells = (line.what, line.measured, line.against, line.ratio, line.bound)
             print(f"| {' | '.join(cells)} |", flush=True)
 
