@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -26,11 +27,16 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 from bench.coverage_grid import ALPHA, LIMIT, Random, Reals  # noqa: E402 - needs the line above
 from bench.off_grid_page import page  # noqa: E402 - likewise
 
-from highbar.measure.doubts import FEW, HEAVY, THREEFOLD  # noqa: E402 - likewise
+from highbar.measure.doubts import FEW, HEAVY  # noqa: E402 - likewise
 from highbar.statistics.bounded_ratio import BoundedRatio  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds  # noqa: E402 - likewise
-from highbar.statistics.paired import bonett_price_units, paired_bounds, tango_interval  # noqa: E402 - likewise
-from highbar.statistics.percentile import clustered_ranks_of  # noqa: E402 - likewise
+from highbar.statistics.paired import bonett_price_units, paired_bounds, single_trial_bounds  # noqa: E402 - likewise
+from highbar.statistics.percentile import (  # noqa: E402 - likewise
+    THREEFOLD,
+    Ranks,
+    clustered_ranks,
+    clustered_ranks_of,
+)
 from highbar.statistics.ratio import (  # noqa: E402 - likewise
     RatioSums,
     ThirdSums,
@@ -63,6 +69,7 @@ RETRIED = ((10, 23), (10, 75), (3, 75), (3, 150), (3, 300), (2, 150))
 SLICES = ((10, 10, 5, 0.8), (10, 30, 1, 0.0), (10, 5, 10, 0.5))
 """Slices, clusters in each, scenarios in a cluster, their correlation; the true rate is SLICE_RATE everywhere."""
 SLICE_RATE = 0.85
+P95 = Fraction(95, 100)
 
 # ---------------------------------------------------------------------------------------------------------------------
 
@@ -166,7 +173,11 @@ def breakage(share: float, count: int, rng: Random) -> Iterator[Point]:
     """A paired difference where few deterministic scenarios break: one trial, then scores of several trials."""
     broken = rng.binomial(count, share, REPLICATES).tolist()
     known = {
-        worse: (_price([(-1, 1)] * worse + [(0, 1)] * (count - worse)), tango_interval(0, worse, count, ALPHA), False)
+        worse: (
+            _price([(-1, 1)] * worse + [(0, 1)] * (count - worse)),
+            single_trial_bounds(0, worse, count, ALPHA),
+            False,
+        )
         for worse in set(broken)
     }
     name = f"{share:.0%} of deterministic scenarios break"
@@ -261,12 +272,27 @@ def retried(trials: int, count: int, rng: Random) -> Iterator[Point]:
         units = np.repeat(np.arange(count), repeats)
         values = own[units] * np.exp(0.1 * rng.standard_normal(len(units)))
         order = np.argsort(values)
-        low, high = clustered_ranks_of(units[order].tolist(), Fraction(95, 100), ALPHA)
-        ordered = values[order]
-        ends = (ordered[low - 1] if low else 0.0, ordered[high - 1] if high else 1e9)
-        runs.append((ends, ends, bool(repeats.max() > THREEFOLD * repeats.min())))
+        ordered, in_order = values[order], units[order].tolist()
+        before, now = (
+            (ordered[low - 1] if low else 0.0, ordered[high - 1] if high else 1e9)
+            for low, high in (_typical_ranks(in_order), clustered_ranks_of(in_order, P95, ALPHA))
+        )
+        runs.append((before, now, bool(repeats.max() > THREEFOLD * repeats.min())))
     name = f"slow tenth tried {trials} times"
     yield measured("informative trial counts", name, count, -truth, _turned(runs))
+
+
+def _typical_ranks(clusters: Sequence[int]) -> Ranks:
+    """The ranks with a pseudo-cluster of typical size."""
+    sizes, n = Counter(clusters), len(clusters)
+    squares = sum(size * size for size in sizes.values())
+    seen: Counter[int] = Counter()
+    zz, zd = [0], [0]
+    for cluster in clusters:
+        zz.append(zz[-1] + 2 * seen[cluster] + 1)
+        zd.append(zd[-1] + sizes[cluster])
+        seen[cluster] += 1
+    return clustered_ranks(n, P95, ALPHA, lambda rank: Sums(len(sizes), n, rank, zz[rank], zd[rank], squares))
 
 
 def _turned(runs: Sequence[tuple[Ends, Ends, bool]]) -> list[tuple[Ends, Ends, bool]]:

@@ -20,12 +20,13 @@ NOTES = """
   weighted metrics stay inconclusive if the weights leave the worth of fewer than 40 scenarios, or if one scenario
   carries more than 10 %. Whether heavier scenarios were *seen* to fail more often decides nothing: the false passes
   are runs in which they were not, and breaking a light scenario could switch such a guard off. Reports warn of it.
-- **Breakage**: Tango's score interval for one trial on either side, else the wider of Bonett and Price's interval and
-  of the bound of a share.
+- **Breakage**: Tango's score interval for one trial on either side (if all changes go one way, the wider of it and of
+  Bonett and Price's), else the wider of Bonett and Price's interval and of the bound of a share.
 - **Costs and tokens**: a rule needs `cost_limit` or `tokens_limit`, and then has a bound that assumes nothing else
   about the costs. Without one it stays inconclusive; the interval that is shown is corrected for skewness (Hall), and
   wrong as often as the table says.
-- **Trial counts**: a percentile stays inconclusive if scenarios differ more than threefold in their trials.
+- **Trial counts**: the bound of a percentile supposes that an unseen scenario has as many trials as any; besides, it
+  stays inconclusive if scenarios differ more than threefold in their trials.
 """
 HEAD = ("family", "point", "scenarios", "before: false pass / fail", "now: false pass / fail", "inconclusive", "width")
 MOST_TIMES = 1000

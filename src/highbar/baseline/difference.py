@@ -27,7 +27,7 @@ from highbar.statistics.paired import (
     correlation_of,
     least_half_width,
     paired_bounds,
-    tango_interval,
+    single_trial_bounds,
 )
 from highbar.statistics.ratio import influence_difference, log_ratio_difference, ratio_influences
 
@@ -68,7 +68,7 @@ class Pair:
         after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
         counts = self._tried_once(before, after, weights)
         if counts is not None:
-            return tango_interval(*counts, self.alpha) if counts[-1] else UNBOUNDED
+            return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
         gained = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
         return paired_bounds(((gained[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED

@@ -10,7 +10,7 @@ from highbar.engine.layout import Layout
 from highbar.engine.sql import literal
 from highbar.model import Percentile
 from highbar.statistics.bounds import Sums, standard_error
-from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached
+from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached, unseen
 
 MOST_IN_ORDER = 50_000
 """Trials of a group that are put in one order; beyond, what they are worth at the percentile itself stands for it."""
@@ -55,21 +55,25 @@ def _ordered(ranked: str, layout: Layout) -> str:
         "SELECT grp, r, row_number() OVER (PARTITION BY grp, unit ORDER BY r) AS j,"
         f" count(*) OVER (PARTITION BY grp, unit) AS d, count(*) OVER (PARTITION BY grp) AS n FROM ({trials})"
     )
+    within = (
+        f"SELECT *, min(d) OVER (PARTITION BY grp) AS fewest, max(d) OVER (PARTITION BY grp) AS most FROM ({within})"
+    )
     sums = {"zz": "2 * j - 1", "zd": "d", "units": "CAST(j = 1 AS INTEGER)"}
     upto = ", ".join(
         f"CAST(sum({each}) OVER (PARTITION BY grp ORDER BY r) AS BIGINT) AS {name}" for name, each in sums.items()
     )
     step = f"CASE WHEN n <= {ALL_AT_ONCE} THEN 1 ELSE CAST(ceil(sqrt(n)) AS BIGINT) END"
-    return f"SELECT grp, r, n, {step} AS step, {upto} FROM ({within})"
+    return f"SELECT grp, r, n, fewest, most, {step} AS step, {upto} FROM ({within})"
 
 
 def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Sizes) -> Ends:
     """In two questions: the sums at some of the ranks, then at all ranks between the two where an end must lie."""
-    columns = "grp, r, zz, zd, units"
-    some = _sums_at(database.rows(f"SELECT {columns} FROM ordered WHERE r % step = 0 OR r = n"))
+    columns = "grp, r, zz, zd, units, fewest, most"
+    rows = database.rows(f"SELECT {columns} FROM ordered WHERE r % step = 0 OR r = n")
+    some, pseudo = _sums_at(rows), {row[0]: unseen(*row[-2:]) for row in rows}
     near = {
         (grp, wanted, end): _between(
-            known := sorted(some[grp]), reached(known, end, wanted.share, alpha, some[grp].__getitem__)
+            known := sorted(some[grp]), reached(known, end, wanted.share, alpha, some[grp].__getitem__, pseudo[grp])
         )
         for grp in sizes
         for wanted in same
@@ -88,7 +92,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
 
     def end_of(grp: str, wanted: Percentile, end: int) -> int:
         ranks = near[grp, wanted, end]
-        return ranks.start + reached(ranks, end, wanted.share, alpha, some[grp].__getitem__)
+        return ranks.start + reached(ranks, end, wanted.share, alpha, some[grp].__getitem__, pseudo[grp])
 
     return {
         (grp, wanted): ranks_within(n, end_of(grp, wanted, LOW), end_of(grp, wanted, HIGH))
@@ -105,7 +109,7 @@ def _between(known: Sequence[int], place: int) -> range:
 def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
     """By group and rank: the sums of "is among the smallest". The last rank of a group, always there, tells of all."""
     found: dict[str, dict[int, Sums]] = {}
-    for grp, rank, zz, zd, units in sorted(rows, key=lambda row: -row[1]):
+    for grp, rank, zz, zd, units, *_ in sorted(rows, key=lambda row: -row[1]):
         of = found.setdefault(grp, {0: Sums(units, rank, 0, 0, 0, zz)})
         of[rank] = Sums(of[0].clusters, of[0].d, rank, zz, zd, of[0].dd)
     return found

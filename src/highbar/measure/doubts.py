@@ -17,13 +17,12 @@ from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweight
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
 from highbar.statistics.bounds import Sums, effective_clusters
+from highbar.statistics.percentile import THREEFOLD
 
 FEW = 40
 """Scenarios of equal weight: fewer are too few to bound a weighted share."""
 HEAVY = 0.10
 """The share of the weight that one scenario may carry."""
-THREEFOLD = 3
-"""How many times as many trials as another a scenario may have, where trials are ranked."""
 ONE_SIDED = 1.645
 _ROUNDING = 1e-9
 _UNIT = (Fraction(0), Fraction(1))

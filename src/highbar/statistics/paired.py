@@ -128,6 +128,19 @@ def tango_interval(better: int, worse: int, scenarios: int, alpha: float) -> Int
     return Interval(low, high)
 
 
+def single_trial_bounds(better: int, worse: int, scenarios: int, alpha: float) -> Interval:
+    """The bounds for one binary trial on either side: Tango's score interval.
+
+    If all that changed did so in one direction, its end near 0 is too short (8.3 % for a nominal 5 %): it is then the
+    wider of his and of Bonett and Price's.
+    """
+    found = tango_interval(better, worse, scenarios, alpha)
+    if better and worse:
+        return found
+    wider = bonett_price(scenarios, better - worse, better + worse, alpha)
+    return Interval(min(found.low, wider.low), max(found.high, wider.high))
+
+
 def mcnemar_exact(better: int, worse: int) -> float:
     """The exact two-sided p-value of no difference, from the scenarios on which the versions disagree."""
     return min(1.0, 2 * at_most(min(better, worse), better + worse, 0.5))

@@ -16,6 +16,9 @@ from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Real
 from highbar.statistics.search import first
 
+THREEFOLD = 3
+"""How many times as many trials as another a cluster may have for the bounds of a percentile to hold."""
+
 
 class Ranks(NamedTuple):
     """The ranks of the values that bound a percentile; None where the data cannot bound that end."""
@@ -32,12 +35,15 @@ def percentile_ranks(n: int, share: Real, alpha: float) -> Ranks:
     return ranks_within(n, low, high)
 
 
-def clustered_ranks(n: int, share: Real, alpha: float, sums_at: Callable[[int], Sums]) -> Ranks:
+def clustered_ranks(
+    n: int, share: Real, alpha: float, sums_at: Callable[[int], Sums], pseudo: Real | None = None
+) -> Ranks:
     """The ranks for trials that come in clusters; `sums_at` is asked some 2 log₂ n times.
 
-    `sums_at(rank)` has the sums of "is among the `rank` smallest", each cluster weighing as many as it has trials.
+    `sums_at(rank)` has the sums of "is among the `rank` smallest", each cluster weighing as many as it has trials;
+    `pseudo` is the weight of one that was not seen, if not the typical one.
     """
-    ends = (reached(range(n + 1), end, share, alpha, sums_at) for end in (0, 1))
+    ends = (reached(range(n + 1), end, share, alpha, sums_at, pseudo) for end in (0, 1))
     return ranks_within(n, *ends)
 
 
@@ -51,16 +57,35 @@ def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) 
         zd.append(zd[-1] + weights[cluster])
         seen[cluster] += 1
     n = len(clusters)
-    return clustered_ranks(n, share, alpha, lambda rank: Sums(len(weights), n, rank, zz[rank], zd[rank], zz[n]))
+
+    def sums_at(rank: int) -> Sums:
+        return Sums(len(weights), n, rank, zz[rank], zd[rank], zz[n])
+
+    return clustered_ranks(n, share, alpha, sums_at, unseen(min(weights.values()), max(weights.values())))
 
 
-def reached(ranks: Sequence[int], end: int, share: Real, alpha: float, sums_at: Callable[[int], Sums]) -> int:
+def unseen(fewest: int, most: int) -> int | None:
+    """The weight of a cluster that was not seen, from the fewest and the most trials of one; None for the typical one.
+
+    Slow scenarios may have been tried more often, so it may have the most. Beyond threefold no bound is known to hold.
+    """
+    return most if most <= THREEFOLD * fewest else None
+
+
+def reached(
+    ranks: Sequence[int],
+    end: int,
+    share: Real,
+    alpha: float,
+    sums_at: Callable[[int], Sums],
+    pseudo: Real | None = None,
+) -> int:
     """The place, among some ranks in order, of the first that reaches the low (0) or the high (1) end.
 
     It is the number of ranks where none does.
     """
     rate = float(share)
-    return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha)[1 - end] >= rate)
+    return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha, pseudo)[1 - end] >= rate)
 
 
 def ranks_within(n: int, low: int, high: int) -> Ranks:
@@ -73,5 +98,5 @@ def nearest_rank(n: int, share: Fraction) -> int:
     return max(1, -(-n * share.numerator // share.denominator))
 
 
-def _bounds(sums: Sums, alpha: float) -> tuple[float, float]:
-    return share_bounds(sums, alpha) or (0.0, 1.0)
+def _bounds(sums: Sums, alpha: float, pseudo: Real | None) -> tuple[float, float]:
+    return share_bounds(sums, alpha, pseudo) or (0.0, 1.0)

@@ -46,7 +46,7 @@ def test_the_ranks_are_the_innermost_that_are_wrong_at_most_alpha_of_the_time(n,
 @pytest.mark.parametrize("n", [1, 10, 59, 100, 1000])
 def test_one_trial_per_cluster_is_the_independent_case(n):
     ranks = percentile_ranks(n, P95, 0.05)
-    assert clustered_ranks(n, P95, 0.05, lambda rank: Sums(n, n, rank, rank, rank, n)) == ranks
+    assert clustered_ranks(n, P95, 0.05, lambda rank: Sums(n, n, rank, rank, rank, n), 1) == ranks
     assert clustered_ranks_of(range(n), P95, 0.05) == ranks
 
 
