@@ -157,8 +157,9 @@ def _opened(
         for file in found:
             if told is not None and file.imported:
                 told(file.imported)
-            for note in file.urgent if urged is not None else ():
-                urged(note)
+            if urged is not None:
+                for note in file.urgent:
+                    urged(note)
         with accounts.started(found) as accounts_of:
             yield found, accounts_of
 
