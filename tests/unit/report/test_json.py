@@ -21,11 +21,13 @@ def test_the_document_is_the_one_that_was_promised():
     found = document(FAILING)
     assert list(found) == [
         "schema", "verdict", "agent_version", "confidence", "counts", "metrics", "slices", "rules", "scenarios_failed",
-        "scenarios_undecided", "flaky", "repetition", "warnings", "policy", "against", "results", "second_run",
-        "second_run_low",
+        "scenarios_undecided", "flaky", "repetition", "judged_by", "select", "warnings", "policy", "against",
+        "results", "second_run", "second_run_low",
     ]  # fmt: skip
     assert found["schema"] == "highbar/verdict/1"
-    assert found["counts"] == {"scenarios": 50, "trials": 50, "errors": 1, "unjudged": 0, "failed": 4, "undecided": 0}
+    assert found["counts"] == {
+        "scenarios": 50, "trials": 50, "errors": 1, "unjudged": 0, "failed": 4, "undecided": 0, "left_out": 0,
+    }  # fmt: skip
     assert found["metrics"]["accuracy"] == {
         "value": 0.92, "low": 0.826, "high": 0.972, "scenarios": 50, "missing": 0,
         "undecided": 0, "best": None, "unit": "ratio", "better": "higher", "reason": None,
