@@ -62,7 +62,7 @@ def passes(random: Random, rate: float, alike: float, scenarios: int, versions: 
     rates = np.full(scenarios, rate)
     if alike:
         rates = random.beta(rate * (1 / alike - 1), (1 - rate) * (1 / alike - 1), scenarios)
-    return (random.random((versions, scenarios)) < rates).sum(axis=1)
+    return np.asarray((random.random((versions, scenarios)) < rates).sum(axis=1))
 
 
 def climb(random: Random, evidence: str, alike: float, thresholds: int) -> Iterator[tuple[int, str]]:
@@ -135,7 +135,8 @@ def looking_again(random: Random) -> Iterator[Row]:
         size, passed = start, int(random.binomial(start, rate))
         first = True
         for _look in range(6):
-            found = outcome(passed, size, 850, "confident")
+            low, high = count_bounds(passed, size, ALPHA)
+            found = "pass" if low >= bar else "fail" if high < bar else "inconclusive"
             once += first and found == "pass"
             first = False
             if found != "inconclusive":

@@ -46,8 +46,8 @@ def test_so_many_failures_pass_in_enough_scenarios_and_no_more(tmp_path, total, 
 @pytest.mark.parametrize("tolerate", [0.10, 0.05])
 def test_the_outcome_is_that_of_the_exact_test(accepted, tolerate):
     """Computed a second time, from the binomial law."""
-    for total in (20, 29, 46, 59, 61, 76, 93, 124, 153):
-        for failing in range(5):
+    for total in (46, 61, 93, 124):
+        for failing in range(accepted + 2):
             demand = policy(failures=accepted, tolerate=tolerate)
             (rule,) = highbar.check(rows(total, failing), demand).rules
             excluded = stats.binom.cdf(failing, total, tolerate) <= ALPHA

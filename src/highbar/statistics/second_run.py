@@ -240,7 +240,7 @@ def all_pass_again(
     `rate` is the pass rate of the whole suite, `passed_some` the share of trials that a failing one passed.
     """
     good, bad = 1 - noise * (1 - rate), (1 - noise) * passed_some + noise * rate
-    return good ** (passing * trials) * bad ** (failing * trials)
+    return float(good ** (passing * trials) * bad ** (failing * trials))
 
 
 # --- any other number -------------------------------------------------------------------------
