@@ -55,7 +55,7 @@ def _records(path: str) -> Iterator[Record]:
     def looks(sign: bytes) -> bool:
         return re.search(sign, head, re.DOTALL) is not None
 
-    if looks(signs.MLFLOW_TABLE) or not looks(rb"^(\xef\xbb\xbf)?\s*[{\[]"):
+    if looks(signs.MLFLOW_TABLE) or looks(rb"^(\xef\xbb\xbf)?[^\x00\n{\[]*,[^\x00\n{\[]*\n"):
         refuse(
             "this is not JSON, and in a CSV file the verdicts are Python objects, which are not read",
             hint="write the table with result.tables['eval_results'].to_json('eval_results.json', orient='split')",
