@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from highbar.importers import Row, signs
 from highbar.importers.naming import Trials, as_text, tags
@@ -127,9 +128,9 @@ def _said(record: Record) -> Iterator[tuple[str, object]]:
             yield name, None
 
 
-def _value(feedback: Record) -> object:
+def _value(feedback: Record) -> Any:
     """What the scorer said. pandas writes NaN as null, so that a number that is none was not written by it."""
-    value: object = feedback.value("value")
+    value = feedback.value("value")
     if isinstance(value, float) and not is_number(value):
         refuse(f"{feedback.place}: value: found {value}, wanted a finite number")
     return value
