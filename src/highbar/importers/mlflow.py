@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from highbar.importers import Row, signs
 from highbar.importers.naming import Trials, as_text, tags
@@ -55,7 +56,7 @@ def _records(path: str) -> Iterator[Record]:
     def looks(sign: bytes) -> bool:
         return re.search(sign, head, re.DOTALL) is not None
 
-    if looks(signs.MLFLOW_TABLE) or not looks(rb"^(\xef\xbb\xbf)?\s*[{\[]"):
+    if looks(signs.MLFLOW_TABLE) or looks(rb"^(\xef\xbb\xbf)?[^\x00\n{\[]*,[^\x00\n{\[]*\n"):
         refuse(
             "this is not JSON, and in a CSV file the verdicts are Python objects, which are not read",
             hint="write the table with result.tables['eval_results'].to_json('eval_results.json', orient='split')",
@@ -120,11 +121,19 @@ def _said(record: Record) -> Iterator[tuple[str, object]]:
             expected.add(name)
         else:
             found.add(name)
-            yield name, feedback.value("value") if feedback else None
+            yield name, _value(feedback) if feedback else None
     for column in record:
         name = column.removesuffix(_VALUE)
         if name != column and name not in expected | found:
             yield name, None
+
+
+def _value(feedback: Record) -> Any:
+    """What the scorer said. pandas writes NaN as null, so that a number that is none was not written by it."""
+    value = feedback.value("value")
+    if isinstance(value, float) and not is_number(value):
+        refuse(f"{feedback.place}: value: found {value}, wanted a finite number")
+    return value
 
 
 def _assessed(assessment: Record) -> str:
@@ -170,7 +179,7 @@ def _verdicts(record: Record, survey: _Survey, report: Report) -> Verdicts:
             spoke.add(name)
             continue
         feedback = feedback or Record({}, assessment.place)
-        values.setdefault(name, []).append(feedback.value("value"))
+        values.setdefault(name, []).append(_value(feedback))
         if assessment.flag("valid") is False:
             report.unread["feedback that a later one replaced"] += 1
         else:
@@ -208,7 +217,7 @@ def _alike(value: object, found: object) -> bool:
 
 
 def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, scorers: Scorers, report: Report) -> None:
-    value = feedback.value("value")
+    value = _value(feedback)
     broke = feedback.value("error") or assessment.value("error")
     if broke or value is None:
         told = broke.get("error_message") or broke.get("error_code") if isinstance(broke, dict) else broke

@@ -23,6 +23,7 @@ _SIGNALS: dict[str, tuple[Kind, str, str]] = {
 _OTHERS = {"resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _OLD_NAMES = {"resource_spans", "resource_logs", "resource_metrics"}
 _BUFFER = 1024 * 1024
+_KEY_TYPES = {str}
 _VALUE_TYPES = {dict, NoneType}
 
 
@@ -34,13 +35,19 @@ class Item:
 
     __slots__ = ("_found", "_holder", "_number", "kind", "resource", "values")
 
-    def __init__(self, kind: Kind, resource: Attributes, values: object, place: tuple[str, int]) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        resource: Attributes,
+        values: object,
+        place: tuple[str, int],
+        found: dict[str, Any] | None = None,
+    ) -> None:
         self.kind = kind
         self.resource = resource
         self._holder, self._number = place
         self.values: Mapping[str, Any] = values if isinstance(values, dict) else Record(values, self.place).values
-        pairs = self.values.get("attributes")
-        self._found = {} if pairs is None else _found(pairs) or _refused(self)
+        self._found = found or _found(self.values.get("attributes") or ()) or _refused(self)
 
     @property
     def place(self) -> str:
@@ -108,7 +115,7 @@ def scan(path: str, interest: Callable[[Mapping[str, Any]], bool]) -> Iterator[S
                 )
                 plain = type(own) is str and type(name) is str and (above is None or type(above) is str)
                 if not plain or values.get("events") or name.startswith("gen_ai.") or interest(found):
-                    item = Item(kind, resource, values, (place, number_of))
+                    item = Item(kind, resource, values, (place, number_of), found)
                     yield *_identity(item), item
                 else:
                     yield span_key(trace, own), span_key(trace, above), name, None
@@ -136,10 +143,10 @@ def _found(pairs: Any) -> dict[str, Any] | None:
     """The attributes by key, not yet plain; None if there is anything odd about them."""
     try:
         found = {pair["key"]: pair.get("value") for pair in pairs}
-        sound = len(found) == len(pairs) and {type(value) for value in found.values()} <= _VALUE_TYPES
     except (TypeError, KeyError, AttributeError):
         return None
-    return found if sound and all(type(key) is str for key in found) else None
+    sound = len(found) == len(pairs) and set(map(type, found)) <= _KEY_TYPES
+    return found if sound and set(map(type, found.values())) <= _VALUE_TYPES else None
 
 
 def _refused(item: Item) -> dict[str, Any]:
