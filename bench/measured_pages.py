@@ -149,7 +149,7 @@ def second_run(rows: Rows) -> str:
             "",
             *table(("rule", "trials", "correlation", "stated", "real"), _stated(whole)),
             "",
-            "A percentile of latencies is stated too low by up to 5 points if latencies are very alike: what is beyond the limit",
+            "A percentile of latencies is stated too low by up to 6 points if latencies are very alike: what is beyond the limit",
             "is less alike than the latencies are.",
             "",
             "## By what was stated",
