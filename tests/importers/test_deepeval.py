@@ -281,6 +281,12 @@ def test_a_file_in_which_nothing_judges_is_refused_with_its_metrics(tmp_path: Pa
     refused(check(tmp_path, json.dumps(run).encode(), POLICY | {"metrics": []}, name="run.json"), "Length", "judged_by")
 
 
+def test_a_bound_of_the_policy_stands_above_the_threshold_of_the_metric() -> None:
+    own, _ = imported("deepeval", RUN, judged_by=(ScorerDemand("Correctness"),))
+    bound, _ = imported("deepeval", RUN, judged_by=(ScorerDemand("Correctness", Fraction(1)),))
+    assert [(rows[2]["correctness"], rows[2]["passed"]) for rows in (own, bound)] == [(0.75, True), (0.75, False)]
+
+
 def test_the_policy_says_who_judges() -> None:
     rows, report = imported("deepeval", RUN, judged_by=(ScorerDemand("Correctness", Fraction(4, 5)),))
     assert [row.get("passed") for row in rows[:3]] == [True, False, False]

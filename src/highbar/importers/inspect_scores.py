@@ -132,7 +132,7 @@ def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand 
     if missing:
         there = f"there are {', '.join(known)}" if known else "it has none"
         refuse(f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}")
-    hardest = sorted(report.judged_by, key=lambda demand: demand.at_least)  # of two for one scorer both must hold
+    hardest = sorted(report.judged_by, key=lambda demand: demand.least)  # of two for one scorer both must hold
     return {demand.scorer: demand for demand in hardest}
 
 

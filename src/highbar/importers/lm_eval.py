@@ -198,7 +198,7 @@ class _Samples:
     def _demanded(self, demands: tuple[ScorerDemand, ...]) -> dict[Scored, ScorerDemand | None]:
         """The metrics that the policy names, each with one filter. One that the file does not have is refused."""
         found: dict[Scored, ScorerDemand | None] = {}
-        for demand in sorted(demands, key=lambda one: one.at_least):  # of two for one metric both must hold
+        for demand in sorted(demands, key=lambda one: one.least):  # of two for one metric both must hold
             fitting = [key for key in self._scored if key[0] == demand.scorer and demand.filter in (None, key[1])]
             asked = demand.scorer if demand.filter is None else f"{demand.scorer} with the filter {demand.filter}"
             there = f"there are {', '.join(f'{metric},{one}' for metric, one in self._scored)}"

@@ -110,9 +110,9 @@ class Scorers:
             verdicts.add_broken(name, "says nothing of this trial")
 
     def _held(self, name: str, *, verdict: bool | None, score: float | str | None) -> bool | None:
-        """Whether the policy's demand holds: by the scorer's own verdict if 1 is wanted of it, else by its score."""
+        """Whether the policy's demand holds: by the scorer's own verdict, or by its score if `at_least` is given."""
         demand = self._demands[name]
-        if demand.at_least == 1 and verdict is not None:
+        if demand.at_least is None and verdict is not None:
             return verdict
         if isinstance(score, str) or score is None or not is_number(score):
             return None if verdict is None else demand.holds(float(verdict))

@@ -12,16 +12,21 @@ from highbar.model.words import Where
 class ScorerDemand:
     """One scorer that must hold: `{ scorer: NAME, at_least: 0.8 }`, or `{ metric: acc_norm, filter: none }`.
 
-    Without `at_least` the value must be 1, true, or the tool's word for right.
+    Without `at_least` the scorer's own verdict decides; one that gives only a number must give at least 1.
     """
 
     scorer: str
-    at_least: Fraction = Fraction(1)
+    at_least: Fraction | None = None
     filter: str | None = None  # lm-eval reports one metric several times, once for each filter
+
+    @property
+    def least(self) -> Fraction:
+        """The least number that meets the demand."""
+        return Fraction(1) if self.at_least is None else self.at_least
 
     def holds(self, value: float | None) -> bool | None:
         """Whether a value of the scorer meets the demand; None if the scorer gave no value."""
-        return None if value is None else Fraction(str(value)) >= self.at_least  # as written: 0.7 is seven tenths
+        return None if value is None else Fraction(str(value)) >= self.least  # as written: 0.7 is seven tenths
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,10 @@ def _demand(cursor: Cursor, tool: str) -> ScorerDemand | None:
         cursor.refuse("wanted scorer or metric, one of them, with a name", _EXAMPLE)
         return None
     name = fields["scorer" if "scorer" in fields else "metric"].text()
-    at_least = _at_least(fields["at_least"]) if "at_least" in fields else Fraction(1)
+    at_least = _at_least(fields["at_least"]) if "at_least" in fields else None
     chosen = fields["filter"].text() if "filter" in fields else None
-    if name is None or at_least is None or ("filter" in fields and chosen is None):
+    unread = ("at_least" in fields and at_least is None) or ("filter" in fields and chosen is None)
+    if name is None or unread:
         return None
     return ScorerDemand(name, at_least, chosen)
 
@@ -110,7 +111,7 @@ def say_demand(demand: ScorerDemand) -> str:
     'accuracy at least 0.8'
     """
     chosen = f" (filter {demand.filter})" if demand.filter else ""
-    bound = f" at least {write_decimal(demand.at_least)}" if demand.at_least != 1 else ""
+    bound = f" at least {write_decimal(demand.at_least)}" if demand.at_least is not None else ""
     return f"{demand.scorer}{chosen}{bound}"
 
 
