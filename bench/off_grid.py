@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -31,12 +30,7 @@ from highbar.measure.doubts import FEW, HEAVY  # noqa: E402 - likewise
 from highbar.statistics.bounded_ratio import BoundedRatio  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds  # noqa: E402 - likewise
 from highbar.statistics.paired import bonett_price_units, paired_bounds, single_trial_bounds  # noqa: E402 - likewise
-from highbar.statistics.percentile import (  # noqa: E402 - likewise
-    THREEFOLD,
-    Ranks,
-    clustered_ranks,
-    clustered_ranks_of,
-)
+from highbar.statistics.percentile import THREEFOLD, unseen  # noqa: E402 - likewise
 from highbar.statistics.ratio import (  # noqa: E402 - likewise
     RatioSums,
     ThirdSums,
@@ -69,7 +63,6 @@ RETRIED = ((10, 23), (10, 75), (3, 75), (3, 150), (3, 300), (2, 150))
 SLICES = ((10, 10, 5, 0.8), (10, 30, 1, 0.0), (10, 5, 10, 0.5))
 """Slices, clusters in each, scenarios in a cluster, their correlation; the true rate is SLICE_RATE everywhere."""
 SLICE_RATE = 0.85
-P95 = Fraction(95, 100)
 
 # ---------------------------------------------------------------------------------------------------------------------
 
@@ -86,7 +79,7 @@ class Point:
     false_pass: float
     false_fail: float
     inconclusive: float  # the share of the runs that a guard left open
-    width: float  # the mean width of the interval now, over that before
+    width: float | None  # the mean width now over that before; None where only the truth was tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +115,7 @@ def measured(family: str, point: str, scenarios: int, truth: float, runs: Sequen
         share((now[:, 0] > truth + slack) & ~open_),
         share((now[:, 1] < truth - slack) & ~open_),
         share(open_),
-        round(float(widths[1] / widths[0]), 2),
+        round(float(widths[1] / widths[0]), 2) if wide else None,
     )
 
 
@@ -234,7 +227,9 @@ def skewed_costs(spread: float, times: float, count: int, rng: Random) -> Iterat
         )
         for c, p in zip(capped.tolist(), passed.tolist(), strict=True)
     ]
-    yield measured("skewed costs with a limit", f"{name}, at most {COST_LIMIT:.0f}", count, -truth, _turned(limited))
+    yield measured(
+        "skewed costs with a limit", f"{name}, at most {COST_LIMIT:.0f}", count, -truth, _turned(limited), wide=False
+    )
 
 
 def _hall(costs: Sequence[float], passed: Sequence[float]) -> Ends:
@@ -271,28 +266,23 @@ def retried(trials: int, count: int, rng: Random) -> Iterator[Point]:
         repeats = np.where(slow, trials, 1)
         units = np.repeat(np.arange(count), repeats)
         values = own[units] * np.exp(0.1 * rng.standard_normal(len(units)))
-        order = np.argsort(values)
-        ordered, in_order = values[order], units[order].tolist()
-        before, now = (
-            (ordered[low - 1] if low else 0.0, ordered[high - 1] if high else 1e9)
-            for low, high in (_typical_ranks(in_order), clustered_ranks_of(in_order, P95, ALPHA))
-        )
-        runs.append((before, now, bool(repeats.max() > THREEFOLD * repeats.min())))
+        below = np.bincount(units, values < truth, minlength=count)
+        sums = Sums.of(zip(below.astype(int).tolist(), repeats.tolist(), strict=True))
+        pseudo = unseen(int(repeats.min()), int(repeats.max()))
+        open_ = bool(repeats.max() > THREEFOLD * repeats.min())
+        runs.append((_rejected(sums, None, truth), _rejected(sums, pseudo, truth), open_))
     name = f"slow tenth tried {trials} times"
-    yield measured("informative trial counts", name, count, -truth, _turned(runs))
+    yield measured("informative trial counts", name, count, -truth, _turned(runs), wide=False)
 
 
-def _typical_ranks(clusters: Sequence[int]) -> Ranks:
-    """The ranks with a pseudo-cluster of typical size."""
-    sizes, n = Counter(clusters), len(clusters)
-    squares = sum(size * size for size in sizes.values())
-    seen: Counter[int] = Counter()
-    zz, zd = [0], [0]
-    for cluster in clusters:
-        zz.append(zz[-1] + 2 * seen[cluster] + 1)
-        zd.append(zd[-1] + sizes[cluster])
-        seen[cluster] += 1
-    return clustered_ranks(n, P95, ALPHA, lambda rank: Sums(len(sizes), n, rank, zz[rank], zd[rank], squares))
+def _rejected(sums: Sums, pseudo: int | None, truth: float) -> Ends:
+    """Ends on the side of the truth where the bounds of the percentile are.
+
+    The upper bound is below the truth exactly if the share below the truth is surely above 95 %, and so on.
+    """
+    missing = Sums(sums.clusters, sums.d, sums.d - sums.z, sums.dd - 2 * sums.zd + sums.zz, sums.dd - sums.zd, sums.dd)
+    above, below = share_p_value(missing, 0.05, pseudo) < ALPHA, share_p_value(sums, 0.95, pseudo) < ALPHA
+    return (truth + 1 if below else 0.0), (truth - 1 if above else 2 * truth)
 
 
 def _turned(runs: Sequence[tuple[Ends, Ends, bool]]) -> list[tuple[Ends, Ends, bool]]:

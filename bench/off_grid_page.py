@@ -29,8 +29,6 @@ NOTES = """
   stays inconclusive if scenarios differ more than threefold in their trials.
 """
 HEAD = ("family", "point", "scenarios", "before: false pass / fail", "now: false pass / fail", "inconclusive", "width")
-MOST_TIMES = 1000
-"""A width that is more times the other has an open end."""
 
 
 def page(table: Mapping[str, Any]) -> str:
@@ -46,7 +44,7 @@ def page(table: Mapping[str, Any]) -> str:
     for one in table["points"]:
         before = f"{_percent(one['before_pass'])} / {_percent(one['before_fail'])}"
         now = f"{_percent(one['false_pass'])} / {_percent(one['false_fail'])}"
-        width = f"{one['width']:.2f}" if one["width"] < MOST_TIMES else "open"
+        width = "–" if one["width"] is None else f"{one['width']:.2f}"
         lines.append(
             f"| {one['family']} | {one['point']} | {one['scenarios']} | {before} | {now}"
             f" | {100 * one['inconclusive']:.0f} % | {width} |"
