@@ -120,7 +120,7 @@ def _settling(rule: RuleResult) -> str:
     size = settled_by(rule)
     if size is None or rule.value is None or rule.value.value is None:
         return ""
-    stays = f"if the value stays at {amount(rule.value.value, rule.value.unit, [rule.value.value])}"
+    stays = f"if the value stays at {amount(rule.value.value, rule.value.unit)}"
     if size > MOST_TO_SETTLE:
         return f"too close to call: {stays}, settling it takes more than {MOST_TO_SETTLE:,} scenarios"
     return f"{stays}, a new run of about {_count(size, 'scenario')} settles it (highbar plan)"
