@@ -96,7 +96,15 @@ class Shrunk:
 Ends = tuple[float, float]
 
 
-def measured(family: str, point: str, scenarios: int, truth: float, runs: Sequence[tuple[Ends, Ends, bool]]) -> Point:
+def measured(
+    family: str,
+    point: str,
+    scenarios: int,
+    truth: float,
+    runs: Sequence[tuple[Ends, Ends, bool]],
+    *,
+    wide: bool = True,
+) -> Point:
     """A point from (bounds before, bounds now, whether a guard leaves it open) of each run."""
     before, now = np.array([run[0] for run in runs]), np.array([run[1] for run in runs])
     open_ = np.array([run[2] for run in runs])
