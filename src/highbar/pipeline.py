@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from highbar import gate, measure
+from highbar import gate, measure, notes
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
@@ -19,7 +19,6 @@ from highbar.model import (
     Counts,
     Policy,
     ResultsFile,
-    RuleResult,
     Slice,
     Source,
     Verdict,
@@ -276,7 +275,6 @@ def _judge(
     if unjudgeable and read is not None:
         raise InputError(unjudgeable)
     again = None if read is None else gate.second_run(rules)
-    weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return Verdict(
         verdict=None if read is None else gate.decide(rules),
         counts=Counts(
@@ -292,15 +290,7 @@ def _judge(
         slices=_slices(whole, reduction),
         rules=() if read is None else rules,
         scenarios_failed=reduction.scenarios_failed[:MOST_FAILED],
-        warnings=(
-            *policy.notes,
-            *(note for file in loaded.files for note in file.notes),
-            *reduction.warnings,
-            *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
-            *measure.trial_warnings(whole, _judged_metrics(rules)),
-            *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
-            *told,
-        ),
+        warnings=(*notes.beside(policy, loaded, whole, reduction, rules), *told),
         policy=None if read is None else Source(policy.file or "<policy>", policy.sha256),
         results=sums(),
         scenarios_undecided=reduction.scenarios_undecided,
@@ -317,10 +307,6 @@ def _judge(
         second_run=again and again.high,
         second_run_low=again and again.low,
     )
-
-
-def _judged_metrics(rules: Sequence[RuleResult]) -> Iterator[str]:
-    return (rule.metric for rule in rules if rule.metric is not None and not rule.slice)
 
 
 def _with_undecided(

@@ -119,7 +119,7 @@ def of_value(value: Value, bar: Threshold, demand: Demand, alpha: float, rests: 
     """What becomes of a threshold; `at_end` if only perfection reaches it."""
     number = value.value
     if number is None:
-        return certain("undefined")
+        return ()
     confident = demand.evidence == "confident"
     if value.unit == "ratio" and value.low is not None and value.high is not None:
         share = Share(number, value.low, value.high, _parts(value, rests))

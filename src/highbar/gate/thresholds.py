@@ -50,7 +50,7 @@ def judge_value(
     """Whether a metric's value reaches a threshold, by the evidence that the rule demands."""
     number = value.value
     if number is None:
-        return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=certain("undefined"))
+        return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
     bar = accepted(threshold, value, demand.margin)
     outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
@@ -72,6 +72,11 @@ def judge_value(
     # A failure that was seen is one, whatever the interval is worth.
     surely_missed = at_the_end(bar, value) and not bar.met_by(number)
     return judged if surely_missed else doubted(judged, value.doubt, demand)
+
+
+def _of_undefined(value: Value) -> Outlooks:
+    """What no scenario records stays undefined; a crash that leaves a value undefined may not happen again."""
+    return () if value.scenarios else certain("undefined")
 
 
 def doubted(judged: Judged, doubt: Doubt | None, demand: Demand) -> Judged:

@@ -9,7 +9,6 @@ pull against each other, they are combined through the gradient with their corre
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,6 +16,7 @@ from typing import Protocol
 
 from highbar.measure.doubts import Span, weights_differ
 from highbar.measure.parts import Formula, Node, Part, goodness, is_share, is_weighted, per_scenario
+from highbar.measure.pieces import apply, distinct_pieces, divisors, fixed_totals, slope
 from highbar.model import Percentile, Ratio
 from highbar.model import Term as TermOfSums
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
@@ -205,7 +205,7 @@ class Bounds:
         part = parts[0]
         value = self._at(node, {part: self._value(part)})
         points = self._points(part)
-        for divisor in _divisors(node):
+        for divisor in divisors(node):
             numbers = [self._at(divisor, {part: point}) for point in points]
             if min(numbers) < 0 <= max(numbers):
                 return value, UNBOUNDED
@@ -223,10 +223,10 @@ class Bounds:
 
     def _combined(self, node: Node) -> tuple[float, Interval]:
         """A node of several parts: what each of its pieces does to it, put together through the gradient."""
-        pieces = _distinct_pieces(node)
+        pieces = distinct_pieces(node)
         known = {piece: self._of(piece) for piece in pieces}
         values = {piece: value for piece, (value, _) in known.items()}
-        values |= {fixed: self._at(fixed, {}) for fixed in _fixed_totals(node)}
+        values |= {fixed: self._at(fixed, {}) for fixed in fixed_totals(node)}
         value = self._at(node, values)
         together = self._together(node, known, values)
         if together is not None:
@@ -237,7 +237,7 @@ class Bounds:
             inside = Formula(piece).parts()
             part = inside[0] if len(inside) == 1 else None
             alone = part is None or isinstance(part, Percentile)
-            terms.append(Term(values[piece], low, high, _slope(node, values, piece), alone))
+            terms.append(Term(values[piece], low, high, slope(node, values, piece), alone))
             parts.append(part)
             signs.append(1 if part is None else self._direction(piece, part))
         matrix = [
@@ -255,7 +255,7 @@ class Bounds:
         an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
         value falls.
         """
-        slopes = {piece: _slope(node, values, piece) for piece in known}
+        slopes = {piece: slope(node, values, piece) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
         ways = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
         if len(ways) != 1 or 0 in ways or 0 in better.values():
@@ -266,7 +266,7 @@ class Bounds:
             at = {piece: known[piece][1][end if better[piece] * way > 0 else 1 - end] for piece in better}
             corner = {**values, **at}
             number = self._at(node, corner)
-            turned = any(_slope(node, corner, piece) * better[piece] * way < 0 for piece in better)
+            turned = any(slope(node, corner, piece) * better[piece] * way < 0 for piece in better)
             if turned or math.isnan(number):
                 return None
             corners.append(number)
@@ -320,103 +320,10 @@ class Bounds:
         numbers = [self._at(child, values) for child in children]
         if operator == "size" and isinstance(children[0], Ratio):
             return numbers[0] * float(self.group.ratios[children[0]].sums.d)
-        return _apply(operator, numbers)
+        return apply(operator, numbers)
 
 
 def _scaled(sums: Sums, most: Fraction) -> Sums:
     """The sums of a column divided by the most that it can be."""
     z, zz, zd = (Fraction(number) for number in (sums.z, sums.zz, sums.zd))
     return Sums(sums.clusters, sums.d, z / most, zz / most**2, zd / most, sums.dd)
-
-
-def _apply(operator: str, numbers: list[float]) -> float:
-    if operator in ("min", "max"):
-        return min(numbers) if operator == "min" else max(numbers)
-    if operator == "abs":
-        return abs(numbers[0])
-    left, right = numbers
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return 0.0 if left == 0 or right == 0 else left * right  # 0 × ∞: a part that does not count
-    return left / right if right else math.copysign(math.inf, left) if left else 0.0
-
-
-def _distinct_pieces(node: Node) -> list[Node]:
-    """The pieces of a node; a part that stands in several of them is a piece by itself, so that its slopes add up."""
-    pieces = list(dict.fromkeys(_pieces(node)))
-    holding = Counter(part for piece in pieces for part in Formula(piece).parts())
-    found: dict[Node, None] = {}
-    for piece in pieces:
-        shared = [part for part in Formula(piece).parts() if holding[part] > 1]
-        whole = _is_choice(piece) or _has_total(piece)
-        found.update(dict.fromkeys(shared if shared and not whole else [piece]))
-    return list(found)
-
-
-def _is_choice(node: Node) -> bool:
-    return isinstance(node, tuple) and node[0] in ("min", "max") and len(Formula(node).parts()) > 1
-
-
-def _has_total(node: Node) -> bool:
-    """Whether a sum by itself is inside, whose size only the group knows."""
-    return isinstance(node, tuple) and (node[0] == "size" or any(_has_total(child) for child in node[1]))
-
-
-def _fixed_totals(node: Node) -> list[Node]:
-    """The nodes inside that hold a number of scenarios and nothing that varies."""
-    if not isinstance(node, tuple) or not _has_total(node):
-        return []
-    if not Formula(node).parts():
-        return [node]
-    return [fixed for child in node[1] for fixed in _fixed_totals(child)]
-
-
-def _divisors(node: Node) -> list[Node]:
-    """Everything inside that is divided by."""
-    if not isinstance(node, tuple):
-        return []
-    inside = [divisor for child in node[1] for divisor in _divisors(child)]
-    return [*inside, node[1][1]] if node[0] == "/" else inside
-
-
-def _pieces(node: Node) -> list[Node]:
-    """The largest nodes inside that have one part each, or choose between several."""
-    parts = Formula(node).parts()
-    if len(parts) == 1 or _is_choice(node):
-        return [node]
-    if not parts or not isinstance(node, tuple):
-        return []
-    return [piece for child in node[1] for piece in _pieces(child)]
-
-
-def _slope(node: Node, values: Mapping[Node, float], piece: Node) -> float:
-    """The derivative of a node by one of its pieces, at their values."""
-    if node == piece:
-        return 1.0
-    if node in values or not isinstance(node, tuple):
-        return 0.0
-    operator, children = node
-    slopes = [_slope(child, values, piece) for child in children]
-    numbers = [_number(child, values) for child in children]
-    if operator in ("min", "max"):
-        chosen = min(range(len(numbers)), key=lambda i: numbers[i] if operator == "min" else -numbers[i])
-        return slopes[chosen]
-    if operator == "abs":
-        return math.copysign(slopes[0], slopes[0] * numbers[0])
-    left, right = numbers
-    if operator in ("+", "-"):
-        return slopes[0] + (slopes[1] if operator == "+" else -slopes[1])
-    if operator == "*":
-        return slopes[0] * right + left * slopes[1]
-    return slopes[0] / right - left * slopes[1] / (right * right)
-
-
-def _number(node: Node, values: Mapping[Node, float]) -> float:
-    if node in values or isinstance(node, Ratio | Percentile):
-        return values[node]
-    if isinstance(node, Fraction):
-        return float(node)
-    return _apply(node[0], [_number(child, values) for child in node[1]])

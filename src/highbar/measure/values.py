@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -11,16 +11,12 @@ from highbar import catalogue, formula
 from highbar.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.groups import Group, Rank, Total
-from highbar.measure.parts import Formula, Part, is_share, is_weighted, of_metric, per_scenario, unweighted
-from highbar.measure.parts import ratios as ratios_of
+from highbar.measure.needs import difference, where_of
+from highbar.measure.parts import Formula, Part, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
 from highbar.model import (
     Better,
-    Binary,
     Call,
-    Comparison,
-    Condition,
-    ConditionRule,
     Ends,
     Expression,
     Metric,
@@ -44,74 +40,6 @@ LACKS = {
     "latency_ms": "no scenario has `latency_ms`",
 }
 LACKS |= {"fp": LACKS["tp"], "fn": LACKS["tp"], "expected": LACKS["observed"], "tokens_both": LACKS["quality_both"]}
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What the engine must sum for the metrics of a policy."""
-
-    terms: tuple[Term, ...]
-    percentiles: tuple[Percentile, ...]
-    ratios: tuple[Ratio, ...]
-    crosses: tuple[tuple[Ratio, Ratio], ...]
-    thirds: tuple[Ratio, ...] = ()  # of the ratios, those that have no bounds
-
-
-def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
-    """What every metric of the policy needs, and those that `wheres` name over some scenarios."""
-    found: dict[Term | Percentile, None] = {}
-    ratios: dict[Ratio, None] = {}
-    crosses: dict[tuple[Ratio, Ratio], None] = {}
-    instances = [*((name, ()) for name in policy.metrics), *wheres]
-    for name, where in instances:
-        for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
-            wanted = catalogue.terms(leaf, narrowed)
-            found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
-            found[Term("scenario", where=_where(wanted))] = None
-    formulas = [of_metric(policy, policy.metrics[name], where) for name, where in instances]
-    formulas += [of_metric(policy, difference(*sides)) for sides in _compared(policy)]
-    for tree in formulas:
-        ratios.update(dict.fromkeys(ratios_of(tree.root)))
-        parts = [part for part in tree.parts() if isinstance(part, Ratio)]
-        crosses.update(dict.fromkeys((a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]))
-    thirds = tuple(ratio for ratio in ratios if not is_share(ratio) and ratio.z != ratio.d)
-    for ratio in tuple(ratios):
-        if is_weighted(ratio):
-            ratios[unweighted(ratio)] = None
-    for ratio in thirds:
-        if not _is_mean(ratio):
-            means = per_scenario(ratio)
-            ratios.update(dict.fromkeys(means))
-            crosses[means] = None
-    found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
-    terms = tuple(term for term in found if isinstance(term, Term))
-    percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
-    return Needs(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
-
-
-def _is_mean(ratio: Ratio) -> bool:
-    """Whether the lower sum only counts scenarios."""
-    return all(term.of == "count" or term.column == "scenario" for term, _ in ratio.d)
-
-
-def difference(left: Expression, right: Expression, better: Better = "higher") -> Metric:
-    """One expression less another, as a metric without a name of its own."""
-    return Metric("difference", "", Binary("-", left, right), "number", better)
-
-
-def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
-    """What the policy's conditions compare with each other."""
-    waiting: list[Condition] = [rule.condition for rule in policy.rules if isinstance(rule, ConditionRule)]
-    while waiting:
-        condition = waiting.pop()
-        if isinstance(condition, Comparison):
-            yield condition.left, condition.right
-        else:
-            waiting.extend(condition.operands)
-
-
-def _where(wanted: tuple[Term, ...] | Percentile) -> Where:
-    return wanted.where if isinstance(wanted, Percentile) else wanted[0].where
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +259,7 @@ class Measured:
         undecided: list[int] = []
         for leaf, narrowed in unknown.leaves(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
-            there = self.group.totals[Term("scenario", where=_where(wanted))].scenarios
+            there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
             found: Rank | Total = (
                 self.group.ranks[wanted] if isinstance(wanted, Percentile) else self.group.totals[wanted[0]]
             )

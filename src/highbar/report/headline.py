@@ -20,6 +20,8 @@ MOST_UNDECIDED = 10
 """Undecided scenarios that a report names."""
 MOST_TO_SETTLE = 5000
 """Scenarios from which on a rule is too close to call."""
+WORTH_SAYING = 0.05
+"""The chance of another outcome from which on a rule is shown as fragile."""
 UNDECIDED = "Undecided scenarios"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
 
@@ -96,8 +98,15 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
 
 def unsettled(rule: RuleResult) -> str:
     """How far the outcome of a fragile rule can be trusted, and how large a new run would have to be to settle it."""
+    if not (is_fragile(rule) or rule.outcome == "inconclusive"):
+        return ""
     told = "; ".join(part for part in (_differs(rule), _settling(rule)) if part)
     return f"fragile: {told}" if told else ""
+
+
+def is_fragile(rule: RuleResult) -> bool:
+    """Whether the interval reaches across the threshold, or a second run may well be judged differently."""
+    return rule.fragile or (rule.second_run or 0.0) >= WORTH_SAYING
 
 
 def second_run(verdict: Verdict) -> str:

@@ -24,7 +24,7 @@ from highbar.digits import bounds_by_metric
 from highbar.errors import Problem
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, unsettled
+from highbar.report.headline import NO_VERDICT, is_fragile, unsettled
 from highbar.report.numbers import end, number
 from highbar.report.visible import cut, visible
 
@@ -160,7 +160,7 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _Case:
     """A failure where a blocking rule did not pass, also where it could not be judged."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    told = [message, visible(rule.description or ""), unsettled(rule) if rule.fragile else ""]
+    told = [message, visible(rule.description or ""), unsettled(rule) if is_fragile(rule) else ""]
     return _Case(
         classname=f"highbar.rules.{rule.level}",
         name=_name(rule.rule),
@@ -175,7 +175,7 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _Case:
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
-            *(_again(rule) if rule.fragile else ()),
+            *(_again(rule) if is_fragile(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
     )

@@ -22,6 +22,7 @@ from highbar.report.headline import (
     counted,
     evidence,
     headline,
+    is_fragile,
     judged,
     more,
     not_passed,
@@ -164,7 +165,7 @@ def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         _wanted(rule),
         counted(value) if value else "",
-        code(rule.reason) + (f" {unsettled(rule)}" if rule.fragile else ""),
+        code(rule.reason) + (f" {unsettled(rule)}" if is_fragile(rule) else ""),
     )
 
 

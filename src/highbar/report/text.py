@@ -25,6 +25,7 @@ from highbar.report.headline import (
     counted,
     evidence,
     headline,
+    is_fragile,
     judged,
     more,
     not_passed,
@@ -163,8 +164,8 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
 def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     """The rules that passed; first, apart, those that a second run may judge differently."""
     rules = [rule for rule in verdict.rules if rule.outcome == "pass"]
-    fragile = [_fragile_row(rule, bounds) for rule in rules if rule.fragile]
-    firm = [_passed_row(rule, bounds) for rule in rules if not rule.fragile]
+    fragile = [_fragile_row(rule, bounds) for rule in rules if is_fragile(rule)]
+    firm = [_passed_row(rule, bounds) for rule in rules if not is_fragile(rule)]
     lines: list[str] = []
     if fragile:
         lines += title("Rules that passed, but are fragile", display)

@@ -15,7 +15,7 @@ from scipy import stats
 import highbar
 from highbar.catalogue import MEASURES, metrics
 from highbar.errors import InputError
-from highbar.measure.intervals import _number, _slope
+from highbar.measure.pieces import _number, slope
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
 from highbar.statistics.bounds import Sums, share_bounds
@@ -317,7 +317,7 @@ def test_the_gradient_is_the_derivative(node, numbers):
         assume(all(math.isfinite(side) for side in sides))
         assume(abs(at(0.0)) < 1e3)
         assume(abs(sides[0] - sides[1]) <= 1e-3 * (1 + abs(sides[0])))  # not at a kink or a pole
-        assert _slope(node, values, piece) == pytest.approx(sum(sides) / 2, rel=1e-3, abs=1e-4)
+        assert slope(node, values, piece) == pytest.approx(sum(sides) / 2, rel=1e-3, abs=1e-4)
 
 
 # --- nothing crashes -------------------------------------------------------------------------

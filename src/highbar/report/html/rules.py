@@ -9,7 +9,7 @@ from fractions import Fraction
 from highbar.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
 from highbar.model.details import Details
-from highbar.report.headline import not_passed, unsettled
+from highbar.report.headline import is_fragile, not_passed, unsettled
 from highbar.report.html.charts import Bar, change_line, rule_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import badge, code, heading
@@ -35,9 +35,9 @@ def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
         ("Did not pass", not_passed(judged)),
         (
             "Passed, but fragile: a second run on the same scenarios may be judged differently",
-            [r for r in passed if r.fragile],
+            [r for r in passed if is_fragile(r)],
         ),
-        ("Passed", [rule for rule in passed if not rule.fragile]),
+        ("Passed", [rule for rule in passed if not is_fragile(rule)]),
     )
     bounds = bounds_by_metric(judged)
     bodies = [_body(title, found, details, bounds) for title, found in groups if found]
@@ -53,7 +53,7 @@ def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
 def look(rule: RuleResult) -> str:
     """How a rule is drawn."""
     if rule.outcome == "pass":
-        return "fragile" if rule.fragile else "met"
+        return "fragile" if is_fragile(rule) else "met"
     if rule.outcome == "fail":
         return "missed" if rule.level == "blocking" else "warned"
     return "unsure"
@@ -99,7 +99,7 @@ def _told(rule: RuleResult, details: Details) -> Markup:
         code(name),
         element("span", *_where(rule.slice), class_="where") if rule.slice else EMPTY,
         element("p", rule.reason, class_="why") if rule.outcome != "pass" or rule.value is None else EMPTY,
-        element("p", unsettled(rule), class_="unsettled") if rule.fragile or rule.outcome == "inconclusive" else EMPTY,
+        element("p", unsettled(rule), class_="unsettled") if unsettled(rule) else EMPTY,
         element("p", rule.description, class_="dim") if rule.description else EMPTY,
         _place(rule, details),
     )
