@@ -47,18 +47,18 @@ def repeated(number: int, bar: int, rate: int, trials: int, alike: int) -> Row:
     random = np.random.default_rng([SEED, number])
     assumed = Assumptions(trials=trials, correlation=Fraction(alike, 100))
     threshold, truth = Fraction(bar, 100), Fraction(rate, 100)
-    planned = suppose(threshold, truth, assumed)
-    stated = chance(planned.scenarios, threshold, truth, assumed)
+    scenarios = suppose(threshold, truth, assumed).scenarios or 0  # each of these points has a number
+    stated = chance(scenarios, threshold, truth, assumed)
     size = 100 / alike - 1
     clear = 0
     for _ in range(RUNS):
-        levels = random.beta(rate / 100 * size, (1 - rate / 100) * size, planned.scenarios)
+        levels = random.beta(rate / 100 * size, (1 - rate / 100) * size, scenarios)
         shares = random.binomial(trials, levels) / trials
-        n, z = planned.scenarios, float(shares.sum())
+        n, z = scenarios, float(shares.sum())
         bounds = share_bounds(Sums(n, n, z, float((shares**2).sum()), z, n), ALPHA) or Interval(0.0, 1.0)
         clear += bounds.low >= threshold if rate > bar else bounds.high < threshold
     case = f"bar {bar} %, true rate {rate} %, {trials} trials, correlation {alike / 100:g}"
-    return "repeated trials", case, planned.scenarios, stated.passes if rate > bar else stated.fails, clear / RUNS
+    return "repeated trials", case, scenarios, stated.passes if rate > bar else stated.fails, clear / RUNS
 
 
 def paired(points: int, differing: int) -> Row:
