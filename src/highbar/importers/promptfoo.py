@@ -12,7 +12,7 @@ import hashlib
 import json as json_text
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -26,6 +26,7 @@ from highbar.importers.reading import json
 from highbar.importers.record import Record, is_number, refuse
 from highbar.importers.report import Report
 from highbar.importers.writing import identifier
+from highbar.model.judging import ScorerDemand
 
 NEWEST = 4
 """The newest version of the export that is known."""
@@ -225,6 +226,13 @@ class _Checked(NamedTuple):
     broken: str | None  # why its judge could not say
 
 
+def _held(one: _Checked, demand: ScorerDemand) -> bool:
+    """Whether an assertion holds: by promptfoo's own verdict, or by its score if the policy gives a bound."""
+    if demand.at_least is None:
+        return one.held
+    return demand.holds(float(one.held) if one.score is None else one.score) is True
+
+
 class _Result:
     """One result of an export."""
 
@@ -363,10 +371,18 @@ class _Result:
 
     def _judging(self) -> list[_Checked]:
         """The assertions that judge: all of them, or those that the policy names."""
-        if not self._report.judged_by:
-            return self._checked
-        wanted = {demand.scorer for demand in self._report.judged_by}
-        return [one for one in self._checked if one.label in wanted or one.name in wanted or _forbids(one.kind)]
+        demands = {demand.scorer: demand for demand in self._report.judged_by}
+        return (
+            [self._by_demand(one, demands) for one in self._checked if _judges(one, demands)]
+            if demands
+            else self._checked
+        )
+
+    @staticmethod
+    def _by_demand(one: _Checked, demands: dict[str, ScorerDemand]) -> _Checked:
+        """An assertion as the policy's bound sees it. What must not happen did, whatever its score is."""
+        demand = demands.get(one.label) or demands.get(one.name)
+        return one if demand is None or _forbids(one.kind) else one._replace(held=_held(one, demand))
 
     def _verdicts(self, judging: list[_Checked]) -> tuple[dict[str, bool], dict[str, bool]]:
         """Behaviors and whether they were seen; must-nots and whether they happened. The same name twice: the worse.
@@ -400,19 +416,17 @@ class _Result:
         if broken is not None and not (failed and self._test.get("threshold") is None):
             return f"judge: {broken.label}: {broken.broken}"
         if self._report.judged_by:
-            lacking = [one.scorer for one in self._report.judged_by if self._value(one.scorer) is None]
+            lacking = [demand.scorer for demand in self._report.judged_by if self._meets(demand) is None]
             return f"judged_by: {lacking[0]} says nothing here" if lacking else None
         unchecked = len(self._declared) - sum(1 for one in self._checked)
         if unchecked > 0 and self._success is not False:
             return f"{unchecked} of {len(self._declared)} assertions were not checked"
         return None
 
-    def _value(self, scorer: str) -> float | None:
-        """What a scorer says of this result: the worst score of its assertions, else the score of that name."""
-        found = [one for one in self._checked if scorer in (one.label, one.name) and one.broken is None]
-        if found:
-            return min(float(one.held) if one.score is None else one.score for one in found)
-        return self.named.get(scorer)
+    def _meets(self, demand: ScorerDemand) -> bool | None:
+        """Whether a judge of the policy holds: all of its assertions, else the score of that name; None without any."""
+        found = [one for one in self._checked if demand.scorer in (one.label, one.name) and one.broken is None]
+        return all(_held(one, demand) for one in found) if found else demand.holds(self.named.get(demand.scorer))
 
     def _passed(self, judging: list[_Checked], *, broken: bool, unjudged: str | None) -> bool | None:
         """False if promptfoo says so; its true counts if something demanded was seen.
@@ -425,7 +439,7 @@ class _Result:
         if unjudged is not None:
             return None
         if self._report.judged_by:
-            return all(demand.holds(self._value(demand.scorer)) for demand in self._report.judged_by)
+            return all(self._meets(demand) for demand in self._report.judged_by)
         if self._success is False or self._grading.get("pass") is False:
             return False
         seen = any(not _forbids(one.kind) for one in judging)
@@ -486,6 +500,11 @@ def _kind_of(assertion: dict[str, Any]) -> str:
 def _forbids(kind: str) -> bool:
     """Whether what is asserted must not happen, or may be of that kind."""
     return kind.startswith(("not-", _RED_TEAM)) or kind == _UNKNOWN
+
+
+def _judges(one: _Checked, demands: Collection[str]) -> bool:
+    """Whether the policy names it, or it may be something that must not happen, which fails whoever judges."""
+    return one.label in demands or one.name in demands or _forbids(one.kind)
 
 
 def _label_of(assertion: dict[str, Any]) -> str:
