@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from highbar.errors import InputError, Problem
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10
+_NEARLY = re.compile(r"\.(jsonl|ndjson|json|csv|parquet)\.\w+$", re.IGNORECASE)
+"""The name of results that are compressed in another way, or still written: `part-1.jsonl.bz2`, `part-2.csv.tmp`."""
 _BROKEN = "this link leads to nothing"
 _LINK_HINT = "restore what it points to, or remove the link"
 
@@ -131,6 +134,9 @@ class _Walk:
     def _entry(self, entry: os.DirEntry[str], above: frozenset[str], *, hidden: bool) -> None:
         if entry.is_dir():
             self.into(entry.path, above, hidden=hidden)
+        elif not hidden and entry.is_file() and not self.is_results(entry.name) and _NEARLY.search(entry.name):
+            message, hint = "this looks like results, in a form that is not read", "unpack it, or move it elsewhere"
+            self.problems.append(Problem(message, file=entry.path, hint=hint))
         elif hidden or (entry.is_file() and not self.is_results(entry.name)):
             self.left.append(entry.path)
         elif entry.is_file():

@@ -116,5 +116,5 @@ def uneven(resting: Mapping[str, int]) -> str | None:
         lacking = most - scenarios
         if scenarios and lacking and (column in ADDED_UP or column.startswith("extra:")):
             has = "scenario has" if lacking == 1 else "scenarios have"
-            return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and other parts of the formula count them"
+            return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and the formula counts them"
     return None

@@ -250,6 +250,11 @@ class Measured:
             wanted = catalogue.terms(leaf, narrowed)
             if not isinstance(wanted, Percentile):
                 resting[wanted[0].column] = self.group.totals[wanted[0]].scenarios
+            if isinstance(leaf, Call) and not isinstance(wanted, Percentile):
+                there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
+                resting["scenario"] = max(
+                    resting.get("scenario", 0), there
+                )  # whoever loses a value makes a sum smaller
         return unknown.uneven(resting)
 
     def _support(self, metric: Metric, where: Where) -> tuple[int, int, int]:

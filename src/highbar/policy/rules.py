@@ -35,6 +35,8 @@ from highbar.policy.yaml_tree import QUOTE_IT
 from highbar.threshold import read as read_threshold
 from highbar.threshold import read_margin, read_share
 
+MOST_FAILURES = 1000
+"""The largest acceptance number: what it takes to show is searched for one scenario at a time."""
 DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
 RULE_KEYS = ("metric", "where", "level", *THRESHOLD_KEYS)
@@ -311,6 +313,10 @@ def _read_failures(cursor: Cursor, evidence: str | None) -> int | None:
     value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
     if value is None or value.denominator != 1 or value < 0 or "." in cursor.node.text:
         cursor.refuse_kind("a whole number, 0 or more")
+        return None
+    if value > MOST_FAILURES:
+        found = cursor.node.text[:40]
+        cursor.refuse(f"found {found}, wanted at most {MOST_FAILURES}", "demand a rate below 100% instead")
         return None
     if evidence == "estimate":
         cursor.refuse("failures has no effect by the estimate", "add `evidence: confident`, or remove failures")

@@ -56,21 +56,21 @@ def test_a_step_says_what_it_demands_and_what_was_reached(base, head, step, outc
 def test_a_step_hands_on_how_far_it_can_be_trusted():
     rule = judged(rows(90, 100), rows(95, 100), step={"pass_rate": "2%"})
     assert (rule.value.value, rule.fragile, rule.more_scenarios) == (Fraction(19, 20), True, 341)
-    assert rule.second_run == pytest.approx(0.16213703394428838)
+    assert rule.second_run == pytest.approx(0.16011176068268118)
 
 
 MARGINS = [
     (rows(95, 100), rows(90, 100), "pass_rate", "5%", "pass",
-     "90.0% against 95.0% in the baseline, -5.0 points (-9.1 to -0.7) over 100 pairs; 5.0 points worse is accepted"),
+     "90.0% against 95.0% in the baseline, -5.0 points (-9.9 to -0.7) over 100 pairs; 5.0 points worse is accepted"),
     (rows(95, 100), rows(89, 100), "pass_rate", "5%", "inconclusive",
-     ("89.0% against 95.0% in the baseline, -6.0 points (-10.3 to -1.4) over 100 pairs; 5.0 points worse is accepted,"
+     ("89.0% against 95.0% in the baseline, -6.0 points (-11.2 to -1.4) over 100 pairs; 5.0 points worse is accepted,"
       " and the interval reaches across that")),
     (broke(10, 100), broke(14, 100), "error_rate", "5%", "pass",
-     "14.0% against 10.0% in the baseline, +4.0 points (+0.023 to +7.8) over 100 pairs; 5.0 points worse is accepted"),
+     "14.0% against 10.0% in the baseline, +4.0 points (+0.023 to +8.6) over 100 pairs; 5.0 points worse is accepted"),
     (rows(1, 1), rows(1, 1), "pass_rate", "5%", "pass",
      "100% against 100% in the baseline, 0 points (-77.5 to +77.5) over 1 pair; 5.0 points worse is accepted"),
     (rows(90, 100), rows(95, 100), "pass_rate", "0%", "pass",
-     ("95.0% against 90.0% in the baseline, +5.0 points (+0.7 to +9.1) over 100 pairs; nothing worse is accepted,"
+     ("95.0% against 90.0% in the baseline, +5.0 points (+0.7 to +9.9) over 100 pairs; nothing worse is accepted,"
       " and the worse end of the interval is within it")),
 ]  # fmt: skip
 
@@ -84,9 +84,9 @@ def test_a_margin_says_both_values_and_what_is_accepted(base, head, metric, marg
 @pytest.mark.parametrize(
     ("base", "head", "metric", "second_run", "more"),
     [
-        (rows(95, 100), rows(89, 100), "pass_rate", 0.39970366185509404, 4688),
-        (broke(10, 100), broke(14, 100), "error_rate", 0.3803729142482722, 3234),
-        (rows(1, 1), rows(1, 1), "pass_rate", 0.47010735594708797, 549),
+        (rows(95, 100), rows(89, 100), "pass_rate", 0.4589704724353024, 4688),
+        (broke(10, 100), broke(14, 100), "error_rate", 0.36077340543683334, 4768),
+        (rows(1, 1), rows(1, 1), "pass_rate", 0.45776498668836163, 549),
     ],
 )
 def test_a_margin_that_the_interval_reaches_across_says_how_unsure_it_is(base, head, metric, second_run, more):

@@ -37,7 +37,7 @@ def judged(of, threshold, demand=ESTIMATE, sums=None, metric="accuracy", failing
 
 def test_an_undefined_value_never_passes():
     for demand in (ESTIMATE, CONFIDENT):
-        result = judged(value(None, reason="no scenario is adversarial"), at_least("0"), demand)
+        result = judged(value(None, scenarios=0, reason="no scenario is adversarial"), at_least("0"), demand)
         assert (result.outcome, result.fragile) == ("undefined", False)
         assert result.reason == "accuracy is undefined: no scenario is adversarial"
         assert (result.second_run, result.more_scenarios) == (0.0, None)  # a second run has no data either
