@@ -111,7 +111,7 @@ def _refuse_untold(rows: Rows, each: str, where: Where) -> None:
 
 
 def _untold(row: Sequence[Any], where: Where) -> Problem:
-    """A row without a column in which the scenario's other trials differ: id, trial, and three marks for each column."""
+    """A row without a column in which the other trials differ: id, trial, and for each column three marks."""
     id_, trial, *marks = row
     place = next(place for place in range(len(where)) if marks[3 * place])
     column, (_, least, most) = where[place][0], marks[3 * place : 3 * place + 3]
