@@ -258,11 +258,12 @@ class _Log:
     def _bare(self, header: Header, id_: str, epoch: int) -> Row:
         """What the log says of an epoch without a result: rows are chosen by model and judge, crashed or not."""
         fixed = self.fixed.get(id_, {})
+        own = fixed.get("tags")
         return {
             "id": identifier(f"{header.task}/{id_}"),
             "trial": epoch,
             **fixed,
-            "tags": {**_tags(header), **(fixed.get("tags") or {})},
+            "tags": {**_tags(header), **(own if isinstance(own, dict) else {})},
             "suite": header.task,
             "agent_version": header.agent_version,
             "judge": ", ".join(self.report.judges),
