@@ -296,7 +296,8 @@ def _row_problems(loaded: Loaded, policy: Policy, slices: Sequence[str]) -> tupl
     ranges = measure.column_ranges(policy)
     any_number = set(extras) - {range_.column for range_ in ranges}
     numbers = (*(ColumnRange(column) for column in sorted(any_number)), *ranges)
-    tags = (column for column in policies.chosen_by(policy) if column.startswith("tags."))
+    chosen_by = (*policies.chosen_by(policy), *(column for column, _ in policy.select))
+    tags = (column for column in chosen_by if column.startswith("tags."))
     scalars = tuple(dict.fromkeys((*policy.slices, *slices, *tags)))
     if loaded.table is not None:
         from highbar.load import tables  # only for a refused table

@@ -227,3 +227,130 @@ def test_highbar_policy_says_which_rows_are_judged(tmp_path):
     policy = "thresholds: { blocking: { pass_rate: 50% } }\nselect: { tags.model: [x, y] }\n"
     Path(tmp_path, "highbar.yaml").write_text(policy)
     assert "Only rows with tags.model x or y are judged." in run(tmp_path, "policy").out
+
+
+CHOICE = {**RULE, "select": {"tags.model": "x"}}
+
+
+def tagged(id_: str, trial: int, model: str | None, *, passed: bool) -> dict[str, object]:
+    return {"id": id_, "trial": trial, "passed": passed} | ({"tags": {"model": model}} if model else {})
+
+
+def test_a_trial_without_the_tag_is_of_the_model_of_the_other_trials(tmp_path):
+    rows = [tagged("a", 1, "x", passed=True), tagged("a", 2, None, passed=False), tagged("b", 1, "x", passed=True)]
+    verdict = judged(check(tmp_path, rows, CHOICE), "fail")
+    assert verdict["counts"]["trials"] == 3
+    assert verdict["counts"]["left_out"] == 0
+    judged(check(tmp_path, rows, RULE, "--where", "tags.model=x"), "fail")
+    assert not highbar.check(rows, CHOICE).passed
+
+
+def test_a_trial_without_the_tag_is_left_out_with_the_other_trials(tmp_path):
+    rows = [tagged("a", 1, "y", passed=True), tagged("a", 2, None, passed=False), tagged("b", 1, "x", passed=True)]
+    verdict = judged(check(tmp_path, rows, CHOICE, "--subset"), "pass")
+    assert verdict["select"] == {"where": {"tags.model": ["x"]}, "rows_left_out": 2, "scenarios_left_out": 1}
+
+
+@pytest.mark.parametrize("model", ["x", "y", "z"])
+def test_a_trial_without_the_tag_beside_trials_of_several_models_is_refused(tmp_path, model):
+    rows = [
+        tagged("a", 1, "x", passed=True),
+        tagged("a", 2, "y", passed=True),
+        tagged("a", 3, None, passed=False),
+        tagged("b", 1, "z", passed=True),
+    ]
+    done = check(tmp_path, rows, RULE, "--where", f"tags.model={model}", "--subset")
+    refused(done, "'a'", "trial 3", "tags.model", "'x', 'y'")
+
+
+def test_a_trial_that_another_column_leaves_out_need_not_say_its_model(tmp_path):
+    rows = [
+        {**tagged("a", 1, "x", passed=True), "tier": "one"},
+        {**tagged("a", 2, "y", passed=True), "tier": "one"},
+        {**tagged("a", 3, None, passed=False), "tier": "two"},
+    ]
+    done = check(tmp_path, rows, RULE, "--where", "tags.model=x", "--where", "tier=one")
+    assert judged(done, "pass")["counts"]["left_out"] == 2
+    rows[2].pop("tier")
+    refused(check(tmp_path, rows, RULE, "--where", "tags.model=x", "--where", "tier=one"), "trial 3", "tags.model")
+
+
+def test_a_scenario_without_the_tag_in_any_trial_loses_all_its_rows(tmp_path):
+    rows = [tagged("a", 1, "x", passed=True), tagged("b", 1, None, passed=False)]
+    refused(check(tmp_path, rows, CHOICE), "1 scenario: b", "--subset")
+
+
+def test_the_other_trials_may_stand_in_another_file(tmp_path):
+    (tmp_path / "policy.json").write_text(json.dumps(CHOICE))
+    (tmp_path / "a.jsonl").write_text(json.dumps(tagged("a", 1, "x", passed=True)) + "\n")
+    (tmp_path / "b.csv").write_text("id,trial,passed\na,2,false\n")
+    done = run(tmp_path, "check", "a.jsonl", "b.csv", "--policy", "policy.json", "--format", "json")
+    assert judged(done, "fail")["counts"]["trials"] == 2
+
+
+def test_compare_takes_the_same_trials(tmp_path):
+    rows = [tagged("a", 1, "x", passed=True), tagged("a", 2, None, passed=False), tagged("b", 1, "x", passed=True)]
+    for name in ("base.jsonl", "head.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run(tmp_path, "compare", "base.jsonl", "head.jsonl", "--where", "tags.model=x", "--format", "json")
+    assert done.json["base"]["select"]["rows_left_out"] == 0
+
+
+LOG = {
+    "version": 2,
+    "status": "error",
+    "eval": {
+        "task": "t",
+        "task_id": "tid",
+        "eval_id": "e",
+        "run_id": "r",
+        "created": "2026-01-01T00:00:00+00:00",
+        "model": "x",
+        "dataset": {"name": "d", "samples": 2, "sample_ids": ["a", "b"]},
+        "config": {"epochs": 2},
+        "scorers": [{"name": "match", "metrics": [{"name": "inspect_ai/accuracy"}]}],
+    },
+    "results": {"total_samples": 4, "completed_samples": 3, "scores": []},
+    "samples": [
+        {"id": id_, "epoch": epoch, "input": "q", "target": "a", "scores": {"match": {"value": "C"}}}
+        for id_, epoch in (("a", 1), ("a", 2), ("b", 1))
+    ],
+}
+"""A log that lacks one of the epochs that were planned."""
+
+
+@pytest.mark.parametrize("where", ["tags.model=x", "judge=match", "suite=t"])
+def test_epochs_of_inspect_that_never_ran_are_of_the_model_and_the_judge_of_the_log(tmp_path, where):
+    (tmp_path / "policy.json").write_text(json.dumps(RULE))
+    (tmp_path / "log.json").write_text(json.dumps(LOG))
+    done = run(tmp_path, "check", "log.json", "--policy", "policy.json", "--where", where, "--format", "json")
+    verdict = judged(done, "fail")
+    assert verdict["counts"]["trials"] == 4
+    assert verdict["counts"]["left_out"] == 0
+    rows = [json.loads(line) for line in run(tmp_path, "import", "inspect", "log.json").out.splitlines()]
+    assert [(row["tags"], row["judge"], row["suite"]) for row in rows] == [({"model": "x"}, "match", "t")] * 4
+
+
+def test_a_case_of_pydantic_evals_that_crashed_is_judged_with_its_repetitions(tmp_path):
+    assertion = {"P": {"name": "P", "value": True, "source": {"name": "P", "arguments": None}}}
+    case = {
+        "name": "a [1/2]",
+        "inputs": "a",
+        "metadata": None,
+        "output": "o",
+        "metrics": {},
+        "attributes": {"model": "x"},
+        "scores": {},
+        "labels": {},
+        "assertions": assertion,
+        "task_duration": 0.1,
+        "source_case_name": "a",
+        "evaluator_failures": [],
+    }
+    crash = {"name": "a [2/2]", "inputs": "a", "metadata": None, "error_message": "boom", "source_case_name": "a"}
+    (tmp_path / "report.json").write_text(json.dumps({"name": "v", "cases": [case], "failures": [crash]}))
+    (tmp_path / "policy.json").write_text(json.dumps(RULE))
+    done = run(
+        tmp_path, "check", "report.json", "--policy", "policy.json", "--where", "tags.model=x", "--format", "json"
+    )
+    assert judged(done, "fail")["counts"]["errors"] == 1

@@ -251,3 +251,94 @@ def test_a_scorer_that_no_record_of_the_real_tool_has_is_refused_with_those_that
     (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {{ {one.tool}: nobody }}\n", "utf-8")
     done = run(tmp_path, "check", str(FIXTURES / one.file), "--format", "json")
     refused(done, "nobody", one.judge.partition(" at least ")[0], one.other)
+
+
+def trace(number: int, safe: object) -> dict[str, object]:
+    """A trace of MLflow with a verdict on its correctness, and what a second scorer says."""
+    given = {"correctness": True, "safe": safe}
+    return {
+        "trace_id": f"tr-{number}",
+        "state": "OK",
+        "request": {"question": f"q{number}"},
+        "response": "r",
+        "execution_duration": 5,
+        "tags": {},
+        "trace_metadata": {},
+        "spans": [],
+        "assessments": [
+            {
+                "assessment_name": name,
+                "source": {"source_type": "CODE", "source_id": name},
+                "feedback": {"value": value},
+                "valid": True,
+            }
+            for name, value in given.items()
+        ],
+        **{f"{name}/value": value for name, value in given.items()},
+    }
+
+
+def evaluations(case: str, safe: str) -> str:
+    """The evaluations of a test case as OpenTelemetry has them: polite, and what a second evaluator says."""
+    records = [
+        {
+            "attributes": [
+                {"key": "test.case.name", "value": {"stringValue": case}},
+                {"key": "gen_ai.evaluation.name", "value": {"stringValue": name}},
+                {"key": "gen_ai.evaluation.score.label", "value": {"stringValue": label}},
+            ],
+            "traceId": "7af783cee2efd5f5bde1824c002c6f61",
+            "spanId": f"{ord(case):016x}",
+            "eventName": "gen_ai.evaluation.result",
+        }
+        for name, label in (("polite", "pass"), ("safe", safe))
+    ]
+    return json.dumps({"resourceLogs": [{"resource": {}, "scopeLogs": [{"scope": {}, "logRecords": records}]}]}) + "\n"
+
+
+def in_two_files(folder: Path, tool: str, said: object) -> list[str]:
+    """Two files in the first of which the scorer `safe` gives a verdict, and in the second something else."""
+    if tool == "mlflow":
+        (folder / "a.json").write_text(json.dumps([trace(1, "yes")]), "utf-8")
+        (folder / "b.json").write_text(json.dumps([trace(2, said), trace(3, said)]), "utf-8")
+        return ["a.json", "b.json"]
+    (folder / "a.jsonl").write_text(evaluations("a", "pass"), "utf-8")
+    (folder / "b.jsonl").write_text(evaluations("b", str(said)) + evaluations("c", str(said)), "utf-8")
+    return ["a.jsonl", "b.jsonl"]
+
+
+@pytest.mark.parametrize(("tool", "said"), [("mlflow", "No."), ("mlflow", 0), ("otel", "unsafe")])
+def test_a_scorer_that_judges_in_one_file_and_not_in_another_is_refused(tmp_path, tool, said):
+    files = in_two_files(tmp_path, tool, said)
+    (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
+    for order in (files, files[::-1]):
+        done = run(tmp_path, "check", *order, "--format", "json")
+        refused(done, "'safe' judges in", *files, f"judged_by: {{ {tool}: [")
+    for name in files:
+        assert run(tmp_path, "check", name).exit == 0
+    done = run(tmp_path, "import", tool, *files, "--output", "rows.jsonl")
+    assert done.exit == 2
+    assert "'safe' judges in" in done.err
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+@pytest.mark.parametrize(("tool", "said"), [("mlflow", "No."), ("mlflow", 0), ("otel", "unsafe")])
+def test_a_policy_that_says_who_judges_settles_it_for_all_files(tmp_path, tool, said):
+    files = in_two_files(tmp_path, tool, said)
+    (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
+    hint = run(tmp_path, "check", *files, "--format", "json").json["problems"][0]["hint"]
+    (tmp_path / "highbar.yaml").write_text(RULE + hint.partition("say it in the policy: ")[2] + "\n", "utf-8")
+    done = run(tmp_path, "check", *files, "--format", "json")
+    assert done.exit in (1, 3), done.err
+    first = "correctness" if tool == "mlflow" else "polite"
+    (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {{ {tool}: {first} }}\n", "utf-8")
+    assert judged(run(tmp_path, "check", *files, "--format", "json"), "pass")["counts"]["scenarios"] == 3
+
+
+def test_a_scorer_that_only_one_file_has_is_no_contradiction(tmp_path):
+    other = trace(2, True)
+    other = json.loads(json.dumps(other).replace("safe", "brief"))
+    (tmp_path / "a.json").write_text(json.dumps([trace(1, "yes")]), "utf-8")
+    (tmp_path / "b.json").write_text(json.dumps([other]), "utf-8")
+    (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
+    judged(run(tmp_path, "check", "a.json", "b.json", "--format", "json"), "pass")

@@ -177,6 +177,38 @@ def test_a_suite_with_demands_is_held_against_the_rows_alike(spark: Any, tmp_pat
     assert at_home.undecided
 
 
+@pytest.mark.parametrize("format_", ["jsonl", "parquet"])
+def test_rows_are_chosen_alike_if_some_do_not_say_their_model(spark: Any, tmp_path: Path, format_: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": f"it's {i}", "trial": trial, "correct": trial < 3, "model": model, "tier": "one"}
+        for i in range(4)
+        for trial, model in ((1, "x"), (2, "y" if i == 3 else "x"), (3, None if i < 3 else "x"))
+    ]
+    file = tmp_path / f"results.{format_}"
+
+    def write(rows: list[dict[str, Any]]) -> None:
+        if format_ == "parquet":
+            parquet_file(file, rows)
+            return
+        lines = [json.dumps({name: value for name, value in row.items() if value is not None}) for row in rows]
+        file.write_text("".join(line + "\n" for line in lines), "utf-8")
+
+    def sums(machine: reduction.Machine) -> tuple[object, ...]:
+        where = ("model=x", "tier=one")
+        verdict = pipeline.check([str(file)], policy=PASS_RATE, machine=machine, where=where)
+        assert verdict.selection is not None
+        return verdict.counts.trials, verdict.counts.failed, verdict.counts.left_out, verdict.selection
+
+    there, here = reduction.Machine("spark"), reduction.ONE_PROCESS
+    write(rows)
+    assert sums(there) == sums(here)
+    assert sums(here)[:3] == (11, 4, 1)
+    write([*rows, {"id": "it's 3", "trial": 4, "correct": True, "model": None, "tier": "one"}])
+    for machine in (there, here):
+        with pytest.raises(InputError, match=r"it's 3.*trial 4 has no model"):
+            sums(machine)
+
+
 @pytest.mark.parametrize(
     ("rows", "id_"),
     [(60_000, "'s' || range AS id"), (9_000, "'s' || (range // 3) AS id, range % 3 AS trial")],

@@ -50,8 +50,9 @@ class Reducer:
             return self._reduced(request, fill=False)
         from highbar.engine import selecting  # most checks judge every row
 
-        some = replace(self, parts=selecting.chosen(self.parts, request.select))
-        left = selecting.left_out(self.database.rows, self.parts, request)
+        choice = selecting.choose(self.database, self.parts, request.select)
+        left = selecting.left_out(self.database.rows, self.parts, choice, request)
+        some = replace(self, parts=choice.taken)
         return replace(some.reduce(replace(request, select=())), selection=left)
 
     def _reduced(self, request: Request, *, fill: bool) -> Reduction:
@@ -145,8 +146,8 @@ class Reducer:
         if request.select:
             from highbar.engine import selecting  # as above
 
-            every = replace(request, select=())
-            return replace(self, parts=selecting.chosen(self.parts, request.select)).records(every)
+            choice = selecting.choose(self.database, self.parts, request.select)
+            return replace(self, parts=choice.taken).records(replace(request, select=()))
         made = plan.make(self.parts, request)
         self._define_trials(made, request)
         fill = checks.refuse_disagreement(self.database.rows, made.layout)

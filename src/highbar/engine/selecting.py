@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from highbar.engine.checks import BadRows
+from highbar.engine.database import Database
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text, typed
-from highbar.engine.typed import Raw
+from highbar.engine.typed import READERS, Raw
 from highbar.errors import InputError, Problem
 from highbar.model import Where
 from highbar.model.judging import Selection
@@ -20,21 +21,104 @@ Rows = Callable[[str], list[Any]]
 MOST_NAMED = 5
 
 
-def chosen(parts: Sequence[Part], where: Where, *, left: bool = False) -> tuple[Part, ...]:
-    """The parts with the rows that were chosen, or with those that were not; a row without a value is not."""
-    if not where:
-        return tuple(parts)
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The parts with the rows that take part, and with those that are left out."""
+
+    taken: tuple[Part, ...]
+    left: tuple[Part, ...]
+
+
+def choose(database: Database, parts: Sequence[Part], where: Where) -> Choice:
+    """Which rows take part. A row without one of the columns has that of its scenario's other trials.
+
+    Raises InputError if those differ, if a row is bad, or if the choice is by what is no text.
+    """
+    _refuse_numbers(database.rows, parts, where)
+    inherited = _inherit(database, parts, where)
+    return Choice(
+        _parts(parts, where, inherited=inherited, left=False), _parts(parts, where, inherited=inherited, left=True)
+    )
+
+
+def _parts(parts: Sequence[Part], where: Where, *, inherited: bool, left: bool) -> tuple[Part, ...]:
     return tuple(
-        replace(part, chosen=_condition(part, where, left=left), chosen_by=_needed(part, where)) for part in parts
+        replace(
+            part,
+            chosen=_condition(part, where, inherited=inherited, left=left),
+            chosen_by=(*_needed(part, where), *["id"] * inherited),
+        )
+        for part in parts
     )
 
 
-def _condition(part: Part, where: Where, *, left: bool) -> str:
-    fits = " AND ".join(
-        f"coalesce(({column_text('', column, part).columns[0][1]}) IN ({', '.join(map(literal, values))}), false)"
-        for column, values in where
-    )
+def _condition(part: Part, where: Where, *, inherited: bool, left: bool) -> str:
+    fits = " AND ".join(_fits(part, place, where, inherited=inherited) for place in range(len(where)))
     return f"NOT ({fits})" if left else f"({fits})"
+
+
+def _fits(part: Part, place: int, where: Where, *, inherited: bool) -> str:
+    """SQL: whether a row has one of the values in one of the columns, of its own or by its scenario's other trials."""
+    column, values = where[place]
+    listed = ", ".join(map(literal, values))
+    ways = [f"({column_text('', column, part).columns[0][1]}) IN ({listed})"]
+    if inherited and "id" in part.columns:
+        id_ = READERS["id"]("id", part.columns["id"]).columns[0][1]
+        ways.append(f"({id_}) IN (SELECT id FROM inherited WHERE col_{place} IN ({listed}))")
+    return f"coalesce({', '.join(ways)}, false)"
+
+
+def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
+    """Name `inherited`: what the trials of a scenario agree on, if a row lacks a column; whether any does.
+
+    Raises InputError if the other trials of such a row do not agree, and the choice depends on it.
+    """
+    columns = tuple(column for column, _ in where)
+    places = range(len(columns))
+    each = " UNION ALL ".join(typed(part, columns) for part in parts)
+    lacking = " OR ".join(f"col_{i} IS NULL" for i in places)
+    number, bad, lacks = database.rows(
+        f"SELECT count(*), coalesce(count_if(bad), 0), coalesce(count_if({lacking}), 0) FROM ({each}) AS step"
+    )[0]
+    if bad:
+        raise BadRows(Problem(f"{bad} of {number} results do not have the declared form"))
+    if not lacks:
+        return False
+    agreed = ", ".join(f"CASE WHEN min(col_{i}) = max(col_{i}) THEN min(col_{i}) END AS col_{i}" for i in places)
+    least = ", ".join(f"min(col_{i}) AS least_{i}, max(col_{i}) AS most_{i}" for i in places)
+    short = " OR ".join(f"count(col_{i}) < count(*)" for i in places)
+    database.define(
+        "inherited", f"SELECT id, {agreed}, {least} FROM ({each}) AS step GROUP BY id HAVING {short}", kept=True
+    )
+    _refuse_untold(database.rows, each, where)
+    return True
+
+
+def _refuse_untold(rows: Rows, each: str, where: Where) -> None:
+    """Refuse rows of which nobody can say whether they are chosen; not those that another column leaves out."""
+    perhaps = " AND ".join(
+        f"coalesce(coalesce(t.col_{i}, inherited.col_{i}) IN ({', '.join(map(literal, values))}), true)"
+        for i, (_, values) in enumerate(where)
+    )
+    split = [f"t.col_{i} IS NULL AND inherited.least_{i} <> inherited.most_{i}" for i in range(len(where))]
+    marks = ", ".join(f"coalesce({one}, false), inherited.least_{i}, inherited.most_{i}" for i, one in enumerate(split))
+    found = rows(
+        f"SELECT t.id, t.trial, {marks} FROM ({each}) AS t JOIN inherited ON t.id = inherited.id"
+        f" WHERE {perhaps} AND ({' OR '.join(f'({one})' for one in split)}) ORDER BY t.id, t.trial LIMIT {MOST_NAMED}"
+    )
+    if found:
+        raise InputError(*(_untold(row, where) for row in found))
+
+
+def _untold(row: Sequence[Any], where: Where) -> Problem:
+    """A row without a column in which the other trials differ: id, trial, and for each column three marks."""
+    id_, trial, *marks = row
+    place = next(place for place in range(len(where)) if marks[3 * place])
+    column, (_, least, most) = where[place][0], marks[3 * place : 3 * place + 3]
+    which = f"the scenario {id_!r}" + ("" if trial is None else f", trial {trial}")
+    message = f"{which} has no {column}, and the other trials of the scenario differ in it ({least!r}, {most!r})"
+    hint = f"record {column} in every row: rows are chosen by it, and this one may not be left out unseen"
+    return Problem(message, hint=hint)
 
 
 def _needed(part: Part, where: Where) -> tuple[str, ...]:
@@ -42,19 +126,12 @@ def _needed(part: Part, where: Where) -> tuple[str, ...]:
     return tuple(name for name in named if name in part.columns)
 
 
-def left_out(rows: Rows, parts: Sequence[Part], request: Request) -> Selection:
-    """What the choice leaves out.
-
-    Raises InputError if a row that is left out is bad, if the choice is by what is no text, or if a scenario loses all
-    its rows and nobody said that it may.
-    """
+def left_out(rows: Rows, parts: Sequence[Part], choice: Choice, request: Request) -> Selection:
+    """What the choice leaves out. Raises InputError if a scenario loses all its rows and nobody said that it may."""
     where = request.select
-    _refuse_numbers(rows, parts, where)
-    rest = " UNION ALL ".join(typed(part) for part in chosen(parts, where, left=True))
-    taken = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in chosen(parts, where))
-    number, bad = rows(f"SELECT count(*), coalesce(count_if(bad), 0) FROM ({rest})")[0]
-    if bad:
-        raise BadRows(Problem(f"{bad} of {number} results that are left out do not have the declared form"))
+    rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
+    taken = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.taken)
+    number = rows(f"SELECT count(*) FROM ({rest})")[0][0]
     if number and not rows(f"SELECT count(*) FROM ({taken})")[0][0]:
         raise InputError(_nothing_fits(rows, parts, where))
     gone = f"SELECT DISTINCT o.id AS id FROM ({rest}) AS o LEFT JOIN ({taken}) AS t ON o.id = t.id WHERE t.id IS NULL"

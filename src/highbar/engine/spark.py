@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 RELATIONS = (
     "results", "trials", "scenarios", "profile", "settled", "unsettled", "ordered", "suite", "fixed", "listed",
-    "described",
+    "described", "inherited",
 )  # fmt: skip
 TYPES = {
     "string": "VARCHAR",

@@ -205,7 +205,7 @@ class _Log:
         quality = all(self.scorers.get(name, True) for name in said_by.demands)
         for row, given in self.aside:
             scores = {alone.get(name, name): value for name, value in given.items()}
-            tags = {**({"model": header.model} if header.model else {}), **row["tags"]}
+            tags = {**_tags(header), **row["tags"]}
             yield {
                 **row,
                 "id": identifier(f"{header.task}/{row['id']}"),
@@ -256,10 +256,19 @@ class _Log:
             yield self._bare(header, id_, epoch) | {"unjudged": f"not run: the task stopped early: {reason}"}
 
     def _bare(self, header: Header, id_: str, epoch: int) -> Row:
+        """What the log says of an epoch without a result: rows are chosen by model and judge, crashed or not."""
+        fixed = self.fixed.get(id_, {})
+        own = fixed.get("tags")
         return {
             "id": identifier(f"{header.task}/{id_}"),
             "trial": epoch,
-            **self.fixed.get(id_, {}),
+            **fixed,
+            "tags": {**_tags(header), **(own if isinstance(own, dict) else {})},
             "suite": header.task,
             "agent_version": header.agent_version,
+            "judge": ", ".join(self.report.judges),
         }
+
+
+def _tags(header: Header) -> dict[str, str]:
+    return {"model": header.model} if header.model else {}

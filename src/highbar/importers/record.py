@@ -33,7 +33,7 @@ def refuse_without_judge(tool: str, scorers: Iterable[str], *, said: str = "") -
         refuse(message, hint="run the tool with a scorer")
     key = tool.replace("-", "_")
     word = "metric" if key == "lm_eval" else "scorer"
-    judge = f"{{ {key}: {{ {word}: {_quoted(names[0])}, at_least: 1 }} }}"
+    judge = f"{{ {key}: {{ {word}: {quoted(names[0])}, at_least: 1 }} }}"
     refuse(message, hint=f"say it in the policy: judged_by: {judge}")
 
 
@@ -42,7 +42,7 @@ def _listed(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """The name as YAML reads it inside of braces."""
     return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 

@@ -71,6 +71,7 @@ def find(
     for note in together.left.values():
         found = _with_note(found, note)
     problems.extend(_named_twice(found))
+    problems.extend(foreign.contradictions(found))
     if problems:
         raise InputError(*problems)
     return tuple(_without_pattern_characters(_readable(file, stack), stack) for file in found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,37 @@ def _judging(report: Report, format_name: str) -> Judging:
     if report.judged_by:
         return Judging(format_name, tuple(say_demand(demand) for demand in report.judged_by), by_policy=True)
     only = (ONLY_JUDGES[format_name],) if format_name in ONLY_JUDGES else ()
-    return Judging(format_name, report.judges or only)
+    others = tuple(name for name in report.scorers if name not in report.judges)
+    return Judging(format_name, report.judges or only, others=others)
+
+
+def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
+    """Scorers that judge in one of the files of a tool and not in another that has them too.
+
+    There they gave nothing that the tool takes for a verdict: to leave them out would let what they said go unheard.
+    """
+    judging_in: dict[tuple[str, str], ResultsFile] = {}
+    for file in files:
+        if file.judging and not file.judging.by_policy:
+            judging_in |= {(file.judging.tool, name): file for name in file.judging.judges}
+    return [
+        _contradiction(name, judging_in[file.judging.tool, name], file)
+        for file in files
+        if file.judging and not file.judging.by_policy
+        for name in file.judging.others
+        if (file.judging.tool, name) in judging_in
+    ]
+
+
+def _contradiction(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
+    from highbar.importers.record import quoted  # only for a refusal
+
+    tool, judges = (one.judging.tool, one.judging.judges) if one.judging else ("", ())
+    message = f"{scorer!r} judges in {one.name} and not in this file, where it gives nothing that is a verdict"
+    listed = ", ".join(map(quoted, judges))
+    return Problem(
+        message, file=other.name, hint=f"say it in the policy: judged_by: {{ {tool.replace('-', '_')}: [{listed}] }}"
+    )
 
 
 def _refuse_unheard(report: Report, name: str, format_name: str) -> None:

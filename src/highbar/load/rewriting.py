@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
+from highbar.errors import InputError
 from highbar.importers import summary
 from highbar.load import files, foreign
+from highbar.model import ResultsFile
 
 
 def import_files(
@@ -20,10 +22,17 @@ def import_files(
     stdin: BinaryIO | None = None,
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
 ) -> Iterator[str]:
-    """Write the rows of all files to `target`, and say of each what became of its records."""
+    """Write the rows of all files to `target`, and say of each what became of its records.
+
+    Raises InputError if a file cannot be read, or if a scorer judges in one file and not in another that has it.
+    """
+    read: list[ResultsFile] = []
     with ExitStack() as stack, open(target, "wb") as rows:
         for found in files.find_foreign(arguments, tool, stack=stack, stdin=stdin, guidance=guidance):
             with open(found.file.path, "rb") as stream:
                 shutil.copyfileobj(stream, rows)
             os.unlink(found.file.path)
             yield from summary.lines(found.file.name, found.title, found.report)
+            read.append(found.file)
+    if problems := foreign.contradictions(read):
+        raise InputError(*problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from highbar.model.words import Where
@@ -36,6 +36,7 @@ class Judging:
     tool: str
     judges: tuple[str, ...]
     by_policy: bool = False
+    others: tuple[str, ...] = field(default=(), compare=False)  # the scorers of the file that do not judge
 
 
 @dataclass(frozen=True, slots=True)
