@@ -338,6 +338,7 @@ def test_runs_of_a_task_of_which_none_is_complete_are_refused(tmp_path):
         ({"task": "t2"}, "the task is 't2', was 't'"),
         ({"model": "other"}, "the model is 'other', was 'm'"),
         ({"task_args": {"easy": True}}, "the task_args differ"),
+        ({"scorers": [{"name": "lenient", "metrics": ACCURACY}]}, "the scorer 'match' is not among its scorers"),
         ({"dataset": {"samples": 1, "sample_ids": ["1"]}}, "it plans 1 samples, planned were 2"),
         ({"dataset": {"samples": 2, "sample_ids": ["1", "3"]}}, "the planned samples differ: 2 is not among them"),
         ({"dataset": {"samples": 2, "sample_ids": ["1", "2"]}, "config": {"epochs": 2}}, "it has 2 epochs, planned"),

@@ -32,6 +32,7 @@ class _Plan:
     samples: int | None
     part: str  # of the dataset, as the limit and the chosen ids say; as JSON
     epochs: int
+    scorers: frozenset[str]
 
     def difference(self, earlier: _Plan) -> str | None:
         """What this plan has other than an earlier one; None if nothing."""
@@ -43,6 +44,8 @@ class _Plan:
             return f"the task_args differ: {self.arguments}, were {earlier.arguments}"
         if self.epochs != earlier.epochs:
             return f"it has {self.epochs} epochs, planned were {earlier.epochs}"
+        if lost := sorted(earlier.scorers - self.scorers):
+            return f"the scorer {lost[0]!r} is not among its scorers"
         return self._other_samples(earlier)
 
     def _other_samples(self, earlier: _Plan) -> str | None:
@@ -118,6 +121,7 @@ def _plan(spec: Record) -> _Plan:
         dataset.whole("samples"),
         dumps([config.value("limit"), config.value("sample_id")]),
         config.whole("epochs") or 1,
+        frozenset(name for scorer in spec.records("scorers") if (name := scorer.text("name"))),
     )
 
 
