@@ -332,6 +332,33 @@ def test_runs_of_a_task_of_which_none_is_complete_are_refused(tmp_path):
     assert "none of the 2 runs of the task 't' is complete: error" in done.problems
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"task": "t2"}, "the task is 't2', was 't'"),
+        ({"model": "other"}, "the model is 'other', was 'm'"),
+        ({"task_args": {"easy": True}}, "the task_args differ"),
+        ({"scorers": [{"name": "lenient", "metrics": ACCURACY}]}, "the scorer 'match' is not among its scorers"),
+        ({"dataset": {"samples": 1, "sample_ids": ["1"]}}, "it plans 1 samples, planned were 2"),
+        ({"dataset": {"samples": 2, "sample_ids": ["1", "3"]}}, "the planned samples differ: 2 is not among them"),
+        ({"dataset": {"samples": 2, "sample_ids": ["1", "2"]}, "config": {"epochs": 2}}, "it has 2 epochs, planned"),
+        ({"dataset": {"samples": 2}}, "it does not name the samples that it plans"),
+    ],
+)
+def test_a_log_of_something_else_is_no_retry_and_takes_no_place(tmp_path, change, told):
+    for number in (1, 2):
+        made = log(status="success")
+        made["eval"] |= {"task_id": "T", "eval_id": f"E{number}", "created": f"2026-01-0{number}T00:00:00+00:00"}
+        made["eval"] |= {"model": "m", "dataset": {"samples": 2, "sample_ids": ["1", "2"]}, "config": {"epochs": 1}}
+        made["eval"] |= change if number == 2 else {}
+        written(tmp_path, f"{number}.json", made)
+    done = checked(tmp_path, tmp_path / "1.json", "1%", "2.json")
+    assert done.exit == 2
+    assert "this is no retry of" in done.problems
+    assert "1.json, though it has the same task_id" in done.problems
+    assert told in done.problems
+
+
 def test_the_files_beside_the_logs_are_named_and_held_against_them(tmp_path):
     folder = retried(tmp_path)
     told = "\n".join(checked(tmp_path, folder).json["warnings"])

@@ -121,6 +121,86 @@ def test_a_suite_that_counts_something_else_than_it_lists_is_refused(tmp_path, a
     assert told in refusal("junit", written(tmp_path, "r.xml", around))
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (  # a <failure> was taken out, and another test has two
+            (
+                '<testsuite name="s" tests="2" failures="2"><testcase name="a"/>'
+                '<testcase name="b"><failure message="x"/><failure message="y"/></testcase></testsuite>'
+            ),
+            "s counts 2 tests that did not pass (2 failures), and shows 1",
+        ),
+        (  # a <skipped> was taken out, and another test has two endings
+            (
+                '<testsuite name="s" tests="2" failures="1" skipped="1"><testcase name="a"/>'
+                '<testcase name="b"><skipped/><failure/></testcase></testsuite>'
+            ),
+            "s counts 2 tests that did not pass (1 failures, 1 skipped), and shows 1",
+        ),
+        (  # a <failure> was taken out, and no count speaks of errors
+            (
+                '<testsuite name="s" tests="3" failures="2"><testcase name="a"/>'
+                '<testcase name="b"><failure/></testcase><testcase name="c"><skipped/></testcase></testsuite>'
+            ),
+            "s counts 2 tests that did not pass (2 failures), and shows 1",
+        ),
+        (  # a test that failed was taken out, and the suite has an error of its own
+            '<testsuite name="s" tests="2" failures="1" errors="0"><error/><testcase name="a"/></testsuite>',
+            "s counts 1 tests that did not pass (1 failures, 0 errors), and shows 0",
+        ),
+        (
+            '<testsuite name="s" tests="2" failures="0" errors="0"><error/><testcase name="a"/></testsuite>',
+            "s counts 2 tests and lists 1",
+        ),
+        (
+            '<testsuite name="s" tests="1" failures="0" flakes="1"><testcase name="a"/></testsuite>',
+            "s counts 1 flakes, and shows 0 tests that passed only when they were made again",
+        ),
+        ('<testsuite name="s" Tests="2"><testcase name="a"/></testsuite>', "s counts 2 tests and lists 1"),
+        ('<TESTSUITE NAME="s" FAILURES="1"><TESTCASE NAME="a"/></TESTSUITE>', "s counts 1 tests that did not pass"),
+        ('<testsuite name="s" tests="1" Tests="2"><testcase name="a"/></testsuite>', "tests stands here twice"),
+        (
+            '<testsuite name="s" tests="1" aborted="1"><testcase name="a"/></testsuite>',
+            "s: aborted is 1, and that is no count that is known",
+        ),
+    ],
+)
+def test_nothing_else_makes_up_for_what_was_taken_out_of_a_count(tmp_path, text, told):
+    path = written(tmp_path, "r.xml", text)
+    with pytest.raises(highbar.InputError, match=re.escape(told)):
+        highbar.check(path, ANY)
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<test classname="c" name="b" status="failed"/>',
+        "<test-case><name>b</name></test-case>",
+        '<entry outcome="failed"/>',
+        '<group><item name="b" result="failed"/></group>',
+        '<testcase name="b"><end status="failed"/></testcase>',
+        '<testcase name="b"><status>failed</status></testcase>',
+    ],
+)
+def test_what_may_be_a_test_by_another_name_is_refused(tmp_path, inside):
+    text = f'<testsuites><testsuite name="s"><testcase name="a"/>{inside}</testsuite></testsuites>'
+    assert "wanted <testcase>" in refusal("junit", written(tmp_path, "r.xml", text))
+
+
+def test_what_cannot_be_a_test_is_named_as_not_read(tmp_path):
+    text = '<testsuite name="s"><testcase name="a"/><metadata><item/></metadata></testsuite>'
+    rows, report = imported("junit", written(tmp_path, "r.xml", text))
+    assert len(rows) == 1
+    assert report.warnings == ["not read: <metadata> in a suite"]
+
+
+def test_a_suite_that_broke_before_its_first_test_counts_itself(tmp_path):
+    assert len(rows_of(tmp_path, "<error/>", 'name="s" tests="1" errors="1" failures="0"')) == 1  # as ant does
+    text = '<testsuite name="s" tests="0" errors="0"><error/></testsuite>'
+    assert "counts 0 tests that did not pass" in refusal("junit", written(tmp_path, "r.xml", text))
+
+
 def test_a_runner_that_calls_its_failures_errors_is_understood(tmp_path):
     assert len(rows_of(tmp_path, '<testcase name="a"><failure/></testcase>', 'name="s" tests="1" errors="1"')) == 1
 
@@ -179,6 +259,34 @@ def test_properties_are_tags_and_categories(tmp_path):
     inside = "".join(f'<property name="{name}" value="v"/>' for name in ("category", "locale", "agent_version"))
     (row,) = rows_of(tmp_path, f'<testcase name="a"><properties>{inside}</properties></testcase>')
     assert (row["category"], row["agent_version"], row["tags"]) == ("v", "v", {"locale": "v"})
+
+
+@pytest.mark.parametrize("written_as", ["category", "Category", " category "])
+def test_a_property_may_have_its_value_as_text(tmp_path, written_as):
+    inside = f'<property name="{written_as}">\n adversarial </property><property name="locale">nb</property>'
+    (row,) = rows_of(tmp_path, f'<testcase name="a"><properties>{inside}</properties><failure/></testcase>')
+    assert (row["category"], row["tags"]) == ("adversarial", {"locale": "nb"})
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<property name="category" value="adversarial"/><property name="category" value="happy_path"/>',
+        '<property name="category" value="adversarial"/><property name="CATEGORY">happy_path</property>',
+        '<property name="category" value="adversarial">happy_path</property>',
+    ],
+)
+def test_a_category_that_is_said_twice_and_differs_is_refused(tmp_path, inside):
+    text = f'<testsuite><testcase name="a"><properties>{inside}</properties><failure/></testcase></testsuite>'
+    told = refusal("junit", written(tmp_path, "r.xml", text))
+    assert "a: the property category is 'adversarial' and 'happy_path'" in told
+
+
+def test_a_category_that_is_said_twice_alike_is_read_and_other_properties_may_repeat(tmp_path):
+    twice = '<property name="category" value="edge_case"/>' * 2
+    more = '<property name="tag" value="x"/><property name="tag" value="y"/><property name="tag" value="x"/>'
+    (row,) = rows_of(tmp_path, f'<testcase name="a"><properties>{twice}{more}</properties></testcase>')
+    assert (row["category"], row["tags"]) == ("edge_case", {"tag": "x, y"})
 
 
 def test_what_the_test_printed_is_its_output_and_long_texts_are_not_kept(tmp_path):
@@ -388,7 +496,7 @@ CONTRADICTED = {
     "junit-report-bad-duration.xml": "found '-345345', wanted a number of seconds",
     "junit-report-errror-details.xml": "counts 2 tests and lists 1",
     "junit-report-huge.xml": "wanted a number of seconds",
-    "junit-report-nested-testsuites.xml": "counts 186 tests and lists 2",
+    "junit-report-nested-testsuites.xml": "counts 0 tests that did not pass",
     "junit-report-time-aggregation.xml": "counts 2 tests and lists 3",
     "junit-report-time-aggregation2.xml": "counts 2 tests and lists 3",
     "junit-report-1.xml": "counts 2 tests and lists 3",

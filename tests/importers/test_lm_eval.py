@@ -179,6 +179,30 @@ def test_a_line_of_a_filter_that_one_document_lacks_is_refused(tmp_path):
     assert "document 1 has no line of the filter b" in refusal("lm-eval", path)
 
 
+@pytest.mark.parametrize("filter_name", ["strict-match", "flexible-extract"])
+def test_a_filter_that_the_totals_declare_and_no_line_has_is_refused(tmp_path, filter_name):
+    path = copied(tmp_path, WORDS)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text("".join(one for one in lines if json.loads(one)["filter"] != filter_name), "utf-8")
+    totals = json.loads((path.parent / TOTALS.name).read_text("utf-8"))
+    del totals["task_hashes"]
+    written(path.parent, TOTALS.name, totals)
+    done = checked(tmp_path, path)
+    assert done.exit == 2
+    assert f"{TOTALS.name} has a score for exact_match,{filter_name}, which no sample has" in done.problems
+
+
+def test_a_metric_that_the_totals_declare_and_no_line_has_is_refused(tmp_path):
+    path = copied(tmp_path, CHOICES)
+    lines = [json.loads(one) for one in path.read_text("utf-8").splitlines()]
+    for one in lines:
+        del one["acc"]
+        one["metrics"].remove("acc")
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), "utf-8")
+    told = refusal("lm-eval", path, judged_by=(ScorerDemand("acc_norm"),))
+    assert "has a score for acc,none, which no sample has" in told
+
+
 def test_a_folder_is_read_with_its_totals(tmp_path):
     done = checked(tmp_path, PICKED)
     assert done.json["counts"]["scenarios"] == 3

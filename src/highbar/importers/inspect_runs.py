@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,47 @@ from highbar.importers.record import Record, refuse
 _SET = "eval-set.json"
 _LOGS = "logs.json"
 _COMPLETE = "success"
+_NO_RETRY = "check the logs of different tasks, models or samples each for itself"
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a run was to do. A retry does the same again."""
+
+    task: str
+    model: str
+    arguments: str  # of the task, as JSON
+    ids: tuple[str, ...]
+    samples: int | None
+    part: str  # of the dataset, as the limit and the chosen ids say; as JSON
+    epochs: int
+    scorers: frozenset[str]
+
+    def difference(self, earlier: _Plan) -> str | None:
+        """What this plan has other than an earlier one; None if nothing."""
+        if self.task != earlier.task:
+            return f"the task is {self.task!r}, was {earlier.task!r}"
+        if self.model != earlier.model:
+            return f"the model is {self.model!r}, was {earlier.model!r}"
+        if self.arguments != earlier.arguments:
+            return f"the task_args differ: {self.arguments}, were {earlier.arguments}"
+        if self.epochs != earlier.epochs:
+            return f"it has {self.epochs} epochs, planned were {earlier.epochs}"
+        if lost := sorted(earlier.scorers - self.scorers):
+            return f"the scorer {lost[0]!r} is not among its scorers"
+        return self._other_samples(earlier)
+
+    def _other_samples(self, earlier: _Plan) -> str | None:
+        if bool(self.ids) != bool(earlier.ids):
+            return f"{'the other' if self.ids else 'it'} does not name the samples that it plans"
+        number, before = len(self.ids) or self.samples, len(earlier.ids) or earlier.samples
+        if number != before:
+            return f"it plans {number} samples, planned were {before}"
+        if lacking := sorted(set(earlier.ids) - set(self.ids)):
+            return f"the planned samples differ: {lacking[0]} is not among them"
+        if not self.ids and self.part != earlier.part:
+            return f"the limit differs: {self.part}, was {earlier.part}"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +66,7 @@ class _Run:
     """What the header of a log says about its run."""
 
     path: str
-    task: str
+    plan: _Plan
     task_id: str
     eval_id: str
     created: float
@@ -62,10 +104,25 @@ def _run(path: str) -> _Run | None:
             return None
         created = datetime.fromisoformat(spec.text("created") or "").timestamp()
         status = str(values.get("status") or "started")
-        names = (spec.text("task") or "", spec.text("task_id") or "", spec.text("eval_id") or "")
-        return _Run(path, *names, created, "drained" if _drained(values) else status)
+        names = (spec.text("task_id") or "", spec.text("eval_id") or "")
+        return _Run(path, _plan(spec), *names, created, "drained" if _drained(values) else status)
     except (InputError, OSError, ValueError, OverflowError):
         return None
+
+
+def _plan(spec: Record) -> _Plan:
+    config = spec.record("config") or Record({}, "header: config")
+    dataset = spec.record("dataset") or Record({}, "header: dataset")
+    return _Plan(
+        spec.text("task") or "",
+        spec.text("model") or "",
+        dumps(spec.value("task_args") or {}, sort_keys=True),
+        tuple(str(id_) for id_ in dataset.items("sample_ids")),
+        dataset.whole("samples"),
+        dumps([config.value("limit"), config.value("sample_id")]),
+        config.whole("epochs") or 1,
+        frozenset(name for scorer in spec.records("scorers") if (name := scorer.text("name"))),
+    )
 
 
 def _drained(values: Mapping[str, Any]) -> bool:
@@ -103,14 +160,19 @@ def _leave_retried(runs: Sequence[_Run], found: Beside) -> None:
         complete = [run for run in group if run.complete]
         if not complete:
             told = ", ".join(sorted({run.status for run in group}))
-            message = f"none of the {len(group)} runs of the task {group[0].task!r} is complete: {told}"
+            message = f"none of the {len(group)} runs of the task {group[0].plan.task!r} is complete: {told}"
             last = max(group, key=lambda run: run.created)
             found.problems.append(Problem(message, file=last.path, hint="complete it with `inspect eval-retry`"))
             continue
         last = max(complete, key=lambda run: (run.created, run.path))
         for run in group:
-            if run is not last:
+            if run is last:
+                continue
+            if other := last.plan.difference(run.plan):
+                message = f"this is no retry of {run.path}, though it has the same task_id: {other}"
+                found.problems.append(Problem(message, file=last.path, hint=_NO_RETRY))
+            else:
                 found.left[run.path] = (
                     f"{run.path}: not counted (its status is {run.status}): {Path(last.path).name} is the last "
-                    f"complete run of the task {run.task!r}"
+                    f"complete run of the task {run.plan.task!r}"
                 )

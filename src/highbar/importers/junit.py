@@ -17,6 +17,7 @@ from typing import IO
 from highbar.importers import Row
 from highbar.importers.aside import Aside
 from highbar.importers.junit_counts import ENDINGS, Found, compare
+from highbar.importers.junit_properties import Properties, Property
 from highbar.importers.naming import Trials, tags
 from highbar.importers.reading import xml
 from highbar.importers.record import refuse, shown
@@ -33,6 +34,8 @@ _KNOWN = {
     "attachment", "description", "steps", "step",
 }  # fmt: skip
 _BAD_TAG = re.compile(r"fail|error|exception|abort|crash|broken|timeout|flaky|rerun|skip|ignored|disabled|pending")
+_TEST_TAG = re.compile(r"test|case|spec|scenario|example|result")
+_NAMES = frozenset({"name", "classname"})
 _SAYS_OUTCOME = ("status", "result", "outcome", "state", "success", "passed")
 _GOOD_WORDS = frozenset(
     {"passed", "pass", "success", "succeeded", "successful", "ok", "true"}
@@ -44,9 +47,7 @@ _BAD_WORDS = {
     **dict.fromkeys(("skipped", "skip", "notrun", "notexecuted", "suppressed", "disabled", "ignored"), "skipped"),
     **dict.fromkeys(("pending", "todo", "cancelled", "canceled", "untested", "undefined", "filtered"), "skipped"),
 }
-_FROM_PROPERTIES = ("category", "capability", "cluster", "agent_version")
 _SUBTESTS = "subtests"
-_LONGEST_TAG = 200
 _SECONDS = re.compile(
     r"[0-9]{1,3}(,[0-9]{3})+\.[0-9]+|[0-9]{1,9}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?|\.[0-9]+"
     r"|0,[0-9]+|[0-9]{1,9},([0-9]{1,2}|[0-9]{4,})"  # a comma before other than three digits is no thousand
@@ -56,6 +57,7 @@ _PYTEST, _ITS_SUITE = "pytest tests", "pytest"
 _TEARDOWN = "failed on teardown with"  # pytest, of a test whose call had ended before
 _SUBTEST = re.compile(r"subtest", re.IGNORECASE)
 _PROMPTFOO, _ITS_PROMPTS = "promptfoo", re.compile(r"\[.*\] prompt [0-9]+", re.DOTALL)
+_AS_JUNIT = "have the runner write each test as a <testcase>, and how it ended as <failure>, <error> or <skipped>"
 _MADE_AGAIN = "this attempt was made again; the report does not say how it ended"
 
 
@@ -93,6 +95,7 @@ class _Ending:
     kind: str
     message: str = ""
     made_again: bool = False
+    is_attribute: bool = False
     text: list[str] = field(default_factory=list)
 
     def told(self) -> str:
@@ -106,7 +109,7 @@ class _Case:
     attributes: dict[str, str]
     endings: list[_Ending] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
-    properties: dict[str, str] = field(default_factory=dict)
+    properties: Properties = field(default_factory=Properties)
     unknown: str | None = None  # a word for its outcome that nobody knows
 
 
@@ -135,6 +138,7 @@ class _Reader:
         self._suites: list[_Suite] = []
         self._cases: list[_Case] = []
         self._endings: list[_Ending] = []
+        self._properties: list[Property] = []
         self._tags: list[str] = []  # of every tag that is open, what it opened here
         self._gathered: list[str] | None = None  # where text goes now
         self._length = 0
@@ -146,9 +150,10 @@ class _Reader:
         """Keep all rows aside; the numbers of those that were made again."""
         for event in xml.events(stream):
             if event.kind == "start":
+                attributes = _in_small_letters(event.text, event.attributes)
                 if not self._tags:
-                    self._know_root(event.text, event.attributes)
-                self._tags.append(self._open(event.text.lower(), event.attributes))
+                    self._know_root(event.text, attributes)
+                self._tags.append(self._open(event.text.lower(), attributes))
             elif event.kind == "end":
                 self._close(self._tags.pop())
             elif self._gathered is not None and self._length < LONGEST_TEXT:
@@ -181,18 +186,33 @@ class _Reader:
             self._gather(self._cases[-1].output)
             return "output"
         if tag == "property" and self._cases:
-            self._cases[-1].properties[attributes.get("name", "")] = attributes.get("value", "")
+            self._properties.append(Property(attributes.get("name", ""), attributes.get("value", "")))
+            self._gather(self._properties[-1].text)
+            return "property"
+        if tag not in _KNOWN and not self._endings:
+            self._pass_over(tag, attributes)
         return ""
+
+    def _pass_over(self, tag: str, attributes: dict[str, str]) -> None:
+        """Leave out what no report is known to have, unless it may be a test, or say how one ended."""
+        in_suite = self._tags[-1] == "suite"
+        says_outcome = tag in _SAYS_OUTCOME or not attributes.keys().isdisjoint(_SAYS_OUTCOME)
+        is_named = in_suite and not attributes.keys().isdisjoint(_NAMES)
+        if says_outcome or is_named or (not self._cases and _TEST_TAG.search(tag)):
+            named = f" ({name})" if (name := attributes.get("name")) else ""
+            refuse(f"found <{tag}>{named}, wanted <testcase>: what it says of a test would be lost", hint=_AS_JUNIT)
+        if in_suite:
+            self._report.warn(f"not read: <{tag}> in a suite")
 
     def _opened(self, attributes: dict[str, str]) -> _Case:
         """A test case, with what its attributes say of its outcome: a known word that is bad is an ending."""
         case = _Case(attributes)
         for key, value in attributes.items():
             word = re.sub(r"[^a-z]", "", value.lower())
-            if key.lower() not in _SAYS_OUTCOME or not value.strip():
+            if key not in _SAYS_OUTCOME or not value.strip():
                 continue
             if word in _BAD_WORDS:
-                case.endings.append(_Ending(_BAD_WORDS[word], f"{key}: {value}"))
+                case.endings.append(_Ending(_BAD_WORDS[word], f"{key}: {value}", is_attribute=True))
             elif word not in _GOOD_WORDS:
                 case.unknown = f"{key} is {shown(value)}, which says neither that it passed nor that it failed"
         return case
@@ -216,6 +236,9 @@ class _Reader:
             self._end(self._endings.pop())
         elif opened == "output":
             self._gathered = None
+        elif opened == "property":
+            self._cases[-1].properties.add(_name(self._cases[-1].attributes), self._properties.pop())
+            self._gathered = self._endings[-1].text if self._endings else None
         elif opened == "case":
             self._keep_attempts(self._cases.pop())
         elif opened == "suite":
@@ -227,7 +250,7 @@ class _Reader:
             self._cases[-1].endings.append(ending)
             return
         for found in self._suites[-1].each():
-            found.outside += 1
+            found.outside[ending.kind] += 1
         self._report.records += 1
         name = self._suites[-1].attributes.get("name")
         row: Row = {"id": identifier(name or "(a suite without a name)"), "error": ending.told(), "passed": False}
@@ -235,6 +258,9 @@ class _Reader:
 
     def _close_suite(self, suite: _Suite) -> None:
         is_pytest = self._is_pytest or suite.attributes.get("name") == _ITS_SUITE
+        if suite.whole.cases:  # only of a suite that broke before its first test are these counted
+            suite.whole.outside.subtract(suite.own.outside)
+            suite.own.outside.clear()
         is_pytest = is_pytest and (bool(self._suites) or bool(suite.own.cases))  # its outermost tag counts nothing
         if compare(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
             for numbers in suite.whole.places.values():
@@ -260,12 +286,14 @@ class _Reader:
         if worst and worst.message.startswith(_TEARDOWN):
             self._broke_late.add(self._rows)
         for found in self._suites[-1].each() if self._suites else ():
-            found.add_case(str(row["id"]), self._rows, (ending.kind for ending in last))
+            written = [ending.kind for ending in last if not ending.is_attribute]
+            found.add_case(str(row["id"]), self._rows, kind, written or [kind])
+            found.flaky += not last and bool(case.endings)
             self._note_subtests(found, case, last)
         self._put(row)
 
     def _note_subtests(self, found: Found, case: _Case, endings: list[_Ending]) -> None:
-        said = case.properties.get(_SUBTESTS, "").strip()
+        said = case.properties.tags().get(_SUBTESTS, "").strip()
         found.subtests += int(said) if said.isascii() and said.isdigit() and len(said) <= 9 else 0
         if any(_SUBTEST.search(ending.message) or _SUBTEST.search("".join(ending.text)) for ending in endings):
             found.shows_subtests = True
@@ -279,7 +307,6 @@ class _Reader:
         self._report.skipped += kind == "skipped"
         unjudged = case.unknown if kind == "passed" else None
         self._report.unscored += unjudged is not None
-        short = {name: value for name, value in case.properties.items() if len(value) <= _LONGEST_TAG and name}
         placed = {"file": case.attributes.get("file", ""), "status": "skipped" if kind == "skipped" else ""}
         return {
             "id": self._scenario(case.attributes),
@@ -289,16 +316,29 @@ class _Reader:
             "output": "".join(case.output) or (ending.told() if ending else None),
             "latency_ms": latency,
             "suite": self._suites[-1].attributes.get("name") if self._suites else None,
-            **{name: short[name] for name in _FROM_PROPERTIES if short.get(name)},
-            "tags": tags({**{key: value for key, value in placed.items() if value}, **short}, _FROM_PROPERTIES),
+            **case.properties.columns,
+            "tags": tags({**{key: value for key, value in placed.items() if value}, **case.properties.tags()}),
         }
 
     def _scenario(self, attributes: dict[str, str]) -> str:
         """The class and the name; where there is no class, the suite."""
         suites = [name for suite in self._suites if (name := suite.attributes.get("name"))]
         home = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
-        name = attributes.get("name") or "(no name)"
+        name = _name(attributes)
         return identifier(f"{home}::{name}" if home else name)
+
+
+def _name(attributes: dict[str, str]) -> str:
+    return attributes.get("name") or "(no name)"
+
+
+def _in_small_letters(tag: str, attributes: dict[str, str]) -> dict[str, str]:
+    """The attributes with their names in small letters; one that is there twice and differs is refused."""
+    found: dict[str, str] = {}
+    for key, value in attributes.items():
+        if found.setdefault(key.lower(), value) != value:
+            refuse(f"<{tag}>: {key.lower()} stands here twice: {shown(found[key.lower()])} and {shown(value)}")
+    return found
 
 
 def _milliseconds(case: _Case) -> float | None:
@@ -313,7 +353,7 @@ def _milliseconds(case: _Case) -> float | None:
     plain = text.replace(",", "") if "." in text else f"{whole}{point and '.'}{rest}"
     seconds = float(plain) if _SECONDS.fullmatch(text) else _LONGEST
     if seconds >= _LONGEST:
-        name = case.attributes.get("name") or "(no name)"
+        name = _name(case.attributes)
         hint = "seconds are written with a point, such as 1.5; what nobody measured is left out"
         refuse(f"{name}: time: found {shown(text)}, wanted a number of seconds", hint=hint)
     return seconds * 1000

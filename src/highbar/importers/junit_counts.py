@@ -23,8 +23,12 @@ _COUNTED = {
     "error": ("errors",),
     "skipped": ("skipped", "skips", "skip", "ignored", "disabled"),
 }
+_FLAKES = "flakes"
+_KNOWN = {_FLAKES, *(key for keys in _COUNTED.values() for key in keys)}
+_BAD_COUNT = re.compile(r"fail|error|abort|crash|broken|timed|timeouts|flak|rerun|skip|ignor|disabl|pending|not.?run")
 _WHOLE = re.compile(r"[0-9]{1,12}(\.0+)?|[0-9]{1,3}(,[0-9]{3})+")
 _SUBTESTS = 'a test that has subtests says how many, by record_property("subtests", N), or is parametrized instead'
+_COUNTS = "JUnit XML counts tests, failures, errors, skipped, disabled and flakes"
 _WRITE_AGAIN = "have the runner write the report again; nothing may be left out of it"
 
 
@@ -34,20 +38,20 @@ class Found:
 
     cases: int = 0
     places: dict[str, list[int]] = field(default_factory=dict)  # of each scenario, the numbers of its test cases
-    endings: Counter[str] = field(default_factory=Counter)
-    ended: Counter[frozenset[str]] = field(default_factory=Counter)  # test cases by the kinds of their endings
-    outside: int = 0  # endings of the suite itself, in no test case
+    ended: Counter[str] = field(default_factory=Counter)  # test cases by how they ended, each once
+    endings: Counter[str] = field(default_factory=Counter)  # each ending of each test case
+    outside: Counter[str] = field(default_factory=Counter)  # of suites without a test case, which count as tests
+    flaky: int = 0  # test cases that passed only when they were made again
     again: int = 0  # test cases that are known to be attempts before the last
     subtests: int = 0  # as the tests themselves say
     shows_subtests: bool = False
 
-    def add_case(self, scenario: str, number: int, endings: Iterable[str]) -> None:
-        """Take a test case, with the kinds of its endings, each as often as it is there."""
-        kinds = list(endings)
+    def add_case(self, scenario: str, number: int, ended: str, endings: Iterable[str]) -> None:
+        """Take a test case, with how it ended, and the kinds of all its endings, each as often as it is there."""
         self.cases += 1
         self.places.setdefault(scenario, []).append(number)
-        self.endings.update(kinds)
-        self.ended[frozenset(kinds)] += 1
+        self.endings.update(endings)
+        self.ended[ended] += 1
 
     def add(self, inner: Found) -> None:
         """Take all that was found in a suite inside of this one."""
@@ -56,7 +60,8 @@ class Found:
             self.places.setdefault(scenario, []).extend(numbers)
         self.endings.update(inner.endings)
         self.ended.update(inner.ended)
-        self.outside += inner.outside
+        self.outside.update(inner.outside)
+        self.flaky += inner.flaky
         self.again += inner.again
         self.subtests += inner.subtests
         self.shows_subtests = self.shows_subtests or inner.shows_subtests
@@ -66,10 +71,21 @@ class Found:
         """How many test cases come before another one of the same scenario."""
         return self.cases - len(self.places)
 
-    def not_passed(self, kinds: Iterable[str]) -> int:
-        """How many test cases ended in one of these ways."""
-        wanted = set(kinds)
-        return sum(number for ended, number in self.ended.items() if ended & wanted)
+    @property
+    def listed(self) -> int:
+        """How many tests are listed."""
+        return self.cases + self.outside.total()
+
+    def not_passed(self, counted: Iterable[str], *, is_pytest: bool) -> int:
+        """How many tests ended in a way that is counted; runners count failures as errors and the other way round.
+
+        A test counts once, however many failures it shows. pytest alone counts each: those of subtests are listed in
+        the test case that they are of.
+        """
+        kinds = set(counted)
+        kinds |= {"error", "failure"} if kinds & {"error", "failure"} else set()
+        ended = self.endings if is_pytest else self.ended
+        return sum(ended[kind] + self.outside[kind] for kind in kinds)
 
 
 def compare(name: str, attributes: Mapping[str, str], own: Found, whole: Found, *, is_pytest: bool) -> bool:
@@ -82,35 +98,42 @@ def compare(name: str, attributes: Mapping[str, str], own: Found, whole: Found, 
     if is_pytest and None in (tests, _number(name, attributes, ("failures",)), _number(name, attributes, ("errors",))):
         refuse(f"{name}: pytest counts its tests, failures and errors here, and a count is missing", hint=_WRITE_AGAIN)
     counted = {kind: number for kind in _COUNTED if (number := _number(name, attributes, _COUNTED[kind])) is not None}
-    if own.cases and tests == own.cases and _ended_as_counted(counted, own):
+    _compare_others(name, attributes, whole)
+    total = sum(counted.values())
+    if own.cases and tests == own.cases and (not counted or total == own.not_passed(counted, is_pytest=is_pytest)):
         return False
-    if not _ended_as_counted(counted, whole):
+    shows = whole.not_passed(counted, is_pytest=is_pytest)
+    if counted and total != shows:
         refuse(
-            f"{name} counts {sum(counted.values())} tests that did not pass ({_listed(counted)}), and "
-            f"{_shown_endings(counted, whole)} in its test cases",
+            f"{name} counts {total} tests that did not pass ({_listed(counted)}), and shows {shows} in its test cases",
             hint=_WRITE_AGAIN,
         )
-    if tests is None or whole.cases - whole.again <= tests <= whole.cases:
+    if tests is None or whole.listed - whole.again <= tests <= whole.listed:
         return False
     return _differs(name, tests, whole, is_pytest=is_pytest)
 
 
-def _ended_as_counted(counted: Mapping[str, int], found: Found) -> bool:
-    """Runners count failures as errors and the other way round, and each failure of a test or the test once."""
-    total = sum(counted.values())
-    return not counted or found.not_passed(counted) <= total <= found.endings.total() + found.outside
+def _compare_others(name: str, attributes: Mapping[str, str], found: Found) -> None:
+    """Refuse a suite that counts tests in a way of its own, and tests that were flaky of which it shows none."""
+    flakes = _number(name, attributes, (_FLAKES,)) or 0
+    if flakes > found.flaky:
+        shows = f"{found.flaky} tests that passed only when they were made again"
+        refuse(f"{name} counts {flakes} {_FLAKES}, and shows {shows}", hint=_WRITE_AGAIN)
+    for key, value in attributes.items():
+        if key not in _KNOWN and _BAD_COUNT.search(key) and _WHOLE.fullmatch(value.strip()) and value.strip("0., "):
+            refuse(f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS)
 
 
 def _differs(name: str, tests: int, found: Found, *, is_pytest: bool) -> bool:
     """What explains that another number of tests is counted than is listed; refused if nothing does."""
-    fewer, more = found.cases - tests, tests - found.cases
+    fewer, more = found.listed - tests, tests - found.listed
     if fewer > 0 and found.repeated and tests >= len(found.places):
         return True
-    if 0 < fewer <= found.not_passed(["error"]) or 0 < more <= found.outside:
+    if 0 < fewer <= found.ended["error"]:
         return False
     if is_pytest and more > 0 and (found.shows_subtests or more == found.subtests):
         return False
-    message, hint = f"{name} counts {tests} tests and lists {found.cases}", _WRITE_AGAIN
+    message, hint = f"{name} counts {tests} tests and lists {found.listed}", _WRITE_AGAIN
     if is_pytest and more > 0:
         message += "; pytest counts subtests that passed and does not list them, so that a lost test looks the same"
         hint = _SUBTESTS
@@ -132,9 +155,3 @@ def _number(name: str, attributes: Mapping[str, str], keys: Iterable[str]) -> in
 def _listed(counted: Mapping[str, int]) -> str:
     words = {"failure": "failures", "error": "errors", "skipped": "skipped"}
     return ", ".join(f"{number} {words[kind]}" for kind, number in counted.items())
-
-
-def _shown_endings(counted: Mapping[str, int], found: Found) -> str:
-    total = sum(counted.values())
-    most = found.endings.total() + found.outside
-    return f"shows {most}" if total > most else f"shows {found.not_passed(counted)}"

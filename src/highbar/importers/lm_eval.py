@@ -39,6 +39,7 @@ _LONGEST_TAG = 200
 _LARGEST = 1e18
 _MOST_NAMED = 5
 _WORDS = {"true": 1.0, "false": 0.0}
+_WHOLE = "restore the samples as lm_eval wrote them: a line for each document and filter"
 _HINT = "the rows are in samples_….jsonl beside it, which lm_eval writes with --log_samples"
 
 Scored = tuple[str, str]
@@ -60,6 +61,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
                 refuse("this holds no samples: lm_eval writes its totals so", hint=_HINT)
             samples.add(json.members(line, number), number)
         samples.refuse_gaps(task, totals)
+        samples.refuse_unscored(task, totals)
         yield from samples.rows(task, totals.model if totals else None)
 
 
@@ -134,6 +136,12 @@ class _Samples:
             gaps = list(islice((one for one in range(last) if one not in self._scores), _MOST_NAMED + 1))
             hint = "for a run with --samples, keep its results_DATE.json beside this file: it says how many there are"
             refuse(f"{_named(gaps)} no line: documents are numbered from 0 without a gap", hint=hint)
+
+    def refuse_unscored(self, task: str, totals: Totals | None) -> None:
+        """Refuse a file without a metric or filter that the totals have: it may be the one that would judge."""
+        lacking = [key for key in totals.scored[task] if key not in self._scored] if totals else []
+        if totals and lacking:
+            refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
 
     def _confirmed(self, task: str, totals: Totals) -> bool:
         """Whether the totals know these samples, of whatever numbers they are. Refuses those that they do not know."""

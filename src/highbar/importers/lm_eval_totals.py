@@ -15,6 +15,7 @@ from highbar.importers.record import Record, refuse
 _DATE = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
 _SAMPLES = re.compile(rf"samples_(.+)_({_DATE})\.jsonl$")
 _TOTALS = re.compile(rf"_({_DATE})\.json$")
+_SPREAD = "_stderr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Totals:
     name: str
     documents: Mapping[str, int]  # by task
     hashes: Mapping[str, str]  # of the samples of each task, in their order
+    scored: Mapping[str, Sequence[tuple[str, str]]]  # by task, each metric and filter that has a total
     model: str | None
 
 
@@ -83,4 +85,13 @@ def _read(path: str) -> Totals | None:
     hashes = document.record("task_hashes") or Record({}, path)
     known = {task: found for task in hashes if isinstance(found := hashes.value(task), str)}
     model = document.value("model_name")
-    return Totals(Path(path).name, documents, known, model if isinstance(model, str) and model else None)
+    scored = {task: _scored(document, task) for task in documents}
+    return Totals(Path(path).name, documents, known, scored, model if isinstance(model, str) and model else None)
+
+
+def _scored(document: Record, task: str) -> list[tuple[str, str]]:
+    """The metrics and filters of a task, which the totals write as `exact_match,strict-match`."""
+    results = document.record("results")
+    keys = (results.record(task) if results else None) or ()
+    named = (key.partition(",") for key in keys)
+    return [(metric, one) for metric, comma, one in named if comma and not metric.endswith(_SPREAD)]
