@@ -259,7 +259,7 @@ def test_rows_that_the_index_of_the_table_names_must_be_there(tmp_path: Path, fi
     content["data"].pop()
     ordered = {"columns": content["columns"], first: content[first], **content}
     done = check(tmp_path, json.dumps(ordered).encode(), POLICY | {"metrics": []}, name="t.json")
-    refused(done, "index has 5 entries, and data has 4 rows: they disagree")
+    refused(done, "index names 5 rows, and data has 4: they disagree")
     content["index"] = "01234"
     done = check(tmp_path, json.dumps(content).encode(), POLICY | {"metrics": []}, name="t.json")
     refused(done, "index: found '01234', wanted a list")

@@ -347,7 +347,7 @@ def test_evaluations_and_spans_in_separate_files_are_refused_with_how_to_join_th
     refused(
         done,
         "traces.jsonl",
-        "there are spans in this file and no gen_ai.evaluation.result",
+        "it has spans and no gen_ai.evaluation.result event",
         "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl",
     )
     assert "run the tool with a scorer" not in done.problems

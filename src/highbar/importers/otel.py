@@ -126,7 +126,7 @@ class _Survey:
     def _settle(self) -> None:
         """A label of the conventions is a verdict, so an evaluator that gives one judges; others give scores."""
         if not self.evaluations:
-            message = f"nothing in this file declares who judges: there are spans in this file and no {EVENT}"
+            message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
             refuse(message, hint=_TOGETHER)
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)

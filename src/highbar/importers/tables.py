@@ -61,7 +61,7 @@ def _split(path: str) -> Iterator[Record]:
     named = len(table.items("index")) if "index" in table else number
     if named != number:
         hint = "take the table as pandas wrote it"
-        refuse(f"index has {named} entries, and data has {number} rows: they disagree", hint=hint)
+        refuse(f"index names {named} rows, and data has {number}: they disagree", hint=hint)
 
 
 def by_column(path: str) -> Iterator[Record]:
