@@ -296,3 +296,33 @@ def test_the_policy_says_who_judges() -> None:
     assert "passed" not in down
     with pytest.raises(highbar.errors.InputError, match="Correctness, Length, Tone"):
         imported("deepeval", RUN, judged_by=(ScorerDemand("Grace"),))
+
+
+@pytest.mark.parametrize("status", ["ERRORED", "errored", "ERROR", "Error"])
+@pytest.mark.parametrize("holder", ["trace", "span"])
+def test_a_run_crashed_in_whatever_case_its_status_is_written(tmp_path: Path, holder: str, status: str) -> None:
+    done = check(tmp_path, with_status(holder, status), POLICY | {"metrics": []}, name="run.json")
+    assert judged(done, "fail")["counts"]["errors"] == 1
+
+
+@pytest.mark.parametrize("status", ["SUCCESS", "success", None])
+@pytest.mark.parametrize("holder", ["trace", "span"])
+def test_a_run_ended_well_in_whatever_case_its_status_is_written(
+    tmp_path: Path, holder: str, status: str | None
+) -> None:
+    judged(check(tmp_path, with_status(holder, status), POLICY | {"metrics": []}, name="run.json"), "pass")
+
+
+@pytest.mark.parametrize(("status", "found"), [("CRASHED", "'CRASHED'"), ("", "''"), (True, "true"), (2, "2")])
+@pytest.mark.parametrize("holder", ["trace", "span"])
+def test_a_status_that_deepeval_does_not_have_is_refused(
+    tmp_path: Path, holder: str, status: object, found: str
+) -> None:
+    done = check(tmp_path, with_status(holder, status), POLICY | {"metrics": []}, name="run.json")
+    refused(done, f"status: found {found}, wanted SUCCESS or ERRORED")
+
+
+def with_status(holder: str, status: object) -> bytes:
+    """A run of one case that passed, with this status of its trace or of the span that began it."""
+    trace = {"status": status} if holder == "trace" else {"agentSpans": [{"uuid": "u", "status": status}]}
+    return json.dumps(_run({"success": True, **JUDGED, "trace": trace})).encode()

@@ -14,7 +14,7 @@ from highbar.importers.mapping import reader
 from highbar.importers.report import Report
 from highbar.policy import read_dict
 from highbar.policy.mapping import read_map_file
-from tests.commandline import Run, run
+from tests.commandline import Run, check, run
 from tests.commandline import refused as refused_check
 from tests.importers.imported import SAMPLES, Row, imported, refusal, samples, written
 
@@ -477,3 +477,28 @@ def test_rows_of_a_document_are_not_for_a_mapping_on_top(tmp_path: Path) -> None
 def test_a_mapping_that_only_describes_needs_a_file_that_a_tool_reads(tmp_path: Path) -> None:
     done = checked(tmp_path, [{"name": "a"}], {"columns": {"category": "name"}})
     refused_check(done, "the mapping has no id")
+
+
+@pytest.mark.parametrize("column", ["outcome", "quality_score", "passed"])
+def test_a_mapping_that_judges_a_file_of_a_tool_and_cannot_read_it_says_how_the_tool_is_named(
+    tmp_path: Path, column: str
+) -> None:
+    log = {
+        "version": 2, "status": "success", "eval": {"task": "t"},
+        "samples": [{"id": "a", "epoch": 1, "scores": {}}],
+    }  # fmt: skip
+    policy = {**POLICY, "map": {"columns": {"id": "id", column: "x"}}}
+    done = check(tmp_path, json.dumps(log).encode(), policy, name="log.json")
+    refused_check(
+        done,
+        "found no id",
+        "this looks like the file of a tool (Inspect AI log)",
+        "--input-format inspect",
+        f"sets {column}",
+    )
+
+
+def test_a_mapping_without_an_id_is_refused_with_a_word_about_tools(tmp_path: Path) -> None:
+    policy = {**POLICY, "map": {"columns": {"quality_score": "x"}}}
+    done = check(tmp_path, b"{}", policy, name="log.json")
+    refused_check(done, "found no id", "for rows that a tool's reader makes: id: id, and --input-format")

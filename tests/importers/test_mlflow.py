@@ -90,6 +90,7 @@ def test_scenarios_are_called_by_a_tag_or_by_what_was_asked(tmp_path: Path) -> N
 def test_the_same_question_twice_is_two_trials(tmp_path: Path) -> None:
     content = table()
     content["data"].append(copy.deepcopy(content["data"][0]))
+    content["index"].append(len(content["index"]))
     rows, _ = imported("mlflow", written(tmp_path, "table.json", content))
     assert [(row["id"], row["trial"]) for row in rows if row["id"] == "plain"] == [("plain", 0), ("plain", 1)]
 
@@ -250,3 +251,51 @@ def test_the_policy_says_who_judges() -> None:
     assert [row.get("passed") for row in rows] == [True, False, False, None, True]
     assert report.judges == ("relevance",)
     assert {row["polite"] for row in rows} == {"yes", "no"}
+
+
+@pytest.mark.parametrize("first", ["index", "data"])
+def test_rows_that_the_index_of_the_table_names_must_be_there(tmp_path: Path, first: str) -> None:
+    content = table()
+    content["data"].pop()
+    ordered = {"columns": content["columns"], first: content[first], **content}
+    done = check(tmp_path, json.dumps(ordered).encode(), POLICY | {"metrics": []}, name="t.json")
+    refused(done, "index names 5 rows, and data has 4: they disagree")
+    content["index"] = "01234"
+    done = check(tmp_path, json.dumps(content).encode(), POLICY | {"metrics": []}, name="t.json")
+    refused(done, "index: found '01234', wanted a list")
+
+
+def with_status(code: object, state: str = "OK") -> bytes:
+    """A table of one row that passed, whose first span ended so."""
+    content = table()
+    (row,) = (row for row in content["data"] if row[content["columns"].index("request")] == {"question": "plain"})
+    content |= {"index": [0], "data": [row]}
+    row[content["columns"].index("state")] = state
+    for span in row[content["columns"].index("spans")]:
+        span["status"] = {"code": code}
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize("code", [2, "2", "error", "Error", "STATUS_CODE_ERROR", "status_code_error"])
+def test_a_span_ended_with_an_error_by_the_number_or_the_name_of_its_status(tmp_path: Path, code: object) -> None:
+    done = check(tmp_path, with_status(code), POLICY | {"metrics": []}, name="t.json")
+    assert judged(done, "fail")["counts"]["errors"] == 1
+
+
+@pytest.mark.parametrize("code", [0, 1, 1.0, "1", "ok", "Unset", "STATUS_CODE_OK", None])
+def test_a_span_ended_well_by_the_number_or_the_name_of_its_status(tmp_path: Path, code: object) -> None:
+    done = check(tmp_path, with_status(code, "ok"), POLICY | {"metrics": []}, name="t.json")
+    assert judged(done, "pass")["counts"]["errors"] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "found"), [(True, "true"), (3, "3"), (0.5, "0.5"), ("errored", "'errored'"), ([2], "a list of 1")]
+)
+def test_a_status_that_no_span_has_is_refused(tmp_path: Path, code: object, found: str) -> None:
+    done = check(tmp_path, with_status(code), POLICY | {"metrics": []}, name="t.json")
+    refused(done, f"code: found {found}, wanted 0, 1 or 2 (unset, ok or error)")
+
+
+def test_a_state_that_no_trace_has_is_refused(tmp_path: Path) -> None:
+    done = check(tmp_path, with_status(1, "DONE"), POLICY | {"metrics": []}, name="t.json")
+    refused(done, "state: found 'DONE', wanted OK, ERROR, IN_PROGRESS or STATE_UNSPECIFIED")

@@ -254,16 +254,27 @@ def test_the_same_attribute_or_span_twice_is_refused(tmp_path: Path) -> None:
     refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 stands twice")
 
 
-@pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "status_code_error", "ERROR"])
+@pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "status_code_error", "ERROR", "Error"])
 def test_a_status_is_an_error_by_its_number_or_its_name(tmp_path: Path, code: object) -> None:
     document = traces([{**span("s1"), "status": {"code": code}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
     done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
     assert judged(done, "fail")["counts"]["errors"] == 1
 
 
-def test_a_status_that_is_none_is_refused(tmp_path: Path) -> None:
-    document = traces([{**span("s1"), "status": {"code": "BAD"}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
-    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "found 'BAD', wanted 0, 1 or 2")
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [("BAD", "'BAD'"), (True, "true"), (False, "false"), (3, "3"), ([2], "a list of 1"), ({"value": 2}, "an object")],
+)
+def test_a_status_that_is_none_is_refused(tmp_path: Path, code: object, found: str) -> None:
+    document = traces([{**span("s1"), "status": {"code": code}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    refused(done, f"code: found {found}, wanted 0, 1 or 2 (unset, ok or error)")
+
+
+@pytest.mark.parametrize("status", [False, 0, "", [], "ERROR"])
+def test_a_status_that_is_no_object_is_refused(tmp_path: Path, status: object) -> None:
+    document = traces([{**span("s1"), "status": status}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])
+    refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "status: found", "wanted an object")
 
 
 def test_an_error_of_the_agent_around_a_judged_span_is_the_runs(tmp_path: Path) -> None:
@@ -301,3 +312,43 @@ def test_the_policy_says_who_judges(run: Path) -> None:
         "judge": None,
     }
     assert (report.judges, report.scorers["Tone"][:24]) == (("Relevance",), "a column, does not judge")
+
+
+@pytest.mark.parametrize("form", ["log", "attribute", "event", "span"])
+@pytest.mark.parametrize("name", ["gen_ai.evaluation.Result", "GEN_AI.EVALUATION.RESULT", " gen_ai.evaluation.result"])
+def test_an_evaluation_whose_name_is_in_another_case_is_refused(tmp_path: Path, name: str, form: str) -> None:
+    found = evaluation("Judge", "fail")["attributes"]
+    records = [of_span(evaluation("Judge", "pass"), "s1")]
+    spans = [span("s1"), span("s2", name="other")]
+    if form == "log":
+        records.append({**of_span(evaluation("Judge", "fail"), "s2"), "eventName": name})
+    elif form == "attribute":
+        records.append(of_span({"attributes": [*found, *attributes({"event.name": name})]}, "s2"))
+    elif form == "event":
+        spans[1]["events"] = [{"name": name, "attributes": found}]
+    else:
+        spans.append({**span("s3", parent="s2", name=name), "attributes": found})
+    done = check(tmp_path, json.dumps(traces(spans) | logs(records)).encode(), RULES, name="run.json")
+    refused(done, f"found the name {name!r}, wanted gen_ai.evaluation.result")
+
+
+@pytest.mark.parametrize("policy", [RULES, {**RULES, "judged_by": {"otel": {"scorer": "Judge"}}}])
+def test_evaluations_and_spans_in_separate_files_are_refused_with_how_to_join_them(
+    tmp_path: Path, policy: dict[str, object]
+) -> None:
+    agent = {"attributes": attributes({"gen_ai.operation.name": "invoke_agent"}), "status": {"code": 2}}
+    files = {
+        "logs.jsonl": logs([of_span(evaluation("Judge", "pass"), "s1")]),
+        "traces.jsonl": traces([{**span("s1"), **agent}]),
+    }
+    lines = {name: json.dumps(document).encode() + b"\n" for name, document in files.items()}
+    written(tmp_path, "traces.jsonl", lines["traces.jsonl"])
+    done = check(tmp_path, lines["logs.jsonl"], policy, "traces.jsonl", name="logs.jsonl")
+    refused(
+        done,
+        "traces.jsonl",
+        "it has spans and no gen_ai.evaluation.result event",
+        "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl",
+    )
+    assert "run the tool with a scorer" not in done.problems
+    judged(check(tmp_path, b"".join(lines.values()), policy, name="run.jsonl"), "fail")

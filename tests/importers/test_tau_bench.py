@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import highbar
-from tests.commandline import check, refused
+from tests.commandline import check, judged, refused
 from tests.importers.imported import imported, recognized, refusal, samples, written
 
 RULES = {"pass_rate": "≥ 1%", "pass_hat_1": "≥ 1%", "pass_hat_2": "≥ 1%", "pass_hat_4": "≥ 1%"}
@@ -190,3 +190,31 @@ def test_the_parts_of_a_reward_that_is_not_there_pass_nothing(tmp_path: Path) ->
     rows, report = imported("tau-bench", written(tmp_path, "runs.json", runs))
     assert rows[0]["unjudged"] == "judge: reward: it is missing"
     assert report.judges == ("reward",)
+
+
+@pytest.mark.parametrize("trial", [0, None])
+def test_as_many_trials_as_were_declared_must_be_there_whatever_they_are_called(
+    tmp_path: Path, trial: int | None
+) -> None:
+    simulations = [{**_simulation(task, 0, 1.0, "user_stop"), "trial": trial} for task in "ab"]
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
+    done = check(tmp_path, json.dumps(_tau2(simulations)).encode(), policy, name="results.json")
+    assert judged(done, "fail")["counts"] | {"trials": 4, "errors": 2} == done.json["counts"]
+
+
+def test_a_task_that_never_ran_is_missed_even_if_nothing_says_how_many_trials_there_are(tmp_path: Path) -> None:
+    document = _tau2([{**_simulation("a", 0, 1.0, "user_stop"), "trial": None}])
+    del document["info"]["num_trials"]
+    rows, report = imported("tau-bench", written(tmp_path, "results.json", document))
+    assert [(row["id"], "error" in row) for row in rows] == [("a", False), ("b", True)]
+    assert report.missing == 1
+
+
+@pytest.mark.parametrize("declared", [-1, 0, 10_001])
+def test_a_number_of_trials_that_cannot_be_is_refused(tmp_path: Path, declared: int) -> None:
+    document = _tau2([_simulation("a", 0, 1.0, "user_stop")])
+    document["info"]["num_trials"] = declared
+    done = check(
+        tmp_path, json.dumps(document).encode(), {"thresholds": {"blocking": {"pass_rate": "1%"}}}, name="r.json"
+    )
+    refused(done, f"num_trials: found {declared}, wanted a number from 1 to 10000")

@@ -21,6 +21,7 @@ from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
+from highbar.importers.statuses import Statuses
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
 
@@ -32,6 +33,7 @@ _TOTALS = ("testPassed", "testFailed", "metricsScores")
 _REPETITION = re.compile(r"(?s)(?P<test>[^\[]*)\[(?:(?P<parameters>.*)-)?(?P<run>\d{1,9})-(?P<of>\d{1,9})\]")
 _MOST_RUNS = 10_000
 _EXPECTATIONS = "Expectations"
+_STATUSES = Statuses(frozenset({"SUCCESS"}), frozenset({"ERRORED", "ERROR"}), "SUCCESS or ERRORED")
 _METADATA = ("category", "capability", "cluster")
 _TOKENS = ("inputTokenCount", "outputTokenCount")
 _READ = frozenset(
@@ -306,7 +308,8 @@ def _error(case: Record) -> str | None:
     spans = _spans(trace)
     known = {span.text("uuid") for span in spans}
     roots = [span for span in spans if span.text("parentUuid") not in known or "parentUuid" not in span]
-    if not any(holder.text("status") == "ERRORED" for holder in (trace, *roots)):
+    ended = [_STATUSES.failed(holder, "status") for holder in (trace, *roots)]  # all: an odd one is refused
+    if not any(ended):
         return None
     errors = (span.text("error") for span in (*roots, *spans))
     return next(filter(None, errors), None) or "the trace ended with an error"

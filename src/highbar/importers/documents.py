@@ -21,11 +21,10 @@ def elements(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Record]]
                 counts[name] += 1
 
 
-def around(path: str, arrays: Collection[str], large: Collection[str] = ()) -> Record:
-    """Everything but the elements of the named arrays, by path; of an array that has any, and of `large`, only that."""
+def around(path: str, arrays: Collection[str]) -> Record:
+    """Everything but the elements of the named arrays, by path; of an array that has any, only that."""
     found: dict[str, object] = {}
     with Path(path).open("rb") as stream:
         for place, text in json.parts(stream, arrays):
-            whole = not place.endswith("[]") and place not in large
-            found[place.removesuffix("[]")] = json.decode(text) if whole else True
+            found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode(text)
     return Record(found, "the file")

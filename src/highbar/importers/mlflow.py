@@ -19,6 +19,7 @@ from highbar.importers.naming import Trials, as_text, tags
 from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
+from highbar.importers.statuses import SPAN_CODES, Statuses
 from highbar.importers.tables import by_column, by_index, in_schema, records
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
@@ -27,7 +28,11 @@ _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _VALUE = "/value"
 _EXACT = "exact_match"
 _SHEET = "root_span"
-_ERRORS = (2, "STATUS_CODE_ERROR", "ERROR")
+_STATES = Statuses(
+    frozenset({"OK"}),
+    frozenset({"ERROR", "IN_PROGRESS", "STATE_UNSPECIFIED"}),
+    "OK, ERROR, IN_PROGRESS or STATE_UNSPECIFIED",
+)
 _HEAD = 64 * 1024
 _RATINGS = {"yes": True, "no": False}
 _TAGS = ("id", "category", "capability", "cluster")
@@ -240,8 +245,10 @@ def _error(record: Record) -> str | None:
     """Why the agent crashed: the exception that a span recorded, or the state of the trace or of its first span."""
     state = record.text("state")
     roots = [span for span in record.records("spans") if span.value("parent_span_id") in (None, "")]
-    broken = any((span.record("status") or Record({}, span.place)).value("code") in _ERRORS for span in roots)
-    if state in ("OK", None) and not broken:
+    ends = [status for span in roots if (status := span.record("status")) is not None]
+    broken = [SPAN_CODES.failed(status, "code") for status in ends]  # all of them, so that an odd one is refused
+    unfinished = _STATES.failed(record, "state")
+    if not unfinished and not any(broken):
         return None
     for span in record.records("spans"):
         for event in span.records("events"):
@@ -249,7 +256,7 @@ def _error(record: Record) -> str | None:
             if event.text("name") == "exception" and found:
                 told = (found.value("exception.type"), found.value("exception.message"))
                 return ": ".join(text for text in told if isinstance(text, str)) or "exception"
-    return f"the trace ended in the state {'ERROR' if state in ('OK', None) else state}"
+    return f"the trace ended in the state {state if unfinished else 'ERROR'}"
 
 
 def _latency(record: Record) -> float | None:

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from highbar.importers import Row
 from highbar.importers.naming import Trials, as_text, tags
 from highbar.importers.reading.otlp import Attributes, Item, attributes, chosen, number, scan, span_key
-from highbar.importers.record import Record, refuse, shown
+from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
+from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.verdicts import Verdicts
 from highbar.importers.writing import identifier
 
@@ -38,10 +39,8 @@ _CONVENTIONS = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
 _LABELS |= dict.fromkeys(("fail", "failed", "incorrect", "not_relevant", "irrelevant"), False)
 _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
-_CODES: dict[object, bool] = {None: False, 0: False, 1: False, 2: True}
-_CODES |= {"": False, "0": False, "1": False, "2": True, "UNSET": False, "OK": False, "ERROR": True}
-"""Whether a status is an error. JSON has it as a number or, as other writers of Protobuf have it, by its name."""
 _TWICE = "a collector that tried again may have written it twice: keep one"
+_TOGETHER = "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl"
 _LONGEST_ID = 80
 
 
@@ -99,6 +98,8 @@ class _Survey:
         responses: dict[str, str] = {}
         with _collection_paused():
             self._read(path, responses, report)
+        for name in set(self._names.values()):
+            _is_event(name, "a span")
         # An evaluation that names the response it judges belongs to the span that has that response.
         for response, span in responses.items():
             found = self.evaluations.pop(f"response {response}", None)
@@ -124,6 +125,9 @@ class _Survey:
 
     def _settle(self) -> None:
         """A label of the conventions is a verdict, so an evaluator that gives one judges; others give scores."""
+        if not self.evaluations:
+            message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
+            refuse(message, hint=_TOGETHER)
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)
             scenario = next((str(found[name]) for name in _NAMES if _text(found.get(name))), run)
@@ -152,7 +156,7 @@ class _Survey:
             self._add(self._parents.pop(key, key), item.attributes, item.resource, report)
             return
         for event in item.record.records("events") if item.values.get("events") else ():
-            if event.text("name") == EVENT:
+            if _is_event(event.text("name"), event.place):
                 self._add(key, attributes(event), item.resource, report)
         if item.get(_OPERATION) == "invoke_agent":
             self._agents[key] = _error(item)
@@ -217,7 +221,14 @@ def _telling(found: Mapping[str, object]) -> bool:
 def _is_evaluation(item: Item) -> bool:
     """Whether a log record is an evaluation: by its name or, if that is not there, by what it says."""
     name = item.text("eventName") or item.get("event.name")
-    return name == EVENT or (not name and item.any_of(_EVALUATED))
+    return _is_event(name, item.place) or (not name and item.any_of(_EVALUATED))
+
+
+def _is_event(name: object, place: str) -> bool:
+    """Whether this is the name of an evaluation. What differs from it only in case or spaces was meant to be one."""
+    if name != EVENT and isinstance(name, str) and name.strip().lower() == EVENT:
+        refuse(f"{place}: found the name {name!r}, wanted {EVENT}", hint="OpenTelemetry has names in small letters")
+    return name == EVENT
 
 
 def _judged_by(item: Item) -> str:
@@ -332,15 +343,8 @@ def _tokens(found: Item) -> int | None:
 
 
 def _error(item: Item) -> str | None:
-    status = item.values.get("status")
-    if not status:
-        return None
-    status = item.record.record("status") or Record({}, item.place)
-    code = status.value("code")
-    failed = _CODES.get(code.upper().removeprefix("STATUS_CODE_") if isinstance(code, str) else code, code)
-    if not isinstance(failed, bool):
-        refuse(f"{status.place}: code: found {shown(code)}, wanted 0, 1 or 2 (unset, ok or error)")
-    if not failed:
+    status = item.record.record("status")
+    if status is None or not SPAN_CODES.failed(status, "code"):
         return None
     events = (attributes(event) for event in item.record.records("events") if event.text("name") == "exception")
     told = [_text(event.get("exception.message")) for event in events]

@@ -43,7 +43,8 @@ def lines(path: str) -> Iterator[Record]:
 
 def _split(path: str) -> Iterator[Record]:
     """Rows as lists, with the names of their columns apart (`orient="split"`)."""
-    columns = around(path, {"data"}, large={"index"}).value("columns")
+    table = around(path, {"data"})
+    columns = table.value("columns")
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
         refuse(f"columns: found {shown(columns)}, wanted a list of names")
     if len(set(columns)) != len(columns):
@@ -57,6 +58,10 @@ def _split(path: str) -> Iterator[Record]:
                     refuse(f"data[{number}]: found {shown(row)}, wanted a list of {len(columns)}")
                 yield Record(dict(zip(columns, row, strict=True)), f"data[{number}]")
                 number += 1
+    named = len(table.items("index")) if "index" in table else number
+    if named != number:
+        hint = "take the table as pandas wrote it"
+        refuse(f"index names {named} rows, and data has {number}: they disagree", hint=hint)
 
 
 def by_column(path: str) -> Iterator[Record]:

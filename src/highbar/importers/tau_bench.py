@@ -6,6 +6,7 @@ tau-bench gives it the reward 0, tau2-bench leaves those that its own machinery 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from highbar.importers import Row
@@ -57,8 +58,9 @@ class _Plan:
         info = document.record("info") or Record({}, "info")
         environment = info.record("environment_info")
         self._domain = environment.text("domain_name") if environment else None
-        self._trials = set(range(min(info.whole("num_trials") or 0, _MOST_TRIALS)))
-        self._found: dict[str, set[object]] = {}
+        self._trials = set(range(_declared(info)))
+        self._found: dict[str, set[int]] = {}
+        self._unnumbered: Counter[str] = Counter()
         self._asked: dict[str, str | None] = {}
 
     def add_task(self, task: Record) -> None:
@@ -71,19 +73,31 @@ class _Plan:
     def described(self, row: Row) -> Row:
         """The row with what the task says; it is noted as found."""
         name, trial = str(row["id"]), row.get("trial")
-        self._found.setdefault(name, set()).add(trial)
+        found = self._found.setdefault(name, set())
         if isinstance(trial, int):
+            found.add(trial)
             self._trials.add(trial)
+        else:
+            self._unnumbered[name] += 1
         return {**row, "input": row.get("input") or self._asked.get(name), "suite": self._domain}
 
     def missing(self, report: Report) -> Iterator[Row]:
         """A row with an error for every trial that is not there; tau-bench, too, counts it as failed."""
         for name, found in self._found.items():
-            for trial in sorted(self._trials - found) if None not in found else ():
+            # A run that does not say which trial it is stands for one of them, and a task has one trial at least.
+            for trial in sorted((self._trials or {0}) - found)[self._unnumbered[name] :]:
                 report.missing += 1
                 yield self.described(
                     {"id": name, "trial": trial, "error": "the trial is missing: did the run end early?"}
                 )
+
+
+def _declared(info: Record) -> int:
+    """How many trials each task was to have; 0 if nothing says so."""
+    number = info.whole("num_trials")
+    if number is not None and not 1 <= number <= _MOST_TRIALS:
+        refuse(f"{info.place}: num_trials: found {number}, wanted a number from 1 to {_MOST_TRIALS}")
+    return number or 0
 
 
 def _scenario(run: Record, key: str) -> str:

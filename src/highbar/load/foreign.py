@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from highbar import importers
@@ -69,8 +69,13 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
     report = Report(judged_by=guidance.judged_by.get(format_name, ()))
-    with open(target, "wb") as stream:
-        convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+    try:
+        with open(target, "wb") as stream:
+            convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+    except InputError as error:
+        if format_name != MAPPED or guidance.mapping is None:
+            raise
+        raise _hinted(error, guidance.mapping, format_of(path, name)) from error
     _refuse_unheard(report, name, format_name)
     told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
@@ -85,6 +90,24 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         judging=_judging(report, format_name),
     )
     return Import(file, report, importers.title(format_name))
+
+
+def _hinted(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
+    """The problems of a mapping that was tried on the file of a tool, with how the tool's own reader is chosen."""
+    from highbar.importers.mapping import NEVER  # most checks have no mapping
+    from highbar.model.mapping import JUDGING
+
+    judging = [column for column, _ in mapping.columns if column in JUDGING]
+    if tool is None or not judging or mapping.rows or mapping.where is not None:
+        return error
+    unfit = [column for column in judging if column in NEVER]
+    hint = (
+        f"this looks like the file of a tool ({importers.title(tool)}), and the mapping alone reads it because it sets"
+        f" {', '.join(judging)}; to have the tool's reader read it, give --input-format {tool}"
+        + (f" and leave {', '.join(unfit)} out of the mapping" if unfit else "")
+    )
+    hints = (f"{problem.hint}; {hint}" if problem.hint else hint for problem in error.problems)
+    return InputError(*(replace(problem, hint=hint) for problem, hint in zip(error.problems, hints, strict=True)))
 
 
 def _judging(report: Report, format_name: str) -> Judging:

@@ -64,7 +64,8 @@ def _columns(
         if missed:
             entry.refuse(f"unknown column '{name}'", f"did you mean '{missed}'? If not, name it in allow_columns")
     if cursor.is_kind("mapping") and "id" not in entries and (judges or JUDGING & set(entries)):
-        cursor.refuse("found no id, wanted the path that names the scenario", 'id: name, or id: "@key"')
+        hint = 'id: name, or id: "@key"; for rows that a tool\'s reader makes: id: id, and --input-format with the tool'
+        cursor.refuse("found no id, wanted the path that names the scenario", hint)
     return tuple((name, _feeds(entry)) for name, entry in entries.items())
 
 

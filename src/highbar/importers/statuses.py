@@ -1,0 +1,42 @@
+"""How a span, a trace or a run says that it ended → whether that was an error, by a closed table of its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from highbar.importers.record import Record, is_number, refuse, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses:
+    """The words of one format, in capitals; `wanted` is what a message calls them.
+
+    A word that is not listed is refused: it may be how a newer version of the tool says that the agent crashed.
+    """
+
+    good: frozenset[str]
+    bad: frozenset[str]
+    wanted: str
+
+    def failed(self, holder: Record, key: str) -> bool:
+        """Whether the status at `key` is an error; an absent one is none. Numbers are read, truth values are not.
+
+        >>> SPAN_CODES.failed(Record({"code": "Status_Code_Error"}, "span"), "code")
+        True
+        """
+        value = holder.value(key)
+        if value is None:
+            return False
+        whole = is_number(value) and value == int(value)
+        word = str(int(value)) if whole else value.strip().upper() if isinstance(value, str) else None
+        if word not in self.good and word not in self.bad:
+            refuse(f"{holder.place}: {key}: found {shown(value)}, wanted {self.wanted}")
+        return word in self.bad
+
+
+SPAN_CODES = Statuses(
+    frozenset({"", "0", "1", "UNSET", "OK", "STATUS_CODE_UNSET", "STATUS_CODE_OK"}),
+    frozenset({"2", "ERROR", "STATUS_CODE_ERROR"}),
+    "0, 1 or 2 (unset, ok or error)",
+)
+"""The status codes of OpenTelemetry. JSON has them as numbers or, as other writers of Protobuf do, by name."""
