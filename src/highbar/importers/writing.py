@@ -18,6 +18,7 @@ from highbar.importers.report import Report
 LONGEST_TEXT = 20_000
 """How much of an input, an output or an error is kept: enough to show, and no metric reads more."""
 
+_NESTED = frozenset({dict, list, tuple})
 _SHOWN = ("input", "output", "error")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -41,9 +42,11 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     """
     report = Report() if report is None else report
     shapes: Counter[tuple[str, ...]] = Counter()
+    distinct: set[tuple[str, ...]] = set()
     for row in _placed(read, path, name, report):
         kept = _kept(row, report)
         shapes[tuple(kept)] += 1
+        report.plain = report.plain and _is_plain(kept, distinct)
         target.write(_line(kept))
     for shape, rows in shapes.items():
         report.columns.update(dict.fromkeys(shape, rows))
@@ -75,6 +78,28 @@ def _kept(row: Row, report: Report) -> Row:
             report.cut += 1
     report.errors += bool(kept.get("error"))
     return kept
+
+
+def _is_plain(kept: Row, distinct: set[tuple[str, ...]]) -> bool:
+    """Whether the engine need not look for keys that stand twice; `distinct` are the keys of objects seen before.
+
+    Only an object directly below a column is looked at. What is nested deeper is left to the engine.
+    """
+    if type(kept.get("id")) is not str:
+        return False
+    for value in kept.values():
+        if type(value) is dict:
+            keys = tuple(value)
+            if keys not in distinct:
+                # Full case folding equates all that the engine does but the dotted capital I of Turkish.
+                if len({key.replace("\u0130", "i").casefold() for key in keys}) < len(keys):
+                    return False
+                distinct.add(keys)
+            if not _NESTED.isdisjoint(map(type, value.values())):
+                return False
+        elif type(value) in _NESTED and not _NESTED.isdisjoint(map(type, value)):
+            return False
+    return True
 
 
 def _line(kept: Row) -> bytes:
