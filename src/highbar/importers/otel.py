@@ -6,13 +6,12 @@ are in the file too, the others are rows as well: those of the same name as a ju
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 from highbar.importers import Row
 from highbar.importers.naming import Trials, as_text, tags
@@ -57,19 +56,12 @@ class Evaluation:
     @property
     def verdict(self) -> bool | None:
         """What the label says, if it is one of the conventions."""
-        return _LABELS.get(self.label.strip().lower().replace(" ", "_")) if self.label else None
+        return _verdict(self.label) if self.label else None
 
 
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Decoded spans hold no cycles, and looking for some among millions of objects takes a fifth of the whole time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+@lru_cache(maxsize=1024)
+def _verdict(label: str) -> bool | None:
+    return _LABELS.get(label.strip().lower().replace(" ", "_"))
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
@@ -97,8 +89,7 @@ class _Survey:
         self._agents: dict[str, str | None] = {}  # runs of agents, and with what error they ended
         self._names: dict[str, str] = {}
         responses: dict[str, str] = {}
-        with _collection_paused():
-            self._read(path, responses, report)
+        self._read(path, responses, report)
         # An evaluation that names the response it judges belongs to the span that has that response.
         for response, span in responses.items():
             found = self.evaluations.pop(f"response {response}", None)
@@ -156,8 +147,8 @@ class _Survey:
         response = item.get(_RESPONSE)
         if isinstance(response, str):
             responses[response] = key
-        if told := item.some(_FOUND_BY):
-            self._said[key] = {**told, **self._said.get(key, {})}
+        if item.any_of(_FOUND_BY):
+            self._said[key] = {**item.some(_FOUND_BY), **self._said.get(key, {})}
 
     def _add(self, judged: str, found: Attributes, resource: Attributes, report: Report) -> None:
         report.records += 1
@@ -297,7 +288,7 @@ def _scenario(run: str, found: Attributes, item: Item | None, report: Report) ->
 
 
 def _of_span(item: Item) -> Row:
-    start, end = (_nanoseconds(item.values.get(key)) for key in ("startTimeUnixNano", "endTimeUnixNano"))
+    start, end = map(_nanoseconds, item.times)
     if start is not None and end is not None and end < start:
         refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
     return {

@@ -73,6 +73,14 @@ class Item:
         return Record(self.values, self.place)
 
     @property
+    def times(self) -> tuple[object, object]:
+        """When it started and when it ended, as they stand in the file."""
+        values = self._values
+        if type(values) is otlp_typed.Span:
+            return values.start_time_unix_nano, values.end_time_unix_nano
+        return self.values.get("startTimeUnixNano"), self.values.get("endTimeUnixNano")
+
+    @property
     def status(self) -> Record | None:
         """How it ended; None if it says nothing about that."""
         values = self._values
@@ -83,6 +91,8 @@ class Item:
     def events(self, name: str) -> list[Attributes]:
         """The attributes of its events of this name, plain."""
         values = self._values
+        if type(values) is otlp_typed.Span and not values.events:
+            return []
         if type(values) is otlp_typed.Span:
             return [
                 _of_typed(event.attributes, f"{self.place}: events[{number_of}]")
@@ -108,7 +118,10 @@ class Item:
 
     def get(self, name: str) -> object:
         """One attribute, plain; None if it is not there."""
-        return _opened(self._found.get(name), self.place)
+        value = self._found.get(name)
+        if type(value) is otlp_typed.Value and type(value.string_value) is str:  # as most are
+            return value.string_value
+        return _opened(value, self.place) if value else None
 
     @property
     def attributes(self) -> Attributes:
@@ -120,7 +133,12 @@ def _opened(value: object, place: str) -> object:
     """The value of an attribute, plain; most are texts."""
     if type(value) is otlp_typed.Value:
         text = value.string_value
-        return text if type(text) is str else _plain(otlp_typed.plain(value), place)
+        if type(text) is str:
+            return text
+        whole = value.int_value
+        if type(whole) is str and value == otlp_typed.Value(int_value=whole):  # a count, such as of tokens
+            return _whole(whole)
+        return _plain(otlp_typed.plain(value), place)
     if value is None or value is msgspec.UNSET:
         return None
     return _plain(value, place)
@@ -261,14 +279,18 @@ def _plain(value: object, place: str) -> object:
         if value.get(key) is not None:
             return value[key]
     if value.get("intValue") is not None:
-        whole = number(value["intValue"])
-        return None if whole is None else int(whole)
+        return _whole(value["intValue"])
     for key in ("arrayValue", "kvlistValue"):
         held = value.get(key)
         if held is not None:
             inside = Record(held, f"{place}: {key}").items("values")
             return _pairs(inside, place) if key == "kvlistValue" else [_plain(item, place) for item in inside]
     return None
+
+
+def _whole(value: object) -> int | None:
+    found = number(value)
+    return None if found is None else int(found)
 
 
 def _resources(path: str) -> Iterator[tuple[str, str, object]]:
@@ -320,26 +342,38 @@ def _refuse_others(signal: str, line: int | None) -> None:
 # --- a second time -----------------------------------------------------------------------------
 
 
+class _Ids(msgspec.Struct, gc=False, rename="camel"):
+    trace_id: str | None = None
+    span_id: str | None = None
+
+
 class _Spans(msgspec.Struct, gc=False):
     spans: list[msgspec.Raw] | None = None
 
 
-class _Resource(msgspec.Struct, gc=False):
+class _SpanIds(msgspec.Struct, gc=False):
+    spans: list[_Ids] | None = None
+
+
+class _Resource(msgspec.Struct, gc=False, rename="camel"):
     resource: msgspec.Raw = msgspec.Raw(b"null")
-    scopeSpans: list[_Spans] | None = None  # noqa: N815 - as OTLP calls it
+    scope_spans: list[_Spans] | None = None
 
 
-class _Document(msgspec.Struct, gc=False):
-    resourceSpans: list[_Resource] | None = None  # noqa: N815 - as OTLP calls it
+class _ResourceIds(msgspec.Struct, gc=False, rename="camel"):
+    scope_spans: list[_SpanIds] | None = None
 
 
-class _Ids(msgspec.Struct, gc=False):
-    traceId: str | None = None  # noqa: N815 - as OTLP calls it
-    spanId: str | None = None  # noqa: N815 - as OTLP calls it
+class _Document(msgspec.Struct, gc=False, rename="camel"):
+    resource_spans: list[_Resource] | None = None
+
+
+class _DocumentIds(msgspec.Struct, gc=False, rename="camel"):
+    resource_spans: list[_ResourceIds] | None = None
 
 
 _document = msgspec.json.Decoder(_Document).decode
-_ids = msgspec.json.Decoder(_Ids).decode
+_all_ids = msgspec.json.Decoder(_DocumentIds).decode
 
 
 def span_key(trace: str | None, span: str | None) -> str | None:
@@ -358,15 +392,36 @@ def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
 
 
 def _chosen_typed(text: json.Bytes, keys: Container[str]) -> Iterator[tuple[str, Item]]:
-    for resource in _document(text).resourceSpans or ():
+    """The ids of a document are decoded for all spans at once, and a second time only those that are wanted."""
+    wanted = [
+        [
+            [(key, number_of) for number_of, one in enumerate(scope.spans or ()) if (key := _key(one)) in keys]
+            for scope in resource.scope_spans or ()
+        ]
+        for resource in _all_ids(text).resource_spans or ()
+    ]
+    if not any(found for scopes in wanted for found in scopes):
+        return
+    for resource, scopes in zip(_document(text).resource_spans or (), wanted, strict=True):
         about = msgspec.json.decode(resource.resource)
         plain = attributes(Record(about, "resource")) if about else {}
-        for scope in resource.scopeSpans or ():
-            for number_of, span in enumerate(scope.spans or ()):
-                ids = _ids(span)
-                key = span_key(ids.traceId, ids.spanId)
-                if key is not None and key in keys:
-                    yield key, Item("span", plain, msgspec.json.decode(span), ("spans", number_of))
+        for scope, found in zip(resource.scope_spans or (), scopes, strict=True):
+            spans = scope.spans or []
+            for key, number_of in found:
+                yield key, _item(spans[number_of], plain, number_of)
+
+
+def _key(ids: _Ids) -> str:
+    """What a span is known by, as `span_key` has it; one without ids was refused before."""
+    return f"{ids.trace_id}/{ids.span_id}".lower()
+
+
+def _item(span: msgspec.Raw, resource: Attributes, number_of: int) -> Item:
+    typed = otlp_typed.span(span)
+    pairs = (typed.attributes or ()) if typed else ()
+    if typed is None:
+        return Item("span", resource, msgspec.json.decode(span), ("spans", number_of))
+    return Item("span", resource, typed, ("spans", number_of), {pair.key: pair.value for pair in pairs})
 
 
 def _chosen_plain(document: object, keys: Container[str]) -> Iterator[tuple[str, Item]]:

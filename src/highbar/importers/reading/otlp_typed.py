@@ -139,6 +139,7 @@ class _Document(msgspec.Struct, gc=False, rename="camel"):
 _Typed = TypeVar("_Typed", _Document, ResourceSpans)
 _document = msgspec.json.Decoder(_Document, float_hook=msgspec.Raw)  # written again, a float may be longer
 _resource = msgspec.json.Decoder(ResourceSpans, float_hook=msgspec.Raw)
+_span = msgspec.json.Decoder(Span).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -151,6 +152,14 @@ def document(text: bytes) -> list[ResourceSpans] | None:
 def resource(text: bytes) -> ResourceSpans | None:
     """One element of `resourceSpans`; None as above."""
     return _whole(_resource, text)
+
+
+def span(text: msgspec.Raw) -> Span | None:
+    """One span, of which whatever is not declared is left out; None if it is of other types."""
+    try:
+        return _span(text)
+    except msgspec.ValidationError:
+        return None
 
 
 def plain(typed: msgspec.Struct) -> object:
