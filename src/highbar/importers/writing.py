@@ -114,7 +114,7 @@ def _is_plain(kept: Row, distinct: set[tuple[str, ...]]) -> bool:
                 distinct.add(keys)
             if not _NESTED.isdisjoint(map(type, value.values())):
                 return False
-        elif type(value) in _NESTED and not _NESTED.isdisjoint(map(type, value)):
+        elif isinstance(value, list | tuple) and not _NESTED.isdisjoint(map(type, value)):
             return False
     return True
 
