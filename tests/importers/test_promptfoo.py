@@ -467,6 +467,23 @@ def test_an_assertion_that_was_checked_is_found_wherever_it_stands(tmp_path, dec
     judged_run(checked(tmp_path, graded(declared, parts)), "pass")
 
 
+@pytest.mark.parametrize("judge", ["", "{ scorer: acc }"])
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_must_not_that_was_not_checked_is_no_must_not_that_held(tmp_path, passed, judge):
+    other = {**SECRET, "value": "password"}
+    fine = graded([ACC, SECRET], [part(ACC), part(SECRET)])
+    policy = 'pass_rate: "≥ 0%", violation_rate: "≤ 0%"'
+    for declared, parts, verdict in (
+        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET), part(other)], "pass"),
+        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET)], "inconclusive"),
+        ([ACC, SECRET], [part(ACC, passed)], "inconclusive"),
+        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET, held=False)], "fail"),
+    ):
+        one = graded(declared, parts, passed)
+        found = judged_run(checked(tmp_path, fine, one, policy=policy, judge=judge), verdict)
+        assert passed or found["counts"]["failed"] == 1
+
+
 def test_without_a_bound_the_own_verdict_of_the_judge_decides_and_with_one_its_score(tmp_path):
     failed = graded([ACC], [part(ACC, held=False, score=1)], passed=False)
     low = graded([ACC], [part(ACC, score=0.55)])

@@ -59,6 +59,8 @@ def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -
     One that is exactly what another assertion declares stands for that one alone. A value may differ only if promptfoo
     fills it in. What does not say what it is may be any.
     """
+    if not declared:
+        return []
     placed = list(_placed(grading, declared, place))
     if [component.get("assertion") for component, _ in placed] == declared:
         return []

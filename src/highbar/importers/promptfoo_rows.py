@@ -49,6 +49,7 @@ class Result:
         self._success = top.flag("success")
         self._declared = list(declared_in(self._test.get("assert")))
         self._checked = list(each_checked(self._grading, self._declared, place))
+        self._missing = unchecked(self._grading, self._declared, place)
         self.named = self._named_scores()
         prompt = as_object(top.value("prompt"))
         self._asked = as_text(prompt.get("raw"))
@@ -98,6 +99,10 @@ class Result:
         behaviors, must_not = self._verdicts(judging)
         error, judge_error = self._errors()
         unjudged = None if error else self._unjudged(judging, judge_error)
+        passed = self._passed(judging, broken=error is not None, unjudged=unjudged)
+        if any(forbids(kind_of(one)) for one in self._missing) and not any(must_not.values()):
+            must_not = {}  # that the others held does not say that none happened
+            unjudged = unjudged or (None if error else self._told_missing())
         right = [seen for name, seen in behaviors.items() if means_correct(name)]
         score = self._top.number("score")
         return {
@@ -111,7 +116,7 @@ class Result:
             **({"expected_behaviors": list(behaviors)} if behaviors else {}),
             **({"must_not": must_not} if must_not else {}),
             "behaviors": [name for name, seen in behaviors.items() if seen] if behaviors else None,
-            "passed": self._passed(judging, broken=error is not None, unjudged=unjudged),
+            "passed": passed,
             "correct": all(right) if right else None,
             "error": error,
             "unjudged": unjudged,
@@ -187,8 +192,10 @@ class Result:
             return None
         if self._success is None:
             return "promptfoo does not say whether it succeeded"
-        missing = unchecked(self._grading, self._declared, self._place)
-        return f"{len(missing)} of {len(self._declared)} assertions were not checked" if missing else None
+        return self._told_missing() if self._missing else None
+
+    def _told_missing(self) -> str:
+        return f"{len(self._missing)} of {len(self._declared)} assertions were not checked"
 
     def _failed(self) -> bool:
         """Whether promptfoo says that it failed, in whatever place."""
@@ -206,7 +213,7 @@ class Result:
                 return f"judged_by: {scorer} says nothing here"
         if not all(met.values()):
             return None
-        for one in unchecked(self._grading, self._declared, self._place):
+        for one in self._missing:
             if _judges(kind_of(one), label_of(one), name_of(one), met):
                 return f"judged_by: {label_of(one)} was declared and not checked"
         return None
