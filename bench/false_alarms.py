@@ -2,13 +2,15 @@
 
 Two runs of the same agent over the same scenarios are simulated, the first recorded as the baseline, the second judged.
 The guide's rule demands the baseline's value plus a step; ours accepts a margin and looks at the paired difference. It
-writes docs/concepts/false-alarms.md and exits with 1 if one of ours is above 6.5 %. Some two minutes.
+writes docs/concepts/false-alarms.csv, from which `python bench/measured_pages.py` writes docs/concepts/false-alarms.md,
+and exits with 1 if one of ours is above 6.5 %. Some two minutes.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +25,7 @@ from highbar.baseline.run import Run  # noqa: E402 - likewise
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
 from highbar.model import Percentile, Weights  # noqa: E402 - likewise
 from highbar.model.records import ScenarioRecord  # noqa: E402 - likewise
-from highbar.statistics.paired import bonett_price  # noqa: E402 - likewise
+from highbar.statistics.paired import paired_bounds, single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.ratio import log_ratio_difference, ratio_difference  # noqa: E402 - likewise
 
 SEED = 20261115
@@ -35,9 +37,11 @@ STEPS = (0, 1, 2)
 MARGINS = (0, 1, 2, 5)
 RUNS = 20_000
 FEWER_RUNS = 2_000
-PAGE = ROOT / "docs" / "concepts" / "false-alarms.md"
+TABLE = ROOT / "docs" / "concepts" / "false-alarms.csv"
+COLUMNS = ("what", "agent", "setting", "scenarios", "measured", "share")
 
 Random = np.random.Generator
+Row = tuple[str, str, str, int, str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def ours(pairs: np.ndarray, scenarios: int, margin: int, evidence: str) -> Share
     counts: dict[str, int] = {"pass": 0, "fail": 0, "inconclusive": 0}
     found, times = np.unique(pairs[:, :2], axis=0, return_counts=True)
     for (better, worse), count in zip(found.tolist(), times.tolist(), strict=True):
-        low, high = bonett_price(scenarios, better - worse, better + worse, ALPHA)
+        low, high = single_trial_bounds(better, worse, scenarios, ALPHA)
         spare = Fraction(margin, 100)
         excess = Excess(Fraction(better - worse, scenarios) + spare, Fraction(low) + spare, Fraction(high) + spare)
         counts[weigh(excess, evidence)[0]] += count
@@ -86,14 +90,19 @@ def scores(random: Random, scenarios: int) -> float:
     level = random.beta(6, 1, scenarios)
     base, head = (random.binomial(4, level) / 4 * (random.random(scenarios) > 0.04) for _ in range(2))
     moved = head - base
-    return bonett_price(scenarios, float(moved.sum()), float((moved**2).sum()), ALPHA).high
+    return _upper(moved)
 
 
 def repeated(random: Random, scenarios: int) -> float:
     """The same for pass rates of three trials of each scenario."""
     level = random.beta(2.0, 0.35, scenarios)
     moved = (random.binomial(3, level) - random.binomial(3, level)) / 3
-    return bonett_price(scenarios, float(moved.sum()), float((moved**2).sum()), ALPHA).high
+    return _upper(moved)
+
+
+def _upper(moved: np.ndarray) -> float:
+    found = paired_bounds(((change, 1) for change in moved.tolist()), ALPHA)
+    return 1.0 if found is None else found.high
 
 
 def precision(random: Random, scenarios: int) -> float:
@@ -157,94 +166,57 @@ def false_alarm(random: Random, upper: Callable[[Random, int], float], scenarios
     return sum(upper(random, scenarios) < 0 for _ in range(runs)) / runs
 
 
-# --- the page -----------------------------------------------------------------------------------
+# --- the table ----------------------------------------------------------------------------------
 
 
 def main() -> int:
-    """Simulates, writes the page, and says whether the limit was kept."""
+    """Simulates, writes the table, and says whether the limit was kept."""
     random = np.random.default_rng(SEED)
-    lines, worst = page(random)
-    PAGE.write_text("\n".join(lines) + "\n", "utf-8")
-    print("\n".join(lines))
-    print(f"\nthe worst of ours: {worst:.1%}, the limit: {LIMIT:.1%}")
+    rows = [*alarms(random), *regressions(random), *other_metrics(random)]
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows((*row[:-1], f"{row[-1]:.5f}") for row in rows)
+    worst = max(row[-1] for row in rows if limited(row))
+    print(f"the worst of ours: {worst:.1%}, the limit: {LIMIT:.1%}")
     return int(worst > LIMIT)
 
 
-def page(random: Random) -> tuple[list[str], float]:
-    """The lines of the page, and the largest false alarm rate of ours."""
-    naive, sure, alarms = _alarms(random)
-    missed, slipped = _regressions(random)
-    others, more = _others(random)
-    text = [
-        "# How often an unchanged agent fails",
-        "",
-        "Written by `python bench/false_alarms.py`, which runs the same agent twice, records the first run as the",
-        f"baseline and judges the second: {RUNS:,} times for each number, with a fixed seed.",
-        "",
-        "**A step above the baseline** (`baseline.step`) demands the baseline's value and more. An agent that did not",
-        "change fails:",
-        "",
-        *naive,
-        "",
-        "**A margin** (`baseline.margin`) looks at the paired difference. The same agent fails, or (in brackets)",
-        "cannot be told:",
-        "",
-        *sure,
-        "",
-        "**An agent that got worse by 5 points** under a margin of 5 points, the edge of what is accepted, passes:",
-        "",
-        *missed,
-        "",
-        "By the estimate that is a coin toss, as it must be; `evidence: confident` lets it pass in about 5 % of the",
-        "runs at most.",
-        "",
-        "**Other metrics** of an unchanged agent, without a margin, are called worse",
-        f"({FEWER_RUNS:,} times for each number):",
-        "",
-        *others,
-    ]
-    return text, max(*alarms, *more, *slipped)
+def limited(row: Row) -> bool:
+    """Whether it is an error rate of ours."""
+    what, _, setting, _, measured, _ = row
+    return (measured == "fails" and what != "step") or (what, setting) == ("worse by 5 points", "confident")
 
 
-def _alarms(random: Random) -> tuple[list[str], list[str], list[float]]:
-    naive, sure, alarms = [], [], []
+def alarms(random: Random) -> Iterator[Row]:
+    """An agent that did not change: under a step above the baseline, and under a margin."""
     for name, rate, alike in AGENTS:
-        drawn = {n: discordant(random, n, rate, alike, 0.0, RUNS) for n in SCENARIOS}
-        title = f"{rate:.0%}, {name}"
-        naive += [(title, f"+{step} points", *(f"{guide(drawn[n], n, step):.0%}" for n in SCENARIOS)) for step in STEPS]
-        for margin in MARGINS:
-            found = [ours(drawn[n], n, margin, "estimate") for n in SCENARIOS]
-            alarms += [shares.failed for shares in found]
-            cells = (f"{shares.failed:.1%} ({shares.unsure:.0%})" for shares in found)
-            sure.append((title, f"{margin} points", *cells))
-    return table(("agent", "step"), naive), table(("agent", "margin"), sure), alarms
+        agent = f"{rate:.0%}, {name}"
+        for scenarios in SCENARIOS:
+            drawn = discordant(random, scenarios, rate, alike, 0.0, RUNS)
+            for step in STEPS:
+                yield "step", agent, f"+{step} points", scenarios, "fails", guide(drawn, scenarios, step)
+            for margin in MARGINS:
+                found = ours(drawn, scenarios, margin, "estimate")
+                yield "margin", agent, f"{margin} points", scenarios, "fails", found.failed
+                yield "margin", agent, f"{margin} points", scenarios, "inconclusive", found.unsure
 
 
-def _regressions(random: Random) -> tuple[list[str], list[float]]:
-    rows, slipped = [], []
+def regressions(random: Random) -> Iterator[Row]:
+    """An agent that got worse by as much as the margin accepts."""
     for name, rate, alike in AGENTS[:2]:
-        drawn = {n: discordant(random, n, rate, alike, 0.05, RUNS) for n in SCENARIOS}
-        for evidence in ("estimate", "confident"):
-            found = [ours(drawn[n], n, 5, evidence).passed for n in SCENARIOS]
-            slipped += found if evidence == "confident" else []
-            rows.append((f"{rate:.0%}, {name}", f"`{evidence}`", *(f"{share:.1%}" for share in found)))
-    return table(("agent", "evidence"), rows), slipped
+        for scenarios in SCENARIOS:
+            drawn = discordant(random, scenarios, rate, alike, 0.05, RUNS)
+            for evidence in ("estimate", "confident"):
+                passed = ours(drawn, scenarios, 5, evidence).passed
+                yield "worse by 5 points", f"{rate:.0%}, {name}", evidence, scenarios, "passes", passed
 
 
-def _others(random: Random) -> tuple[list[str], list[float]]:
-    rows, alarms = [], []
+def other_metrics(random: Random) -> Iterator[Row]:
+    """Metrics of an unchanged agent that are no plain share of passes."""
     for name, upper in METRICS:
-        found = [false_alarm(random, upper, n, FEWER_RUNS) for n in SCENARIOS[:3]]
-        alarms += found
-        rows.append((name, *(f"{share:.1%}" for share in found)))
-    return table(("metric",), rows, SCENARIOS[:3]), alarms
-
-
-def table(names: Sequence[str], rows: Iterable[Sequence[str]], sizes: Sequence[int] = SCENARIOS) -> list[str]:
-    """A Markdown table whose last columns are numbers of scenarios."""
-    header = [*names, *(f"{n} scenarios" for n in sizes)]
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(cells)} |" for cells in lines]
+        for scenarios in SCENARIOS[:3]:
+            yield "metric", name, "no margin", scenarios, "fails", false_alarm(random, upper, scenarios, FEWER_RUNS)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The tables that `bench/second_run.py` and `bench/rising_bars.py` wrote, as pages of the documentation.
+"""Tables that `second_run.py`, `rising_bars.py` and `false_alarms.py` wrote, as pages of the documentation.
 
-`python bench/measured_pages.py` writes docs/concepts/second-run.md and rising-bars.md; nothing is simulated
-here, and a test compares the pages with the tables.
+`python bench/measured_pages.py` writes docs/concepts/second-run.md, rising-bars.md and false-alarms.md; nothing is
+simulated here, and a test compares the pages with the tables.
 """
 
 # ruff: noqa: E501 - the sentences stand here as they do in the pages
@@ -168,6 +168,57 @@ def second_run(rows: Rows) -> str:
     )
 
 
+def false_alarms(rows: Rows) -> str:
+    """The page about gates that compare with a baseline."""
+    return "\n".join(
+        [
+            "# How often an unchanged agent fails",
+            "",
+            "Written by `python bench/measured_pages.py` from [false-alarms.csv](false-alarms.csv). For that,",
+            "`python bench/false_alarms.py` runs the same agent twice, records the first run as the baseline and judges the",
+            "second as the gate does: 20,000 times for each number, with a fixed seed.",
+            "",
+            "**A step above the baseline** (`baseline.step`) demands the baseline's value and more. An agent that did not",
+            "change fails:",
+            "",
+            *_by_size(rows, "step", ("agent", "step"), "fails"),
+            "",
+            "**A margin** (`baseline.margin`) looks at the paired difference. The same agent fails, or (in brackets) the",
+            "rule is inconclusive:",
+            "",
+            *_by_size(rows, "margin", ("agent", "margin"), "fails", "inconclusive"),
+            "",
+            "**An agent that got worse by 5 points** under a margin of 5 points, the edge of what is accepted, passes:",
+            "",
+            *_by_size(rows, "worse by 5 points", ("agent", "evidence"), "passes"),
+            "",
+            "By the estimate that is a coin toss, as it must be; `evidence: confident` lets it pass in about 5 % of the",
+            "runs at most.",
+            "",
+            "**Other metrics** of an unchanged agent, without a margin, are called worse (2,000 times for each number):",
+            "",
+            *_by_size(rows, "metric", ("metric", "rule"), "fails"),
+            "",
+        ]
+    )
+
+
+def _by_size(rows: Rows, what: str, names: Sequence[str], measure: str, beside: str | None = None) -> list[str]:
+    """A table with a column for each number of scenarios; a second measure stands in brackets."""
+    mine = [row for row in rows if row["what"] == what]
+    sizes = list(dict.fromkeys(row["scenarios"] for row in mine))
+    shares = {(row["agent"], row["setting"], row["scenarios"], row["measured"]): row["share"] for row in mine}
+
+    def cell(agent: str, setting: str, size: str) -> str:
+        found = _percent(shares[agent, setting, size, measure], 1)
+        return found if beside is None else f"{found} ({_percent(shares[agent, setting, size, beside])})"
+
+    lines = dict.fromkeys((row["agent"], row["setting"]) for row in mine)
+    header = (*names, *(f"{size} scenarios" for size in sizes))
+    ordered = sorted(lines, key=lambda line: list(dict.fromkeys(agent for agent, _ in lines)).index(line[0]))
+    return table(header, ((*line, *(cell(*line, size) for size in sizes)) for line in ordered))
+
+
 def _stated(rows: Iterable[dict[str, str]]) -> Iterable[Sequence[str]]:
     for row in rows:
         yield row["rule"], row["trials"], row["correlation"], *_shares(row)
@@ -187,7 +238,7 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows)]
 
 
-PAGES = {"rising-bars": rising_bars, "second-run": second_run}
+PAGES = {"rising-bars": rising_bars, "second-run": second_run, "false-alarms": false_alarms}
 """By the name of the table and of its page."""
 
 

@@ -105,7 +105,10 @@ def measured(
     *,
     wide: bool = True,
 ) -> Point:
-    """A point from (bounds before, bounds now, whether a guard leaves it open) of each run."""
+    """A point from (bounds before, bounds now, whether a guard leaves it open) of each run.
+
+    Without `wide` the ends are not as far apart as the bounds are: only the side of the truth is known.
+    """
     before, now = np.array([run[0] for run in runs]), np.array([run[1] for run in runs])
     open_ = np.array([run[2] for run in runs])
     slack = 1e-9

@@ -25,7 +25,7 @@ from highbar.gate.outlook import Rests  # noqa: E402 - likewise
 from highbar.gate.thresholds import judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, Threshold, Value  # noqa: E402 - likewise
 from highbar.statistics.bounds import count_bounds  # noqa: E402 - likewise
-from highbar.statistics.paired import bonett_price  # noqa: E402 - likewise
+from highbar.statistics.paired import single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.planning import more_scenarios  # noqa: E402 - likewise
 from highbar.statistics.second_run import Noise  # noqa: E402 - likewise
 
@@ -102,7 +102,7 @@ def rolling(random: Random) -> Iterator[Row]:
         for _version in range(30):
             head = random.random(scenarios) < 0.9
             better, worse = int((head & ~base).sum()), int((base & ~head).sum())
-            low, high = bonett_price(scenarios, better - worse, better + worse, ALPHA)
+            low, high = single_trial_bounds(better, worse, scenarios, ALPHA)
             excess = Excess(Fraction(better - worse, scenarios), Fraction(low), Fraction(high))
             if weigh(excess, "estimate")[0] == "pass":
                 base = head

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from bench.measured_pages import CONCEPTS, PAGES, measured, read
+from bench import coverage, paired_exact, planned
+from bench.coverage_page import page as coverage_page
+from bench.measured_pages import CONCEPTS, PAGES, Rows, measured, read
 
-from highbar.statistics.planning import enough_to_pass, scenarios_to_pass
+from highbar.statistics.bounds import count_bounds
+from highbar.statistics.planning import enough_to_pass, gate_chances, scenarios_to_pass
+from highbar.statistics.second_run import point_gate_chance
 from highbar.statistics.tolerance import clusters_to_exclude
 
 DOCS = CONCEPTS.parent
+
+
+def rows_of(table: Path) -> Rows:
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def words(page: Path) -> str:
@@ -75,3 +86,79 @@ def test_what_is_stated_of_a_second_run_is_near_to_what_happens():
             low, high = (float(row["stated"].split(" to ")[end]) for end in (0, -1))
             room = 0.06 if "latency" in row["rule"] else 0.03
             assert low - room <= float(row["real"]) <= high + room, row
+
+
+def test_the_page_of_bounds_on_the_grid_is_its_table():
+    assert (CONCEPTS / "coverage-table.md").read_text("utf-8") == coverage_page(list(coverage.known_figures()))
+
+
+def test_the_bounds_of_the_grid_are_those_that_the_product_has_now():
+    """The cheapest point of each family, simulated anew with its own seed."""
+    known = {(one.family, one.point, one.scenarios, one.method): one for one in coverage.known_figures()}
+    tried = set()
+    for number, (family, task) in enumerate(coverage.tasks()):
+        if family not in tried and family != "composite":  # whose cheapest point takes ten seconds
+            tried.add(family)
+            for again in coverage.run((number, task)):
+                found = known[again.family, again.point, again.scenarios, again.method]
+                figures = (found.false_pass, found.false_fail, found.width)
+                assert figures == pytest.approx((again.false_pass, again.false_fail, again.width), abs=1e-5), again
+    assert len(tried) == 10
+
+
+def test_the_words_beside_the_picture_of_two_gates_are_exact():
+    said = words(CONCEPTS / "confidence.md")
+    bar = Fraction(85, 100)
+    assert "an agent whose true pass rate is 85 % passes an 85 % gate half of the time" in said
+    assert point_gate_chance(50, bar, 0.85) == pytest.approx(0.5, abs=0.02)
+    assert "one at 80 % still passes one time in five" in said
+    assert point_gate_chance(50, bar, 0.80) == pytest.approx(0.2, abs=0.01)
+    assert "it is inconclusive nine times of ten" in said
+    assert gate_chances(50, bar, bar).inconclusive == pytest.approx(0.9, abs=0.03)
+    for step in range(101):
+        rate = Fraction(step, 100)
+        found = gate_chances(50, bar, rate)
+        assert (found.passes if rate < bar else found.fails) <= 0.05  # at most one time in twenty
+
+
+def test_the_bounds_of_nothing_but_passes_are_exact():
+    said = words(CONCEPTS / "confidence.md")
+    told = ", ".join(f"{count_bounds(n, n, 0.05).low:.0%} for {n}".replace("%", " %") for n in (10, 59, 299))
+    assert f"`low` is 0.05^(1/n): {told}." in said
+
+
+def test_the_figures_of_steps_and_margins_are_those_of_the_table():
+    rows = read("false-alarms.csv")
+    steps = [row for row in rows if row["what"] == "step" and row["setting"] != "+0 points"]
+    assert min(float(row["share"]) for row in steps) > 0.5
+    assert "fails an agent that did not change in more than half of the runs" in words(CONCEPTS / "comparing.md")
+    most = max(
+        float(row["share"]) for row in rows if row["what"] in ("margin", "metric") and row["measured"] == "fails"
+    )
+    assert f"({100 * most:.1f} % is the most that was measured)" in words(CONCEPTS / "comparing.md")
+    alike = [float(row["share"]) for row in steps if row["agent"].startswith("85%, every") and row["scenarios"] != "50"]
+    told = f"{100 * min(alike):.0f} to {100 * max(alike):.0f} runs of 100 fail though nothing changed"
+    assert told in words(DOCS / "how-to" / "raise-the-bar.md")
+
+
+def test_the_figures_of_paired_bounds_are_those_of_the_table():
+    rows = rows_of(paired_exact.TABLE)
+    worst = {row["method"]: row for row in sorted(rows, key=lambda row: float(row["worst"]))}
+    said = words(CONCEPTS / "comparing.md")
+    assert f"errs in {100 * float(worst['Highbar']['worst']):.1f} % at worst" in said
+    assert f"({100 * float(worst['Bonett and Price']['worst']):.1f} % false passes at worst" in said
+    (row,) = [r for r in rows if (r["method"], r["scenarios"], r["changes"]) == ("Highbar", "30", "both ways")]
+    again = paired_exact.error(paired_exact.METHODS["Highbar"], 30, float(row["better"]), float(row["worse"]))
+    assert float(row["worst"]) == pytest.approx(again, abs=1e-4)
+
+
+def test_what_a_plan_states_is_near_to_what_happens():
+    rows = rows_of(planned.TABLE)
+    said = words(DOCS / "how-to" / "plan-a-suite.md")
+    gaps = [abs(float(r["stated"]) - float(r["real"])) for r in rows if r["what"] == "repeated trials"]
+    assert len(gaps) == len(planned.REPEATED)
+    assert 0.03 < max(gaps) <= 0.04
+    assert "within 4 points of the one stated" in said
+    real = [float(row["real"]) for row in rows if row["what"] == "two versions"]
+    assert f"it is {100 * min(real):.0f} to {100 * max(real):.0f} % where 80 % is stated" in said
+    assert planned.paired(10, 20)[-1] == pytest.approx(real[planned.PAIRED.index((10, 20))], abs=1e-4)

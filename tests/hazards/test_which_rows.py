@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import highbar
 from tests.commandline import check, judged, refused, run
+from tests.importers.imported import FIXTURES
 
 RULE = {"thresholds": {"blocking": {"pass_rate": "90%"}}}
 ROWS = [
@@ -183,6 +185,26 @@ def test_pooled_models_are_named_with_the_option_that_takes_them_apart(tmp_path)
         "tags.model (x, y): they are pooled" in note and "--where tags.model=x" in note for note in verdict["warnings"]
     )
     judged(check(tmp_path, rows, RULE, "--where", "tags.model=x"), "pass")
+
+
+@pytest.mark.parametrize("asked", ["slice", "rule"])
+def test_variants_of_one_scenario_are_in_no_one_slice_of_what_tells_them_apart(tmp_path, asked):
+    rows = [{**row, "trial": number} for number, row in enumerate(ROWS)]
+    by_model = {"rules": [{"metric": "pass_rate", "threshold": "90%", "where": {"tags.model": "x"}}]}
+    policy, options = (RULE, ["--slice", "tags.model"]) if asked == "slice" else (by_model, [])
+    done = check(tmp_path, rows, policy, *options)
+    refused(done, "the trials of scenario 'a' do not agree on tags.model", "tags.model (x, y)", "--where tags.model=x")
+    verdict = judged(check(tmp_path, rows, policy, *options, "--where", "tags.model=x"), "pass")
+    assert verdict["counts"]["left_out"] == 2
+
+
+def test_providers_of_one_promptfoo_file_are_judged_one_at_a_time(tmp_path):
+    (tmp_path / "highbar.yaml").write_text("thresholds: { blocking: { pass_rate: 10% } }\n", "utf-8")
+    arguments = ("check", str(FIXTURES / "promptfoo" / "matrix.json"), "--slice", "tags.provider", "--format", "json")
+    done = run(tmp_path, *arguments)
+    refused(done, "do not agree on tags.provider", "--where tags.provider=")
+    named = re.search(r"--where (tags\.provider=[^\s,]+)", done.problems)
+    assert run(tmp_path, *arguments, "--where", named[1]).json["counts"]["left_out"] == 4
 
 
 def test_variants_with_ids_of_their_own_are_named_by_their_cluster(tmp_path):

@@ -572,6 +572,29 @@ def test_the_policy_says_who_judges():
     assert by_id(strict)["CORE-001"]["passed"] is True
     higher, _ = judged(RESULTS, ScorerDemand("length", Fraction(3, 5)))
     assert by_id(higher)["CORE-001"]["passed"] is False
+    assert by_id(higher)["CORE-001"]["behaviors"] == []  # as little seen as passed
+
+
+def test_without_a_bound_the_judges_own_verdict_decides():
+    rows, _ = judged(RESULTS, ScorerDemand("length"))
+    assert by_id(rows)["CORE-001"]["length"] == 0.55  # which its own threshold lets pass
+    assert by_id(rows)["CORE-001"]["passed"] is True
+    assert by_id(rows)["CORE-001"]["behaviors"] == ["length"]
+
+
+def test_without_a_bound_an_assertion_that_failed_fails_whatever_its_score(tmp_path):
+    part = {"pass": False, "score": 1, "assertion": {"type": "javascript", "metric": "tone"}}
+    failed = result(gradingResult={"pass": True, "score": 1, "componentResults": [part]})
+    rows, _ = judged(written(tmp_path, "r.json", export(failed)), ScorerDemand("tone"))
+    assert rows[0]["passed"] is False
+
+
+def test_a_named_score_has_no_verdict_of_its_own_and_must_be_one(tmp_path):
+    part = {"pass": True, "score": 1, "assertion": {"type": "equals", "value": "x"}}
+    graded = {"pass": True, "score": 1, "componentResults": [part]}
+    for score, passed in ((1, True), (0.9, False)):
+        path = written(tmp_path, "r.json", export(result(gradingResult=graded, namedScores={"tone": score})))
+        assert judged(path, ScorerDemand("tone"))[0][0]["passed"] is passed
 
 
 def test_a_judge_that_the_file_does_not_have_is_refused_with_those_that_it_has():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,62 @@ def test_an_unknown_version_is_said_even_to_those_who_want_one_line(tmp_path, pl
     done = check(tmp_path, place, BY_TRUTH)
     assert "version 9" in done.out
     assert "version 9" not in done.err
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A file of a tool, a scorer of it that the policy names, how reports name it, and one that then judges nothing."""
+
+    tool: str
+    file: str
+    demand: str
+    judge: str
+    other: str
+
+
+REAL = [
+    Judged(
+        "inspect",
+        "inspect/chunked.eval",
+        "{ scorer: rubric.safe, at_least: 0.8 }",
+        "rubric.safe at least 0.8",
+        "graded",
+    ),
+    Judged("lm-eval", "lm_eval/samples_choices_2026-01-01T00-00-00.000000.jsonl", "acc_norm", "acc_norm", "acc"),
+    Judged("promptfoo", "promptfoo/matrix.json", "length", "length", "accuracy"),
+    Judged("deepeval", "deepeval/test_run.json", "Correctness", "Correctness", "Bias"),
+    Judged(
+        "mlflow", "mlflow/eval_results.json", "{ scorer: relevance, at_least: 0.5 }", "relevance at least 0.5", "polite"
+    ),
+    Judged("otel", "otel/logs.jsonl", "{ scorer: Relevance, at_least: 0.5 }", "Relevance at least 0.5", "Polite"),
+    Judged("pydantic-evals", "pydantic_evals/once.json", "EqualsExpected", "EqualsExpected", "polite"),
+]
+
+
+def test_every_tool_with_scorers_to_choose_from_is_tried():
+    assert sorted(one.tool for one in REAL) == sorted(TOOLS)
+
+
+@pytest.mark.parametrize("one", REAL, ids=lambda one: one.tool)
+def test_the_scorer_that_the_policy_names_judges_files_of_the_real_tool(tmp_path, one):
+    (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {{ {one.tool}: {one.demand} }}\n", "utf-8")
+    file = str(FIXTURES / one.file)
+    text = run(tmp_path, "check", file)
+    assert f"judged by {one.tool}: {one.judge} (policy)" in text.out.splitlines()
+    done = run(tmp_path, "check", file, "--format", "json")
+    assert done.exit == text.exit != 2
+    assert done.json["judged_by"] == [{"tool": one.tool, "judges": [one.judge], "declared_by": "policy"}]
+    listed = run(tmp_path, "import", one.tool, file, "--policy", "highbar.yaml")
+    assert listed.exit == 0
+    name = one.judge.partition(" at least ")[0]
+    lines = [line.strip() for line in listed.err.splitlines()]
+    assert f"judged by: {name}" in lines
+    assert f"scorer {name}: judges" in lines
+    assert any(line.startswith(f"scorer {one.other}: a column, does not judge") for line in lines)
+
+
+@pytest.mark.parametrize("one", REAL, ids=lambda one: one.tool)
+def test_a_scorer_that_no_record_of_the_real_tool_has_is_refused_with_those_that_there_are(tmp_path, one):
+    (tmp_path / "highbar.yaml").write_text(f"{RULE}judged_by: {{ {one.tool}: nobody }}\n", "utf-8")
+    done = run(tmp_path, "check", str(FIXTURES / one.file), "--format", "json")
+    refused(done, "nobody", one.judge.partition(" at least ")[0], one.other)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from highbar import reduction
-from highbar.engine import layout, per_scenario, scoring, sources, twice, typed
+from highbar.engine import descriptions, layout, per_scenario, scoring, sources, twice, typed
+from highbar.engine import suite as suite_match
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, tables
 from highbar.load import files as found
@@ -124,7 +126,7 @@ def _in_form(name: str, fault: forms.Fault | None = None) -> Callable[[Path], ob
 
 def _words_are_text(patch: Patch) -> None:
     """In large files NaN is read as a word."""
-    patch.setattr(typed, "_is_no_number", lambda _: "false")
+    patch.setattr(typed, "_is_word", lambda _: "false")
     patch.setattr(typed, "NOT_TEXT", literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?|[\[{](.|\n)*)$"))
 
 
@@ -182,7 +184,33 @@ def _german(folder: Path) -> None:
     _passes_nothing(rows, {"rules": [rule]})(folder)
 
 
+def _text_as_numbers(patch: Patch) -> None:
+    """What the suite and the results say is compared as numbers if both can be read as such."""
+    patch.setattr(suite_match, "_is_number", lambda *_: "true")
+
+
 # --- L3 ----------------------------------------------------------------------------------------
+
+
+def _each_trial_for_itself(patch: Patch) -> None:
+    """A trial that leaves out the category of its scenario takes the scenario out of it."""
+    joined, relation = descriptions.joined, per_scenario.relation
+    patch.setattr(descriptions, "joined", lambda *given, **how: joined(*given, **{**how, "fill": False}))
+    by_all = re.compile(r"max\(((?:by|w)_\d+|category)\)")
+    only = r"CASE WHEN count(\1) = count(*) THEN min(\1) END"
+    patch.setattr(per_scenario, "relation", lambda *given, **how: by_all.sub(only, relation(*given, **how)))
+
+
+def _stays_shut(rows: list[worse.Row], policy: worse.Row, suite: object) -> Callable[[Path], object]:
+    """Results that contradict their suite: some rule must not pass."""
+
+    def case(folder: Path) -> None:
+        file = folder / "suite.json"
+        file.write_text(json.dumps(suite), "utf-8")
+        found = worse.by_product(rows, policy, file)
+        assert found is None or min(rank for _, rank in found.values()) < worse.RANK["pass"], f"all passed: {rows}"
+
+    return case
 
 
 def _passes_nothing(rows: list[worse.Row], policy: worse.Row, suite: object = None) -> Callable[[Path], object]:
@@ -254,6 +282,12 @@ CRASHED: list[worse.Row] = [{"id": f"x{number}", "error": "timeout"} for number 
 FAST: list[worse.Row] = [{"id": "s", "passed": True, "latency_ms": 5, "quality_score": 1, "tokens_used": 5}]
 SLOW = [{"name": "own", "formula": "mean(latency_ms)", "unit": "ms", "better": "lower"}]
 BEHAVES = [{"id": "a", "expected_behaviors": ["greets"]}]
+RELEASED = [{"id": "a", "release": "1"}]
+ATTACKED: list[worse.Row] = [
+    {"id": "a", "trial": 1, "category": "adversarial", "passed": True},
+    {"id": "a", "trial": 2, "category": None, "passed": False},
+    {"id": "b", "trial": 1, "category": "adversarial", "passed": True},
+]
 HIDDEN: list[worse.Row] = [{"id": "a", "must_not": ["leaks"], "violations": [], "output": "\u2800\u3164\u034f"}]
 BOTH: list[worse.Row] = [{"id": f"s{number}", "correct": True, "passed": True} for number in range(6)]
 PREDICTED: list[worse.Row] = [{"id": f"s{number}", "outcome": "tp"} for number in range(3)]
@@ -272,6 +306,10 @@ FAULTS = (
     Fault("R02", "L2", "a column twice in pandas", _second_column_ignored, _twice_in("pandas")),
     Fault("R03", "L2", "a key twice in a list of marks", _second_key_ignored, _twice_in("small JSONL", 20)),
     Fault("R03", "L2", "a key twice in a CSV cell", _second_key_ignored, _twice_in("CSV cell", 20)),
+    Fault(
+        *("R25", "L2", "a suite's text is compared as a number", _text_as_numbers),
+        _stays_shut([{"id": "a", "passed": True, "release": "1.0"}], _over("pass_rate", "≥ 90%"), RELEASED),
+    ),
     Fault("L2", "L2", "a tag beside its column", _tags_read_first, _twice_in("tag beside its column")),
     Fault("L2", "L2", "a tag in another case", _tags_by_their_letters, _german),
     Fault(
@@ -281,6 +319,10 @@ FAULTS = (
     Fault(
         *("L3", "L3", "two of three trials lose correct", _only_what_is_given),
         _passes_nothing([*THREE, *RIGHT], _over("accuracy", "≥ 90%")),
+    ),
+    Fault(
+        *("L3", "L3", "category null in one trial", _each_trial_for_itself),
+        _passes_nothing(ATTACKED, _over("safety_rate", "100%")),
     ),
     Fault(
         *("L3", "L3", "a low score of one's own becomes null", _only_what_is_given),

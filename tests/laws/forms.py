@@ -260,6 +260,15 @@ FORMS: Mapping[str, Form] = {
 BASE = Form(_file("base.jsonl", _lines))
 
 
+def in_spark(session: Any) -> Mapping[str, Form]:
+    """The forms that Spark reads, which need a session: `tests/spark/test_forms.py` tries them."""
+
+    def read(rows: Rows, folder: Path) -> Any:
+        return session.read.parquet(str(_parquet(rows, folder)))
+
+    return {"spark": Form(read, "typed")}
+
+
 def _noise() -> str:
     """Text that no compression makes small."""
     return random.Random(1).randbytes(LARGE // 8).hex()

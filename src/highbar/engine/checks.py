@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -10,11 +10,12 @@ from highbar.engine.descriptions import DESCRIBING
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
-from highbar.engine.sql import any_match, is_pattern
+from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
 from highbar.errors import InputError, Problem
 
 Rows = Callable[[str], list[Any]]
+_SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
 
 PLAIN = (
@@ -120,16 +121,28 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     query = f"SELECT id, {', '.join(differs)}, {partly} AS partly FROM trials GROUP BY id"
     flags = " OR ".join(f"c{i}" for i in range(len(columns)))
     found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT 20")
-    problems = [
-        Problem(
-            f"the trials of scenario {id_!r} do not agree on {', '.join(compress(columns.values(), each))}",
-            hint="these belong to the scenario: give every trial of it the same",
-        )
-        for id_, *each, _ in found
-    ]
+    problems = []
+    for id_, *each, _ in found:
+        differing = dict(compress(columns.items(), each))
+        told = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
+        hint = _of_several_agents(rows, id_, differing) or _SAME
+        problems.append(Problem(told, hint=hint))
     if problems:
         raise InputError(*problems)
     return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
+
+
+def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
+    """The hint if the trials of a scenario differ in nothing but what may name their agents."""
+    from highbar.engine.variants import CHOOSABLE, MOST_VALUES, NAMES  # only for results that are refused
+
+    if not all(name.startswith("tags.") or name in (*NAMES, *CHOOSABLE) for name in differing.values()):
+        return None
+    place, name = next(iter(differing.items()))
+    query = f"SELECT DISTINCT {place} FROM trials WHERE id = {literal(id_)} AND {place} IS NOT NULL"
+    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_VALUES}")]
+    told = f"they differ in {name} ({', '.join(values)})"
+    return f"{told}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
 
 
 def one_agent_version(rows: Rows) -> str | None:

@@ -3,7 +3,7 @@
 Trials of one scenario are alike: its mean over m of them varies by (1 + (m - 1) correlation) / m of what one trial
 does. The bound adds one scenario at the worst end, which no trial makes up for; so this design effect alone would
 promise too much. Here the bound itself is asked which share of passes it lets through, and a Beta law how likely that
-share is; simulation finds the chance true to a few points.
+share is. `bench/planned.py` compares that with what happens.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval 
     """The bounds for scores, repeated trials, weights and clusters: Σx / Σd from (x, d) of each unit; None without any.
 
     The wider of Bonett and Price's and of the pseudo-cluster Beta bound of (difference + 1) / 2, at either end. If only
-    a few scenarios broke, all in one direction, the former alone is too short (10.6 % at worst for a nominal 5 %).
+    a few scenarios broke, all in one direction, the former alone is too short: see `bench/paired_exact.py`.
     """
     listed = [(float(x), float(d)) for x, d in units if d > 0]
     by_price = bonett_price_units(listed, alpha)
@@ -131,7 +131,7 @@ def tango_interval(better: int, worse: int, scenarios: int, alpha: float) -> Int
 def single_trial_bounds(better: int, worse: int, scenarios: int, alpha: float) -> Interval:
     """The bounds for one binary trial on either side: Tango's score interval.
 
-    If all that changed did so in one direction, its end near 0 is too short (8.3 % for a nominal 5 %): it is then the
+    If all that changed did so in one direction, its end near 0 is too short (`bench/paired_exact.py`): it is then the
     wider of his and of Bonett and Price's.
     """
     found = tango_interval(better, worse, scenarios, alpha)
