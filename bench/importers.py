@@ -1,5 +1,6 @@
-"""Speed of imports: `python -m bench.importers [--inspect-python PYTHON]` prints one table.
+"""Speed of imports: `python -m bench.importers [--inspect-python PYTHON] [--before FOLDER]` prints one table.
 
+`--before` adds two lines beside the version that is checked out there; `--only b` measures those and no others.
 An Inspect AI log beside `inspect_ai.log.read_eval_log` (PYTHON is an interpreter that has inspect_ai; without one that
 line is left out), a promptfoo export beside merely parsing it with the fastest JSON parser at hand (orjson, else
 msgspec), and a log of a gigabyte by its memory. Everything measured is a process of its own; two are run by turns. The
@@ -16,10 +17,11 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bench.run import Line, Run, by_turns, machine, run
+from bench.run import Line, Run, by_turns, machine, median, processor, run
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "importers" / "fixtures"
 SENTENCE = "The quick brown fox jumps over the lazy dog, and then says a number: "
@@ -88,6 +90,90 @@ def _streamed(path: Path, document: dict[str, Any], records: Iterator[dict[str, 
     return path.stat().st_size
 
 
+def traces(path: Path, spans: int) -> int:
+    """Write traces of so many spans, 8 for each run of an agent and 512 in a line; its size."""
+    service = {"attributes": _attributes({"service.name": "rote", "service.version": "1.4.0"})}
+    with path.open("w", encoding="utf-8") as stream:
+        for first in range(0, spans // 8, 64):
+            runs = (span for run_ in range(first, min(first + 64, spans // 8)) for span in _spans(run_))
+            scopes = [{"scope": {"name": "rote"}, "spans": list(runs)}]
+            line = {"resourceSpans": [{"resource": service, "scopeSpans": scopes}]}
+            stream.write(json.dumps(line, separators=(",", ":")) + "\n")
+    return path.stat().st_size
+
+
+def _spans(run_: int) -> Iterator[dict[str, Any]]:
+    """A test case, the agent's run in it, which an evaluator judged, and its calls of models and tools."""
+    said = json.dumps([{"role": "user", "parts": [{"type": "text", "content": SENTENCE * 4 + str(run_)}]}])
+    answered = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": SENTENCE * 3 + str(run_)}]}])
+    spoken = {"gen_ai.input.messages": said, "gen_ai.output.messages": answered}
+    used = {"gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 50}
+    verdict = {"gen_ai.evaluation.name": "Polite", "gen_ai.evaluation.score.label": "pass" if run_ % 10 else "fail"}
+    yield _span(run_, 0, "case", {"test.case.name": f"case {run_}", "category": "happy_path"})
+    judged = {"timeUnixNano": "1", "name": "gen_ai.evaluation.result", "attributes": _attributes(verdict)}
+    agent = {"gen_ai.operation.name": "invoke_agent", **used, **spoken}
+    yield {**_span(run_, 1, "invoke_agent rote", agent), "events": [judged]}
+    for number in range(2, 8):
+        if number % 2:
+            response = {"gen_ai.response.id": f"r-{run_}-{number}", "server.port": 8080}
+            yield _span(run_, number, "chat", {"gen_ai.operation.name": "chat", **response, **used, **spoken})
+        else:
+            tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "arguments": '{"q": "x"}'}
+            yield _span(run_, number, "execute_tool search", tool)
+
+
+def _span(run_: int, number: int, name: str, values: dict[str, Any]) -> dict[str, Any]:
+    start = 1_794_782_505_954_129_490 + number
+    return {
+        "traceId": f"{run_ + 1:032x}",
+        "spanId": f"{run_ * 8 + number + 1:016x}",
+        **({"parentSpanId": f"{run_ * 8 + min(number, 2):016x}"} if number else {}),
+        "flags": 256,
+        "name": name,
+        "kind": 1,
+        "startTimeUnixNano": str(start),
+        "endTimeUnixNano": str(start + 1_000_000 + run_ % 997),
+        "attributes": _attributes(values),
+        "status": {},
+    }
+
+
+def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "value": {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}}
+        for key, value in values.items()
+    ]
+
+
+def against_earlier(folder: Path, before: Path) -> Iterator[Line]:
+    """Processor time beside an earlier version, by turns: a check of promptfoo's results, and an import of traces."""
+    path, policy = folder / "results.json", folder / "highbar.json"
+    policy.write_text(json.dumps({"thresholds": {"blocking": {"pass_rate": ">= 10%"}}}), "utf-8")
+    size = promptfoo_export(path, 50_000, 5) / 1e6
+    checked = [sys.executable, "-m", "highbar", "check", str(path), "--policy", str(policy), "--quiet"]
+    now, then = _by_turns(checked, before)
+    bound = f"≤ 9 s {'✓' if now.processor <= 9 else '✗'}"
+    yield _beside(f"promptfoo, check of 50,000 results, {size:.0f} MB", now, then, bound)
+    path.unlink()
+    path = folder / "traces.jsonl"
+    size = traces(path, 400_000) / 1e6
+    now, then = _by_turns(imported("otel", path, folder), before)
+    bound = f"≥ 3 × {'✓' if then.processor >= 3 * now.processor else '✗'}"
+    yield _beside(f"OpenTelemetry, 400,000 spans, {size:.0f} MB", now, then, bound)
+    path.unlink()
+
+
+def _by_turns(command: list[str], before: Path) -> tuple[Run, Run]:
+    rounds = [(run(command), run(command, before / "src")) for _ in range(3)]
+    now, then = (median(runs, processor) for runs in zip(*rounds, strict=True))
+    return now, then
+
+
+def _beside(what: str, now: Run, then: Run, bound: str) -> Line:
+    ratio = then.processor / now.processor
+    return Line(what, f"{now.processor:.2f} s", f"before {then.processor:.2f} s", f"{ratio:.1f} ×", bound)
+
+
 def imported(tool: str, path: Path, folder: Path) -> list[str]:
     """The command that imports a file; what it says about it is not shown."""
     command = [sys.executable, "-m", "highbar", "import", tool, str(path), "-o", str(folder / "rows.jsonl")]
@@ -141,10 +227,14 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inspect-python", metavar="PYTHON")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="a checkout of an earlier version")
+    parser.add_argument("--only", choices=["b"], help="b: only what is measured beside an earlier version")
     arguments = parser.parse_args()
     print(f"{machine()}; medians of whole processes\n")
     with tempfile.TemporaryDirectory() as folder:
-        for line in measure(Path(folder), arguments.inspect_python):
+        every = measure(Path(folder), arguments.inspect_python) if arguments.only is None else ()
+        earlier = against_earlier(Path(folder), arguments.before) if arguments.before else ()
+        for line in chain(every, earlier):
             print(f"{line.what:45} {line.measured:>8}   {line.against:25} {line.ratio:>9}   {line.bound}", flush=True)
 
 

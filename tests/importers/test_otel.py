@@ -254,6 +254,48 @@ def test_the_same_attribute_or_span_twice_is_refused(tmp_path: Path) -> None:
     refused(check(tmp_path, json.dumps(document).encode(), RULES, name="run.json"), "t1/s1 stands twice")
 
 
+JUDGED = {
+    **span("s1"),
+    "events": [{"name": "gen_ai.evaluation.result", "attributes": evaluation("Judge", "pass")["attributes"]}],
+}
+
+
+@pytest.mark.parametrize("spaces", ["", " "])
+@pytest.mark.parametrize(
+    "twice",
+    [
+        '"kind":1,"kind":2',
+        '"attributes":[{"key":"a","value":{"stringValue":"x"},"value":{"stringValue":"x"}}]',
+        '"attributes":[{"key":"a","value":{"doubleValue":1,"doubleValue":1}}]',
+        '"attributes":[{"key":"a","value":{"doubleValue":{"a":1,"a":1}}}]',
+        '"attributes":[{"key":"a","value":{"arrayValue":{"values":[{"intValue":"1","intValue":"1"}]}}}]',
+        '"links":[{"traceId":"t2","traceId":"t2"}]',
+        '"of another tool":{"a":1,"a":1}',
+        # Longer when it is written again, by as much as the second key is long.
+        '"attributes":[{"key":"a","value":{"doubleValue":1e7,"a":1,"a":1}}]',
+    ],
+)
+def test_a_key_twice_is_refused_in_a_span_that_says_nothing_of_the_run(tmp_path: Path, twice: str, spaces: str) -> None:
+    inner = json.dumps(traces([JUDGED, {**span("s2", "s1", "tool"), "here": 0}]), separators=(",", ":"))
+    text = inner.replace('"here":0', twice).replace(",", f",{spaces}")
+    refused(check(tmp_path, text.encode(), RULES, name="run.jsonl"), "duplicate key")
+
+
+@pytest.mark.parametrize("number", ["1e7", "1E+7", "10000000.0", "-0", '"NaN"', "null"])
+def test_spans_read_alike_however_their_numbers_and_texts_are_spelled(tmp_path: Path, number: str) -> None:
+    told = '{"key":"a","value":{"doubleValue":%s}},{"key":"b","value":{"stringValue":"\\u00e9 é \\/"}}'
+    inner = json.dumps(traces([JUDGED, {**span("s2", "s1", "tool"), "attributes": [0]}]), separators=(",", ":"))
+    text = inner.replace('"attributes":[0]', f'"attributes":[{told % number}]')
+    assert judged(check(tmp_path, text.encode(), RULES, name="run.jsonl"), "pass")["counts"]["trials"] == 1
+
+
+@pytest.mark.parametrize("name_of", ["", "0000000000000000"])
+def test_a_span_without_an_id_is_refused_even_if_it_says_nothing_of_the_run(tmp_path: Path, name_of: str) -> None:
+    document = traces([JUDGED, {**span("s2", "s1", "tool"), "spanId": name_of}])
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.jsonl")
+    refused(done, "spans[1]: found no traceId and spanId, wanted both")
+
+
 @pytest.mark.parametrize("code", [2, "2", "STATUS_CODE_ERROR", "status_code_error", "ERROR"])
 def test_a_status_is_an_error_by_its_number_or_its_name(tmp_path: Path, code: object) -> None:
     document = traces([{**span("s1"), "status": {"code": code}}]) | logs([of_span(evaluation("Judge", "pass"), "s1")])

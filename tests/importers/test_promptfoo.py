@@ -16,7 +16,7 @@ from highbar import importers
 from highbar.importers.report import Report
 from highbar.importers.writing import convert
 from highbar.model.judging import ScorerDemand
-from tests.commandline import Run, run
+from tests.commandline import Run, check, refused, run
 from tests.commandline import judged as judged_run
 from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
 
@@ -24,6 +24,8 @@ RESULTS = FIXTURES / "promptfoo" / "results.json"
 LINES = FIXTURES / "promptfoo" / "results.jsonl"
 MATRIX = FIXTURES / "promptfoo" / "matrix.json"
 ODD = FIXTURES / "promptfoo" / "odd.json"
+LONG = {"output": "hello " * 2000}
+"""With hundreds of these a file is large, and large ones are read in another way."""
 ANY = {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}}
 
 
@@ -761,3 +763,25 @@ def test_every_real_file_is_read_whole_or_refused(path):
         return
     rows, report = imported("promptfoo", path)
     assert len(rows) == report.records == expected
+
+
+@pytest.mark.parametrize("twice", [{"locale": "de", "Locale": "en"}, {"straße": "1", "STRASSE": "2", "Straße": "3"}])
+@pytest.mark.parametrize("many", [1, 500])
+def test_two_tags_that_differ_only_in_case_are_refused_in_small_and_large_files(
+    tmp_path: Path, twice: dict[str, str], many: int
+) -> None:
+    results = [result(vars={"q": "hi", "number": number}, response=LONG) for number in range(many)]
+    results += [result(vars={"q": "hi", **twice})]
+    lines = "\n".join(json.dumps(one) for one in results).encode()
+    done = check(tmp_path, lines, ANY, "--input-format", "promptfoo", name="results.jsonl")
+    refused(done, "differ only in case")
+
+
+def test_columns_that_only_the_last_of_many_results_has_are_read(tmp_path: Path) -> None:
+    results = [result(testCase={"vars": {"q": number}}, response=LONG) for number in range(500)]
+    results += [result(latencyMs=7, testCase={"vars": {"q": "last"}})]
+    lines = "\n".join(json.dumps(one) for one in results).encode()
+    done = check(tmp_path, lines, ANY, "--input-format", "promptfoo", name="results.jsonl")
+    assert done.json["verdict"] == "pass"
+    assert done.json["counts"]["trials"] == 501
+    assert done.json["metrics"]["latency_p50"]["value"] == 7

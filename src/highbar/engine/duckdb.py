@@ -105,13 +105,14 @@ class DuckDBEngine:
             [file.path for file in files], small=table is None and size < SMALL_FILES, memory_limit=memory_limit
         )
         self._limited = memory_limit is not None
-        self._many = self._alike = size > LARGE
+        self._many = size > LARGE
         self._parts: tuple[Part, ...]
         if table is None:
-            self._parts = parts(self._connection, files, alike=self._alike)
+            self._parts = parts(self._connection, files, alike=self._many)
         else:
             self._connection.register("results", table)
             self._parts = (table_part(self._connection, "results", as_json),)
+        self._alike = any(part.alike for part in self._parts)
         if not self.columns():
             raise checks.BadRows(checks.NO_ROW)
 

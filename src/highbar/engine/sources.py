@@ -67,8 +67,10 @@ def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike
     found: list[Part] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
-        supposed = _alike_part(connection, same) if alike and format_ in ("jsonl", "json") else None
-        found.extend([supposed] if supposed else _DISCOVERIES[format_](connection, same))
+        known = _written_part(same) if all(file.columns for file in same) else None
+        if known is None and alike and format_ in ("jsonl", "json"):
+            known = _alike_part(connection, same)
+        found.extend([known] if known else _DISCOVERIES[format_](connection, same))
     return tuple(found)
 
 
@@ -113,6 +115,15 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
     )
 
 
+def _written_part(files: tuple[ResultsFile, ...]) -> Part:
+    """Rows that we wrote: the writer knows their columns, and vouches for what the discovery would look for."""
+    return Part(_as_json({name for file in files for name in file.columns}), files)
+
+
+def _as_json(names: Collection[str]) -> dict[str, Raw]:
+    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in sorted(names)}
+
+
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
     source = _json_source("read_json_objects", files)
     text = "CAST(json AS VARCHAR)"
@@ -133,10 +144,8 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     if any(large for *_, large, _ in rows):
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
-    names = sorted({str(name) for name, *_ in rows})
     kinds = frozenset("number" if number else "text" for *_, number in rows)
-    columns = {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in names}
-    return [Part(columns, files, id_kinds=kinds)]
+    return [Part(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
 
 
 def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:

@@ -6,18 +6,17 @@ are in the file too, the others are rows as well: those of the same name as a ju
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 from highbar.importers import Row
 from highbar.importers.naming import Trials, as_text, tags
-from highbar.importers.reading.otlp import Attributes, Item, attributes, chosen, number, scan, span_key
-from highbar.importers.record import Record, refuse, shown
+from highbar.importers.reading.otlp import Attributes, Interest, Item, chosen, number, scan, span_key
+from highbar.importers.record import refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
@@ -30,8 +29,8 @@ _SUITE = "test.suite.name"
 _FOUND_BY = frozenset((*_NAMES, *_DESCRIBED, *(f"highbar.{name}" for name in _DESCRIBED), _SUITE))
 _OPERATION = "gen_ai.operation.name"
 _RESPONSE = "gen_ai.response.id"
-_INVOKE = {"stringValue": "invoke_agent"}
-_TELLING = _FOUND_BY | {_RESPONSE}
+_INVOKE = "invoke_agent"
+_TELLING = Interest(_FOUND_BY | {_RESPONSE}, _OPERATION, _INVOKE)
 _EVALUATED = frozenset({"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"})
 _READ = _EVALUATED | {_RESPONSE}
 _CONVENTIONS = ("gen_ai.", "error.", "event.")
@@ -57,19 +56,12 @@ class Evaluation:
     @property
     def verdict(self) -> bool | None:
         """What the label says, if it is one of the conventions."""
-        return _LABELS.get(self.label.strip().lower().replace(" ", "_")) if self.label else None
+        return _verdict(self.label) if self.label else None
 
 
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Decoded spans hold no cycles, and looking for some among millions of objects takes a fifth of the whole time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+@lru_cache(maxsize=1024)
+def _verdict(label: str) -> bool | None:
+    return _LABELS.get(label.strip().lower().replace(" ", "_"))
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
@@ -97,8 +89,7 @@ class _Survey:
         self._agents: dict[str, str | None] = {}  # runs of agents, and with what error they ended
         self._names: dict[str, str] = {}
         responses: dict[str, str] = {}
-        with _collection_paused():
-            self._read(path, responses, report)
+        self._read(path, responses, report)
         # An evaluation that names the response it judges belongs to the span that has that response.
         for response, span in responses.items():
             found = self.evaluations.pop(f"response {response}", None)
@@ -111,9 +102,14 @@ class _Survey:
         self._settle()
 
     def _read(self, path: str, responses: dict[str, str], report: Report) -> None:
-        for key, parent, name, item in scan(path, _telling):
+        names, parents = self._names, self._parents
+        for key, parent, name, item in scan(path, _TELLING):
             if key is not None:
-                self._add_span(key, parent, name, item)
+                if key in names:
+                    refuse(f"{item.place if item else name}: the span {key} stands twice in this file", hint=_TWICE)
+                names[key] = sys.intern(name)
+                if parent is not None:
+                    parents[key] = parent
                 if item is not None:
                     self._add_telling(key, item, responses, report)
             elif item is not None and _is_evaluation(item):
@@ -139,28 +135,20 @@ class _Survey:
                     )
         self.scorers.settle()
 
-    def _add_span(self, key: str, parent: str | None, name: str, item: Item | None) -> None:
-        if key in self._names:
-            refuse(f"{item.place if item else name}: the span {key} stands twice in this file", hint=_TWICE)
-        self._names[key] = sys.intern(name)
-        if parent is not None:
-            self._parents[key] = parent
-
     def _add_telling(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
         """A span that is an evaluation, or may be an agent's run, have a response, or tell its scenario."""
         if self._names[key] == EVENT:
             self._add(self._parents.pop(key, key), item.attributes, item.resource, report)
             return
-        for event in item.record.records("events") if item.values.get("events") else ():
-            if event.text("name") == EVENT:
-                self._add(key, attributes(event), item.resource, report)
-        if item.get(_OPERATION) == "invoke_agent":
+        for event in item.events(EVENT):
+            self._add(key, event, item.resource, report)
+        if item.get(_OPERATION) == _INVOKE:
             self._agents[key] = _error(item)
         response = item.get(_RESPONSE)
         if isinstance(response, str):
             responses[response] = key
-        if told := item.some(_FOUND_BY):
-            self._said[key] = {**told, **self._said.get(key, {})}
+        if item.any_of(_FOUND_BY):
+            self._said[key] = {**item.some(_FOUND_BY), **self._said.get(key, {})}
 
     def _add(self, judged: str, found: Attributes, resource: Attributes, report: Report) -> None:
         report.records += 1
@@ -207,11 +195,6 @@ class _Survey:
             if said := self._said.get(place):
                 found = {**said, **found}
         return found
-
-
-def _telling(found: Mapping[str, object]) -> bool:
-    """Whether the attributes of a span make it more than a link between others."""
-    return found.get(_OPERATION) == _INVOKE or not _TELLING.isdisjoint(found)
 
 
 def _is_evaluation(item: Item) -> bool:
@@ -305,7 +288,7 @@ def _scenario(run: str, found: Attributes, item: Item | None, report: Report) ->
 
 
 def _of_span(item: Item) -> Row:
-    start, end = (_nanoseconds(item.values.get(key)) for key in ("startTimeUnixNano", "endTimeUnixNano"))
+    start, end = map(_nanoseconds, item.times)
     if start is not None and end is not None and end < start:
         refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
     return {
@@ -332,18 +315,16 @@ def _tokens(found: Item) -> int | None:
 
 
 def _error(item: Item) -> str | None:
-    status = item.values.get("status")
-    if not status:
+    status = item.status
+    if status is None:
         return None
-    status = item.record.record("status") or Record({}, item.place)
     code = status.value("code")
     failed = _CODES.get(code.upper().removeprefix("STATUS_CODE_") if isinstance(code, str) else code, code)
     if not isinstance(failed, bool):
         refuse(f"{status.place}: code: found {shown(code)}, wanted 0, 1 or 2 (unset, ok or error)")
     if not failed:
         return None
-    events = (attributes(event) for event in item.record.records("events") if event.text("name") == "exception")
-    told = [_text(event.get("exception.message")) for event in events]
+    told = [_text(event.get("exception.message")) for event in item.events("exception")]
     return status.text("message") or next(filter(None, told), None) or _text(item.get("error.type")) or "error"
 
 

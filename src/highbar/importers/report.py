@@ -27,6 +27,7 @@ class Report:
     left_out: Counter[str] = field(default_factory=Counter)  # records that made no row, by reason
     unread: Counter[str] = field(default_factory=Counter)  # parts of records that have no column, by what they are
     columns: Counter[str] = field(default_factory=Counter)  # how many rows have a value in each; counted by the writer
+    plain: bool = True  # whether every id is text and no value says anything twice; found by the writer
     cut: int = 0  # texts that were longer than is kept; counted by the writer
     warnings: list[str] = field(default_factory=list)
     judged_by: tuple[ScorerDemand, ...] = ()  # what the policy's `judged_by` demands for this tool; the caller sets it

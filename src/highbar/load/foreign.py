@@ -83,6 +83,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         notes=notes,
         urgent=tuple(note for note in notes if _VERSION.search(note)),
         judging=_judging(report, format_name),
+        columns=tuple(sorted(report.columns)) if report.plain else (),
     )
     return Import(file, report, importers.title(format_name))
 

@@ -25,6 +25,7 @@ class ResultsFile:
     notes: tuple[str, ...] = ()  # what the import warns of
     urgent: tuple[str, ...] = ()  # of these, what no option hides
     judging: Judging | None = None  # who judged, if the rows were made from another tool's file
+    columns: tuple[str, ...] = ()  # all that its rows have, if we wrote them and none says anything twice
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
 

@@ -46,7 +46,7 @@ def decode(data: Bytes, line: int | None = None) -> Any:
         value = msgspec.json.decode(data)
         # The fast decoder keeps the last of two equal keys. That there were none is certain where the value, written
         # again, is what was read, or has as many keys: numbers and texts may be spelled in another way.
-        if data[:1] not in _CONTAINERS or _as_many_keys(
+        if data[:1] not in _CONTAINERS or as_many_keys(
             msgspec.json.encode(value), msgspec.json.format(data, indent=-1)
         ):
             return value
@@ -62,7 +62,7 @@ def decode(data: Bytes, line: int | None = None) -> Any:
         refuse(f"duplicate key {twice.key!r}", line=line)
 
 
-def _as_many_keys(one: bytes, other: bytes) -> bool:
+def as_many_keys(one: bytes, other: bytes) -> bool:
     """Whether two texts without spaces are the same, or have as many keys; False if only a closer look could say.
 
     A quotation mark inside of a text has a backslash before it, and after a backslash one may be of either kind.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from highbar.importers.reading import json
+from highbar.importers.reading import json, otlp_typed
 from highbar.importers.record import Record, refuse, shown
 
 Attributes = dict[str, object]
@@ -25,15 +26,16 @@ _OLD_NAMES = {"resource_spans", "resource_logs", "resource_metrics"}
 _BUFFER = 1024 * 1024
 _KEY_TYPES = {str}
 _VALUE_TYPES = {dict, NoneType}
+_NO_STATUS = otlp_typed.Status()
 
 
 class Item:
     """A log record or a span, with what its resource says.
 
-    A file has hundreds of thousands of them, and most are asked for little: attributes are made plain when asked for.
+    A file has hundreds of thousands of them, and most are asked for little: values are made plain when asked for.
     """
 
-    __slots__ = ("_found", "_holder", "_number", "kind", "resource", "values")
+    __slots__ = ("_found", "_holder", "_number", "_values", "kind", "resource")
 
     def __init__(
         self,
@@ -41,13 +43,24 @@ class Item:
         resource: Attributes,
         values: object,
         place: tuple[str, int],
-        found: dict[str, Any] | None = None,
+        found: Mapping[str, Any] | None = None,
     ) -> None:
         self.kind = kind
         self.resource = resource
         self._holder, self._number = place
-        self.values: Mapping[str, Any] = values if isinstance(values, dict) else Record(values, self.place).values
-        self._found = found or _found(self.values.get("attributes") or ()) or _refused(self)
+        self._values = values
+        self._found: Mapping[str, Any] = (
+            _found(self.values.get("attributes") or ()) or _refused(self) if found is None else found
+        )
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The record as it stands in the file."""
+        if type(self._values) is not dict:
+            typed = isinstance(self._values, otlp_typed.Span)
+            opened = otlp_typed.plain(self._values) if typed else self._values  # type: ignore[arg-type] # as seen
+            self._values = dict(Record(opened, self.place).values)
+        return self._values
 
     @property
     def place(self) -> str:
@@ -58,6 +71,37 @@ class Item:
     def record(self) -> Record:
         """The record, to ask for values by the type that they must have."""
         return Record(self.values, self.place)
+
+    @property
+    def times(self) -> tuple[object, object]:
+        """When it started and when it ended, as they stand in the file."""
+        values = self._values
+        if type(values) is otlp_typed.Span:
+            return values.start_time_unix_nano, values.end_time_unix_nano
+        return self.values.get("startTimeUnixNano"), self.values.get("endTimeUnixNano")
+
+    @property
+    def status(self) -> Record | None:
+        """How it ended; None if it says nothing about that."""
+        values = self._values
+        if type(values) is otlp_typed.Span and (not values.status or values.status == _NO_STATUS):
+            return None
+        return self.record.record("status") if self.values.get("status") else None
+
+    def events(self, name: str) -> list[Attributes]:
+        """The attributes of its events of this name, plain."""
+        values = self._values
+        if type(values) is otlp_typed.Span and not values.events:
+            return []
+        if type(values) is otlp_typed.Span:
+            return [
+                _of_typed(event.attributes, f"{self.place}: events[{number_of}]")
+                for number_of, event in enumerate(values.events or ())
+                if event.name == name
+            ]
+        if not self.values.get("events"):
+            return []
+        return [attributes(event) for event in self.record.records("events") if event.text("name") == name]
 
     def text(self, key: str) -> str | None:
         """A member that is text."""
@@ -70,55 +114,103 @@ class Item:
 
     def some(self, names: frozenset[str]) -> Attributes:
         """Those of these attributes that it has, plain."""
-        return {name: _plain(self._found[name], self.place) for name in names & self._found.keys()}
+        return {name: _opened(self._found[name], self.place) for name in names & self._found.keys()}
 
     def get(self, name: str) -> object:
         """One attribute, plain; None if it is not there."""
         value = self._found.get(name)
-        if value is None:
-            return None
-        text = value.get("stringValue")
-        return _plain(value, self.place) if text is None else text
+        if type(value) is otlp_typed.Value and type(value.string_value) is str:  # as most are
+            return value.string_value
+        return _opened(value, self.place) if value else None
 
     @property
     def attributes(self) -> Attributes:
         """All attributes by key, plain."""
-        return {name: _plain(value, self.place) for name, value in self._found.items()}
+        return {name: _opened(value, self.place) for name, value in self._found.items()}
+
+
+def _opened(value: object, place: str) -> object:
+    """The value of an attribute, plain; most are texts."""
+    if type(value) is otlp_typed.Value:
+        text = value.string_value
+        if type(text) is str:
+            return text
+        whole = value.int_value
+        if type(whole) is str and value == otlp_typed.Value(int_value=whole):  # a count, such as of tokens
+            return _whole(whole)
+        return _plain(otlp_typed.plain(value), place)
+    if value is None or value is msgspec.UNSET:
+        return None
+    return _plain(value, place)
+
+
+class Interest(NamedTuple):
+    """What makes a span more than a link between others: one of these attributes, or one with a certain text."""
+
+    names: frozenset[str]
+    name: str
+    text: str
 
 
 Seen = tuple[str | None, str | None, str, Item | None]
 """Of a span its key, the key of its parent, its name, and the span itself if it is of interest; a log has no key."""
 
 
-def scan(path: str, interest: Callable[[Mapping[str, Any]], bool]) -> Iterator[Seen]:
-    """Every log record and span of the file, in order; `interest` looks at the attributes of a span.
+def scan(path: str, interest: Interest) -> Iterator[Seen]:
+    """Every log record and span of the file, in order.
 
-    Most of hundreds of thousands of spans are of none, and this loop is what they cost.
+    Most of hundreds of thousands of spans are of no interest, and the loop over the typed ones is what they cost.
     """
-    for signal, holder in _resources(path):
-        kind, scopes, records = _SIGNALS[signal]
-        about = holder.record("resource")
-        resource = attributes(about) if about else {}
-        for scope in _present(holder, scopes).records(scopes):
-            place = f"{scope.place}: {records}"
-            for number_of, values in enumerate(_present(scope, records).items(records)):
-                found = _found(values.get("attributes") or ()) if type(values) is dict else None
-                if kind == "log" or found is None or type(values.get("traceId")) is not str:
-                    item = Item(kind, resource, values, (place, number_of))
-                    yield (None, None, "", item) if kind == "log" else (*_identity(item), item)
-                    continue
-                trace, own, above, name = (
-                    values["traceId"],
-                    values.get("spanId"),
-                    values.get("parentSpanId"),
-                    values.get("name"),
-                )
-                plain = type(own) is str and type(name) is str and (above is None or type(above) is str)
-                if not plain or values.get("events") or name.startswith("gen_ai.") or interest(found):
-                    item = Item(kind, resource, values, (place, number_of), found)
-                    yield *_identity(item), item
-                else:
-                    yield span_key(trace, own), span_key(trace, above), name, None
+    return chain.from_iterable(
+        _scan_typed(held, place, interest)
+        if type(held) is otlp_typed.ResourceSpans
+        else _scan_plain(signal, Record(held, place))
+        for signal, place, held in _resources(path)
+    )
+
+
+def _scan_plain(signal: str, holder: Record) -> Iterator[Seen]:
+    kind, scopes, records = _SIGNALS[signal]
+    about = holder.record("resource")
+    resource = attributes(about) if about else {}
+    for scope in _present(holder, scopes).records(scopes):
+        place = f"{scope.place}: {records}"
+        for number_of, values in enumerate(_present(scope, records).items(records)):
+            item = Item(kind, resource, values, (place, number_of))
+            yield (None, None, "", item) if kind == "log" else (*_identity(item), item)
+
+
+def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest) -> Iterator[Seen]:
+    telling, by_name, by_text = interest
+    about = holder.resource
+    resource = _of_typed(about.attributes, f"{place}: resource") if about else {}
+    for number_of_scope, scope in enumerate(holder.scope_spans):
+        spans = f"{place}: scopeSpans[{number_of_scope}]: spans"
+        for number_of, span in enumerate(scope.spans):
+            pairs = span.attributes or ()
+            found = {pair.key: pair.value for pair in pairs}
+            trace, own, above, name = span.trace_id, span.span_id, span.parent_span_id, span.name
+            if len(found) != len(pairs) or not trace or not own.strip("0"):
+                item = Item("span", resource, otlp_typed.plain(span), (spans, number_of))
+                yield *_identity(item), item
+                continue
+            key = f"{trace}/{own}".lower()
+            parent = f"{trace}/{above}".lower() if above and above.strip("0") else None
+            operation = found.get(by_name)
+            if (
+                span.events
+                or name.startswith("gen_ai.")
+                or not telling.isdisjoint(found)
+                or (operation and operation.string_value == by_text)
+            ):
+                yield key, parent, name, Item("span", resource, span, (spans, number_of), found)
+            else:
+                yield key, parent, name, None
+
+
+def _of_typed(pairs: otlp_typed.Attributes, place: str) -> Attributes:
+    found = {pair.key: _opened(pair.value, place) for pair in pairs or ()}
+    return found if len(found) == len(pairs or ()) else _pairs([otlp_typed.plain(pair) for pair in pairs or ()], place)
 
 
 def _present(holder: Record, name: str) -> Record:
@@ -187,8 +279,7 @@ def _plain(value: object, place: str) -> object:
         if value.get(key) is not None:
             return value[key]
     if value.get("intValue") is not None:
-        whole = number(value["intValue"])
-        return None if whole is None else int(whole)
+        return _whole(value["intValue"])
     for key in ("arrayValue", "kvlistValue"):
         held = value.get(key)
         if held is not None:
@@ -197,26 +288,41 @@ def _plain(value: object, place: str) -> object:
     return None
 
 
-def _resources(path: str) -> Iterator[tuple[str, Record]]:
-    """The signal, and what is there of it, of every resource in the file."""
+def _whole(value: object) -> int | None:
+    found = number(value)
+    return None if found is None else int(found)
+
+
+def _resources(path: str) -> Iterator[tuple[str, str, object]]:
+    """The signal, the place and the text, decoded, of every resource in the file; typed if it can be."""
     with Path(path).open("rb", buffering=_BUFFER) as stream:
         if _is_lines(stream.readline(json.LARGEST_VALUE)):
             stream.seek(0)
             for number_of_line, line in json.lines(stream):
-                document = Record(json.decode(line, number_of_line), f"line {number_of_line}")
-                if not any(signal in document for signal in (*_SIGNALS, *_OTHERS, *_OLD_NAMES)):
-                    refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=number_of_line)
-                for signal in document:
-                    _refuse_others(signal, number_of_line)
-                    for resource in _present(document, signal).records(signal):
-                        yield signal, resource
+                typed = otlp_typed.document(line)
+                if typed is None:
+                    yield from _of_line(line, number_of_line)
+                    continue
+                for number_of, resource in enumerate(typed):
+                    yield "resourceSpans", f"line {number_of_line}: resourceSpans[{number_of}]", resource
             return
         stream.seek(0)
         for number_of, (place, text) in enumerate(json.parts(stream, _SIGNALS)):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):
-                yield signal, Record(json.decode(text), f"{signal}[{number_of}]")
+                whole = otlp_typed.resource(bytes(text)) if signal == "resourceSpans" else None
+                yield signal, f"{signal}[{number_of}]", json.decode(text) if whole is None else whole
+
+
+def _of_line(line: bytes, number_of_line: int) -> Iterator[tuple[str, str, object]]:
+    document = Record(json.decode(line, number_of_line), f"line {number_of_line}")
+    if not any(signal in document for signal in (*_SIGNALS, *_OTHERS, *_OLD_NAMES)):
+        refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=number_of_line)
+    for signal in document:
+        _refuse_others(signal, number_of_line)
+        for resource in _present(document, signal).records(signal):
+            yield signal, resource.place, resource.values
 
 
 def _is_lines(first: bytes) -> bool:
@@ -236,26 +342,38 @@ def _refuse_others(signal: str, line: int | None) -> None:
 # --- a second time -----------------------------------------------------------------------------
 
 
+class _Ids(msgspec.Struct, gc=False, rename="camel"):
+    trace_id: str | None = None
+    span_id: str | None = None
+
+
 class _Spans(msgspec.Struct, gc=False):
     spans: list[msgspec.Raw] | None = None
 
 
-class _Resource(msgspec.Struct, gc=False):
+class _SpanIds(msgspec.Struct, gc=False):
+    spans: list[_Ids] | None = None
+
+
+class _Resource(msgspec.Struct, gc=False, rename="camel"):
     resource: msgspec.Raw = msgspec.Raw(b"null")
-    scopeSpans: list[_Spans] | None = None  # noqa: N815 - as OTLP calls it
+    scope_spans: list[_Spans] | None = None
 
 
-class _Document(msgspec.Struct, gc=False):
-    resourceSpans: list[_Resource] | None = None  # noqa: N815 - as OTLP calls it
+class _ResourceIds(msgspec.Struct, gc=False, rename="camel"):
+    scope_spans: list[_SpanIds] | None = None
 
 
-class _Ids(msgspec.Struct, gc=False):
-    traceId: str | None = None  # noqa: N815 - as OTLP calls it
-    spanId: str | None = None  # noqa: N815 - as OTLP calls it
+class _Document(msgspec.Struct, gc=False, rename="camel"):
+    resource_spans: list[_Resource] | None = None
+
+
+class _DocumentIds(msgspec.Struct, gc=False, rename="camel"):
+    resource_spans: list[_ResourceIds] | None = None
 
 
 _document = msgspec.json.Decoder(_Document).decode
-_ids = msgspec.json.Decoder(_Ids).decode
+_all_ids = msgspec.json.Decoder(_DocumentIds).decode
 
 
 def span_key(trace: str | None, span: str | None) -> str | None:
@@ -274,15 +392,36 @@ def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
 
 
 def _chosen_typed(text: json.Bytes, keys: Container[str]) -> Iterator[tuple[str, Item]]:
-    for resource in _document(text).resourceSpans or ():
+    """The ids of a document are decoded for all spans at once, and a second time only those that are wanted."""
+    wanted = [
+        [
+            [(key, number_of) for number_of, one in enumerate(scope.spans or ()) if (key := _key(one)) in keys]
+            for scope in resource.scope_spans or ()
+        ]
+        for resource in _all_ids(text).resource_spans or ()
+    ]
+    if not any(found for scopes in wanted for found in scopes):
+        return
+    for resource, scopes in zip(_document(text).resource_spans or (), wanted, strict=True):
         about = msgspec.json.decode(resource.resource)
         plain = attributes(Record(about, "resource")) if about else {}
-        for scope in resource.scopeSpans or ():
-            for number_of, span in enumerate(scope.spans or ()):
-                ids = _ids(span)
-                key = span_key(ids.traceId, ids.spanId)
-                if key is not None and key in keys:
-                    yield key, Item("span", plain, msgspec.json.decode(span), ("spans", number_of))
+        for scope, found in zip(resource.scope_spans or (), scopes, strict=True):
+            spans = scope.spans or []
+            for key, number_of in found:
+                yield key, _item(spans[number_of], plain, number_of)
+
+
+def _key(ids: _Ids) -> str:
+    """What a span is known by, as `span_key` has it; one without ids was refused before."""
+    return f"{ids.trace_id}/{ids.span_id}".lower()
+
+
+def _item(span: msgspec.Raw, resource: Attributes, number_of: int) -> Item:
+    typed = otlp_typed.span(span)
+    pairs = (typed.attributes or ()) if typed else ()
+    if typed is None:
+        return Item("span", resource, msgspec.json.decode(span), ("spans", number_of))
+    return Item("span", resource, typed, ("spans", number_of), {pair.key: pair.value for pair in pairs})
 
 
 def _chosen_plain(document: object, keys: Container[str]) -> Iterator[tuple[str, Item]]:
