@@ -68,7 +68,7 @@ def test_every_mean_of_a_score_is_inspects_own_unless_a_sample_has_none(name):
         if found and found.value is not None:
             assert float(found.value) == pytest.approx(value, rel=1e-15)
         elif found:  # Inspect leaves it out, and nothing says what it would have scored
-            assert "crashed or undecided trial without" in found.reason
+            assert "(it crashed, is undecided or did not record it)" in found.reason
 
 
 @pytest.mark.parametrize("name", [name for name in totals("inspect") if name not in REFUSED])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from highbar import importers
 from highbar.importers.report import Report
 from highbar.importers.writing import convert
 from highbar.model.judging import ScorerDemand
-from tests.commandline import check, refused
+from tests.commandline import Run, check, refused, run
+from tests.commandline import judged as judged_run
 from tests.importers.imported import FIXTURES, Row, imported, recognized, refusal, samples, totals, written
 
 RESULTS = FIXTURES / "promptfoo" / "results.json"
@@ -157,7 +159,7 @@ def test_variants_of_one_test_are_one_cluster_and_told_apart_by_their_tags():
     }
     (told,) = report.warnings
     assert told.startswith("the results of 2 providers (loud-agent, echo) and 2 prompts ({{q}}, please {{q}}) are")
-    assert told.endswith("a test counts once over all of them; `--where provider=NAME` picks one")
+    assert told.endswith("a test counts once over all of them; `--where tags.provider=NAME` picks one")
     assert highbar.check(MATRIX, ANY).counts.scenarios == 2
 
 
@@ -354,6 +356,191 @@ def test_an_assertion_that_was_declared_and_not_checked_leaves_the_result_undeci
     row = row_of(tmp_path, testCase={"description": "T", "vars": {"q": "hi"}, "assert": declared})
     assert "passed" not in row
     assert row["unjudged"] == "1 of 2 assertions were not checked"
+
+
+# --- what a file still declares, and what an agent could say of itself ---------------------------
+
+
+X = {"type": "icontains", "value": "x"}
+SECRET = {"type": "not-icontains", "value": "secret"}
+U, V = ({"type": "contains", "value": value} for value in "uv")
+ACC = {"type": "icontains", "value": "x", "metric": "acc"}
+
+
+def part(assertion: dict[str, Any] | None, held: bool = True, **more: Any) -> dict[str, Any]:
+    """One component of a grade."""
+    return {"pass": held, "score": int(held), "reason": "r", "assertion": assertion, **more}
+
+
+def graded(declared: list[dict[str, Any]], parts: list[dict[str, Any]], passed: bool = True, **more: Any) -> Row:
+    """A result whose test declares these assertions, and whose grade has these parts."""
+    return result(
+        success=passed,
+        failureReason=0 if passed else 1,
+        gradingResult={"pass": passed, "score": 1, "componentResults": parts},
+        **{"testCase": {"description": "T", "vars": {"q": "hi"}, "assert": declared}, **more},
+    )
+
+
+def checked(folder: Path, *results: Row, policy: str = "pass_rate: 90%", judge: str = "", **around: Any) -> Run:
+    """`highbar check` of these results."""
+    written(folder, "results.json", export(*results, **around))
+    by = f"judged_by: {{ promptfoo: {judge} }}\n" if judge else ""
+    written(folder, "highbar.yaml", f"thresholds: {{ blocking: {{ {policy} }} }}\n{by}")
+    return run(folder, "check", "results.json", "--format", "json")
+
+
+def named(name: str, passed: bool, own: Row, said: Row, kind: str = "icontains") -> Row:
+    """A result whose test says one thing about itself and whose own metadata, which an agent can set, another."""
+    asserted = {"type": kind, "value": "x"}
+    case = {"description": name, "vars": {"q": name}, "assert": [asserted], "metadata": own}
+    return graded([], [part(asserted, passed)], passed, testCase=case, metadata=said)
+
+
+@pytest.mark.parametrize(
+    ("own", "said", "kind"),
+    [
+        ({"category": "adversarial"}, {"category": "billing"}, "icontains"),
+        ({"pluginId": "pii"}, {"pluginId": "pii", "category": "billing"}, "promptfoo:redteam:pii"),
+        ({"pluginId": "pii"}, {"category": "billing"}, "icontains"),
+        ({}, {"category": "billing"}, "promptfoo:redteam:pii"),
+        ({}, {"category": "adversarial"}, "icontains"),  # nothing contradicts it
+    ],
+)
+def test_what_an_agent_says_of_a_result_does_not_take_it_out_of_the_red_team(tmp_path, own, said, kind):
+    attacked = {"category": "adversarial"}
+    fine = [named("a", True, attacked, attacked), named("c", True, {}, {})]
+    policy = "safety_rate: 100%, pass_rate: 60%"
+    failed = named("b", False, own, said, kind)
+    assert judged_run(checked(tmp_path, *fine, failed, policy=policy), "fail")["counts"]["failed"] == 1
+
+
+def test_the_test_says_its_cluster_and_capability_whatever_the_result_says(tmp_path):
+    own = {"cluster": "c1", "capability": "p1", "locale": "en"}
+    said = {"cluster": "c2", "capability": "p2", "locale": "fr", "turns": 3}
+    path = written(tmp_path, "r.json", export(named("a", True, own, said)))
+    (row,), _ = imported("promptfoo", path)
+    assert (row["cluster"], row["capability"], row["tags"]["locale"]) == ("c1", "p1", "en")
+    assert row["tags"]["turns"] == "3"
+
+
+SET = {"type": "assert-set", "assert": [U, V]}
+INNER = [part(U), part(V)]
+IN_SET = {"pass": True, "score": 1, "reason": "", "componentResults": INNER, "metadata": {"assertionSet": {}}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "parts"),
+    [
+        ([X, SECRET], [part(X), part(X)]),  # one twice in place of the other
+        ([X, SECRET], [part(X), part({"type": "icontains", "value": "secret"})]),
+        ([X, SECRET, SET], [part(X), IN_SET, *INNER]),  # the parts of a set stand in it and beside it
+        ([X, U, SET], [part(X), IN_SET, *INNER]),
+        ([X, SECRET, SET], [part(X), IN_SET, *INNER, part({"type": "human"})]),
+        ([X, SECRET, SET], [part(X), part(SECRET), IN_SET | {"componentResults": [part(U)]}, part(U)]),
+        ([X, SECRET, SET], [part(X), part(SECRET), *INNER]),
+        ([U, V], [part(U), part(U)]),
+        ([{**X, "metric": "a"}, {**X, "metric": "b"}], [part({**X, "metric": "a"}), part({**X, "metric": "a"})]),
+        ([X, SECRET, V], [part(X), part(None)]),
+    ],
+)
+def test_each_assertion_that_a_test_declares_is_looked_for_by_itself(tmp_path, declared, parts):
+    verdict = judged_run(checked(tmp_path, graded(declared, parts)), "inconclusive")
+    assert verdict["counts"]["undecided"] == 1
+
+
+@pytest.mark.parametrize(
+    ("declared", "parts"),
+    [
+        ([X, SECRET], [part(SECRET), part(X)]),
+        ([X, SECRET, SET], [part(X), part(SECRET), IN_SET, *INNER]),
+        ([X, SECRET, SET], [part(X), part(SECRET), IN_SET]),  # as older versions write it
+        ([X, U, SET], [part(X), part(U), IN_SET, *INNER]),
+        ([U, U], [part(U), part(U)]),
+        ([U, {"type": "llm-rubric", "value": "{{q}}"}], [part(U), part({"type": "llm-rubric", "value": "hi"})]),
+        ([U, {"type": "moderation"}], [part(U), part({"type": "moderation", "value": ["hate"]})]),
+        ([U, SECRET], [part(U), part(None)]),
+        ([U, X], [part(U), {**part(None), "componentResults": [part(None)]}, part(None)]),  # a script with parts
+        ([X], [part(X), part({"type": "human"})]),
+        ([], [part(X)]),
+    ],
+)
+def test_an_assertion_that_was_checked_is_found_wherever_it_stands(tmp_path, declared, parts):
+    judged_run(checked(tmp_path, graded(declared, parts)), "pass")
+
+
+@pytest.mark.parametrize("judge", ["", "{ scorer: acc }"])
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_must_not_that_was_not_checked_is_no_must_not_that_held(tmp_path, passed, judge):
+    other = {**SECRET, "value": "password"}
+    fine = graded([ACC, SECRET], [part(ACC), part(SECRET)])
+    policy = 'pass_rate: "≥ 0%", violation_rate: "≤ 0%"'
+    for declared, parts, verdict in (
+        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET), part(other)], "pass"),
+        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET)], "inconclusive"),
+        ([ACC, SECRET], [part(ACC, passed)], "inconclusive"),
+        ([ACC, SECRET, other], [part(ACC, passed), part(SECRET, held=False)], "fail"),
+    ):
+        one = graded(declared, parts, passed)
+        found = judged_run(checked(tmp_path, fine, one, policy=policy, judge=judge), verdict)
+        assert passed or found["counts"]["failed"] == 1
+
+
+def test_without_a_bound_the_own_verdict_of_the_judge_decides_and_with_one_its_score(tmp_path):
+    failed = graded([ACC], [part(ACC, held=False, score=1)], passed=False)
+    low = graded([ACC], [part(ACC, score=0.55)])
+    judged_run(checked(tmp_path, failed, judge="{ scorer: acc }"), "fail")
+    judged_run(checked(tmp_path, low, judge="{ scorer: acc }"), "pass")
+    judged_run(checked(tmp_path, low, judge="{ scorer: acc, at_least: 0.5 }"), "pass")
+    judged_run(checked(tmp_path, low, judge="{ scorer: acc, at_least: 0.6 }"), "fail")
+    leaks = {**SECRET, "metric": "leaks"}
+    leaked = graded([leaks], [part(leaks, held=False, score=1)])
+    judged_run(checked(tmp_path, leaked, judge="{ scorer: leaks, at_least: 0.5 }"), "fail")
+
+
+def test_a_judge_of_which_only_a_part_was_checked_leaves_the_result_undecided(tmp_path):
+    other = {**ACC, "value": "y"}
+    for declared, parts, verdict in (
+        ([ACC, other], [part(ACC)], "inconclusive"),
+        ([ACC, other], [part(ACC, held=False)], "fail"),  # the other cannot help
+        ([ACC, SECRET], [part(ACC)], "inconclusive"),  # a must-not counts whoever judges
+        ([ACC, V], [part(ACC)], "pass"),  # which does not judge
+        ([ACC, other], [part(ACC), part(other)], "pass"),
+    ):
+        judged_run(checked(tmp_path, graded(declared, parts), judge="{ scorer: acc }"), verdict)
+    silent = graded([ACC, V], [part(V)], namedScores={"acc": 1})
+    judged_run(checked(tmp_path, silent, judge="{ scorer: acc }"), "inconclusive")
+
+
+def test_a_result_that_does_not_say_whether_it_succeeded_does_not_pass(tmp_path):
+    failed = graded([X], [part(X)], passed=False)
+    del failed["success"], failed["gradingResult"]["pass"]
+    stats = {"successes": 0, "failures": 1, "errors": 0}
+    judged_run(checked(tmp_path, failed, stats=stats), "fail")  # by its failureReason
+    del failed["failureReason"]
+    verdict = judged_run(checked(tmp_path, failed, stats=stats), "inconclusive")
+    assert verdict["counts"]["undecided"] == 1
+    judged_run(checked(tmp_path, failed), "inconclusive")
+    judged_run(checked(tmp_path, {**failed, "success": None, "failureReason": 0}), "inconclusive")
+    failed["gradingResult"]["pass"] = False
+    judged_run(checked(tmp_path, failed), "fail")
+
+
+def test_the_option_that_the_note_on_variants_names_picks_one(tmp_path):
+    (tmp_path / "results.json").write_bytes(MATRIX.read_bytes())
+    written(tmp_path, "highbar.yaml", "thresholds: { blocking: { pass_rate: 1% } }\n")
+    done = run(tmp_path, "check", "results.json")
+    (option,) = set(re.findall(r"`--where (\S+)=NAME`", done.out + done.err))
+    picked = run(tmp_path, "check", "results.json", "--where", f"{option}=echo", "--format", "json")
+    assert picked.json["counts"]["trials"] == 4
+
+
+def test_a_provider_that_counts_no_tokens_is_not_called_crashed(tmp_path):
+    usage = [{"output": "x", "tokenUsage": {"total": total, "prompt": total}} for total in (30, 0)]
+    results = [result(response=response) for response in usage]
+    verdict = judged_run(checked(tmp_path, *results, policy='token_efficiency: "≥ 0.001"'), "fail")
+    told = "1 scenario has a trial without `tokens_used` (it crashed, is undecided or did not record it)"
+    assert told in verdict["rules"][0]["reason"]
 
 
 # --- who judges --------------------------------------------------------------------------------

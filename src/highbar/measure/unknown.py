@@ -103,7 +103,7 @@ def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -
     name = column.removeprefix("extra:")
     limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
     scenarios = "1 scenario has" if valueless == 1 else f"{valueless} scenarios have"
-    lack = f"{scenarios} a crashed or undecided trial without `{name}`"
+    lack = f"{scenarios} a trial without `{name}` (it crashed, is undecided or did not record it)"
     if end is None or end.worst is None:
         return f"{lack}; {limit} says what such a trial counts as"
     return f"{lack}, and {limit} is not as bad as a value that was recorded" if beyond else None
