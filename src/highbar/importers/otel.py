@@ -15,7 +15,8 @@ from functools import lru_cache
 
 from highbar.importers import Row
 from highbar.importers.naming import Trials, as_text, tags
-from highbar.importers.reading.otlp import Attributes, Interest, Item, chosen, number, scan, span_key
+from highbar.importers.reading.otlp import Attributes, Interest, Item, number, scan, span_key
+from highbar.importers.reading.otlp_chosen import chosen
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from types import NoneType
@@ -17,13 +17,13 @@ from highbar.importers.record import Record, refuse, shown
 Attributes = dict[str, object]
 Kind = Literal["log", "span"]
 
-_SIGNALS: dict[str, tuple[Kind, str, str]] = {
+SIGNALS: dict[str, tuple[Kind, str, str]] = {
     "resourceLogs": ("log", "scopeLogs", "logRecords"),
     "resourceSpans": ("span", "scopeSpans", "spans"),
 }
 _OTHERS = {"resourceMetrics": "metrics", "resourceProfiles": "profiles"}
 _OLD_NAMES = {"resource_spans", "resource_logs", "resource_metrics"}
-_BUFFER = 1024 * 1024
+BUFFER = 1024 * 1024
 _KEY_TYPES = {str}
 _VALUE_TYPES = {dict, NoneType}
 _NO_STATUS = otlp_typed.Status()
@@ -170,7 +170,7 @@ def scan(path: str, interest: Interest) -> Iterator[Seen]:
 
 
 def _scan_plain(signal: str, holder: Record) -> Iterator[Seen]:
-    kind, scopes, records = _SIGNALS[signal]
+    kind, scopes, records = SIGNALS[signal]
     about = holder.record("resource")
     resource = attributes(about) if about else {}
     for scope in _present(holder, scopes).records(scopes):
@@ -295,8 +295,8 @@ def _whole(value: object) -> int | None:
 
 def _resources(path: str) -> Iterator[tuple[str, str, object]]:
     """The signal, the place and the text, decoded, of every resource in the file; typed if it can be."""
-    with Path(path).open("rb", buffering=_BUFFER) as stream:
-        if _is_lines(stream.readline(json.LARGEST_VALUE)):
+    with Path(path).open("rb", buffering=BUFFER) as stream:
+        if is_lines(stream.readline(json.LARGEST_VALUE)):
             stream.seek(0)
             for number_of_line, line in json.lines(stream):
                 typed = otlp_typed.document(line)
@@ -307,7 +307,7 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
                     yield "resourceSpans", f"line {number_of_line}: resourceSpans[{number_of}]", resource
             return
         stream.seek(0)
-        for number_of, (place, text) in enumerate(json.parts(stream, _SIGNALS)):
+        for number_of, (place, text) in enumerate(json.parts(stream, SIGNALS)):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):
@@ -317,7 +317,7 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
 
 def _of_line(line: bytes, number_of_line: int) -> Iterator[tuple[str, str, object]]:
     document = Record(json.decode(line, number_of_line), f"line {number_of_line}")
-    if not any(signal in document for signal in (*_SIGNALS, *_OTHERS, *_OLD_NAMES)):
+    if not any(signal in document for signal in (*SIGNALS, *_OTHERS, *_OLD_NAMES)):
         refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=number_of_line)
     for signal in document:
         _refuse_others(signal, number_of_line)
@@ -325,12 +325,13 @@ def _of_line(line: bytes, number_of_line: int) -> Iterator[tuple[str, str, objec
             yield signal, resource.place, resource.values
 
 
-def _is_lines(first: bytes) -> bool:
+def is_lines(first: bytes) -> bool:
+    """Whether the first line of a file is a whole document."""
     return first.rstrip().endswith(b"}")
 
 
 def _refuse_others(signal: str, line: int | None) -> None:
-    if signal in _SIGNALS:
+    if signal in SIGNALS:
         return
     if signal in _OTHERS:
         refuse(f"these are OTLP {_OTHERS[signal]}, which judge nothing", line=line, hint="wanted logs or traces")
@@ -339,111 +340,6 @@ def _refuse_others(signal: str, line: int | None) -> None:
     refuse(f"this is not OTLP JSON: found {signal!r}, {wanted}", line=line, hint=hint)
 
 
-# --- a second time -----------------------------------------------------------------------------
-
-
-class _Ids(msgspec.Struct, gc=False, rename="camel"):
-    trace_id: str | None = None
-    span_id: str | None = None
-
-
-class _Spans(msgspec.Struct, gc=False):
-    spans: list[msgspec.Raw] | None = None
-
-
-class _SpanIds(msgspec.Struct, gc=False):
-    spans: list[_Ids] | None = None
-
-
-class _Resource(msgspec.Struct, gc=False, rename="camel"):
-    resource: msgspec.Raw = msgspec.Raw(b"null")
-    scope_spans: list[_Spans] | None = None
-
-
-class _ResourceIds(msgspec.Struct, gc=False, rename="camel"):
-    scope_spans: list[_SpanIds] | None = None
-
-
-class _Document(msgspec.Struct, gc=False, rename="camel"):
-    resource_spans: list[_Resource] | None = None
-
-
-class _DocumentIds(msgspec.Struct, gc=False, rename="camel"):
-    resource_spans: list[_ResourceIds] | None = None
-
-
-_document = msgspec.json.Decoder(_Document).decode
-_all_ids = msgspec.json.Decoder(_DocumentIds).decode
-
-
 def span_key(trace: str | None, span: str | None) -> str | None:
     """What a span is known by in its file; None if it has no id."""
     return f"{trace}/{span}".lower() if trace and span and span.strip("0") else None
-
-
-def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
-    """The spans with these keys, of a file that `items` has read without complaint; the others are passed over."""
-    for text in _documents(path):
-        try:
-            found = list(_chosen_typed(text, keys))
-        except (msgspec.DecodeError, UnicodeDecodeError):  # NaN, or half of a surrogate pair: a slower reader takes it
-            found = list(_chosen_plain(json.decode(text), keys))
-        yield from found
-
-
-def _chosen_typed(text: json.Bytes, keys: Container[str]) -> Iterator[tuple[str, Item]]:
-    """The ids of a document are decoded for all spans at once, and a second time only those that are wanted."""
-    wanted = [
-        [
-            [(key, number_of) for number_of, one in enumerate(scope.spans or ()) if (key := _key(one)) in keys]
-            for scope in resource.scope_spans or ()
-        ]
-        for resource in _all_ids(text).resource_spans or ()
-    ]
-    if not any(found for scopes in wanted for found in scopes):
-        return
-    for resource, scopes in zip(_document(text).resource_spans or (), wanted, strict=True):
-        about = msgspec.json.decode(resource.resource)
-        plain = attributes(Record(about, "resource")) if about else {}
-        for scope, found in zip(resource.scope_spans or (), scopes, strict=True):
-            spans = scope.spans or []
-            for key, number_of in found:
-                yield key, _item(spans[number_of], plain, number_of)
-
-
-def _key(ids: _Ids) -> str:
-    """What a span is known by, as `span_key` has it; one without ids was refused before."""
-    return f"{ids.trace_id}/{ids.span_id}".lower()
-
-
-def _item(span: msgspec.Raw, resource: Attributes, number_of: int) -> Item:
-    typed = otlp_typed.span(span)
-    pairs = (typed.attributes or ()) if typed else ()
-    if typed is None:
-        return Item("span", resource, msgspec.json.decode(span), ("spans", number_of))
-    return Item("span", resource, typed, ("spans", number_of), {pair.key: pair.value for pair in pairs})
-
-
-def _chosen_plain(document: object, keys: Container[str]) -> Iterator[tuple[str, Item]]:
-    for resource in Record(document, "the file").records("resourceSpans"):
-        about = resource.record("resource")
-        plain = attributes(about) if about else {}
-        for scope in resource.records("scopeSpans"):
-            for number_of, values in enumerate(scope.items("spans")):
-                item = Item("span", plain, values, ("spans", number_of))
-                key = span_key(item.text("traceId"), item.text("spanId"))
-                if key is not None and key in keys:
-                    yield key, item
-
-
-def _documents(path: str) -> Iterator[json.Bytes]:
-    """The file as documents of traces, one for each line or resource, so that few are in memory."""
-    with Path(path).open("rb", buffering=_BUFFER) as stream:
-        lines = _is_lines(stream.readline(json.LARGEST_VALUE))
-        stream.seek(0)
-        if lines:
-            yield from (line for _, line in json.lines(stream))
-            return
-        for place, text in json.parts(stream, _SIGNALS):
-            if place == "resourceSpans[]":
-                yield b'{"resourceSpans":[' + bytes(text) + b"]}"
