@@ -546,6 +546,12 @@ def test_a_provider_that_counts_no_tokens_is_not_called_crashed(tmp_path):
 # --- who judges --------------------------------------------------------------------------------
 
 
+def test_a_provider_that_gave_an_error_and_no_answer_crashed_whatever_else_is_said(tmp_path: Path) -> None:
+    done = checked(tmp_path, result(response={"error": "boom"}, error="boom"))
+    judged_run(done, "fail")
+    assert done.json["counts"]["errors"] == 1
+
+
 def judged(path: Path, *demands: ScorerDemand) -> tuple[list[Row], Report]:
     target = io.BytesIO()
     report = convert(importers.named("promptfoo"), str(path), path.name, target, Report(judged_by=demands))

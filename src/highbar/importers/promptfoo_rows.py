@@ -247,7 +247,8 @@ class Result:
         """
         reason = self._top.value("failureReason")
         if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
-            return None, None
+            failed = as_text(self._response.get("error")) if self._response.get("output") is None else None
+            return failed, None  # a provider that gave an error and no answer crashed, whatever else is said
         told = as_text(self._top.value("error")) or as_text(self._response.get("error"))
         if reason is None:  # before version 3: what was graded is no error
             return None if self._grading else told, None
