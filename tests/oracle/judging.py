@@ -210,7 +210,7 @@ def threshold_rule(group: Group, level: str, metric: str, given: Any, where: Any
     least = given.get("min_scenarios", 0) if isinstance(given, Mapping) else 0
     answer = group.where(where).answer(metric)
     best = answer.best if answer.undecided else answer.value
-    enough = answer.scenarios >= least
+    enough = answer.scenarios - answer.undecided >= least  # what is not known is no evidence
     outcome = combined(*(value_outcome(value, bound, enough=enough) for value in (answer.value, best)))
     return RuleOutcome(level, outcome, metric, bound, answer)
 
