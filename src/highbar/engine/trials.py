@@ -97,7 +97,8 @@ def _scaled(number: str, scale: int, *, up: bool = False) -> str:
     """
     nearest = f"round({number} * {scale}e0)"
     better, step = ("<", "+ 1") if up else (">", "- 1")
-    return f"({nearest} + CASE WHEN {nearest} / {scale}e0 {better} {number} THEN {step}e0 ELSE 0e0 END)"
+    # Whole already: the outer `round` is how Spark's translation knows a whole number of any size.
+    return f"round({nearest} + CASE WHEN {nearest} / {scale}e0 {better} {number} THEN {step}e0 ELSE 0e0 END)"
 
 
 def typed(
