@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.xdist_group("spark")
 def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
     def judged(*options: str) -> dict[str, Any]:
-        done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options)
+        done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options, process=True)
         assert done.exit == 1
         found: dict[str, Any] = done.json
         del found["results"]  # Spark reads no digests

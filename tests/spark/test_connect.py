@@ -70,7 +70,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_a_check_at_a_connect_server_has_the_same_verdict(address: str, tmp_path: Path) -> None:
     def judged(*options: str) -> dict[str, Any]:
-        done = run(tmp_path, "check", str(tmp_path / "results.jsonl"), "--format", "json", *options)
+        done = run(tmp_path, "check", str(tmp_path / "results.jsonl"), "--format", "json", *options, process=True)
         assert done.exit == 1, done.err
         found: dict[str, Any] = done.json
         return {name: found[name] for name in ("verdict", "counts", "rules", "scenarios_failed")}
@@ -125,6 +125,6 @@ def test_a_frame_of_a_connect_session_is_checked_and_refused_as_any_other(addres
 def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text(json.dumps({"id": "a", "passed": True}) + "\n", "utf-8")
     remote = "sc://127.0.0.1:1"
-    done = run(tmp_path, "check", "results.jsonl", "--engine", "spark", "--spark-remote", remote)
+    done = run(tmp_path, "check", "results.jsonl", "--engine", "spark", "--spark-remote", remote, process=True)
     assert done.exit == 2, done.err
     assert "no Spark session" in done.err
