@@ -162,16 +162,17 @@ def read_text(text: str) -> Found:
     """The sections by their titles, rows by their indent; a cell ends where two spaces follow."""
     found = Found(text.partition(":")[0].casefold())
     assert text.splitlines()[0] == text.splitlines()[-1], "the verdict stands first and last"
-    section = ""
+    section, listing = "", False
     for line in text.splitlines():
         if line and not line.startswith(" "):
-            section = line
+            section, listing = line, False
+        listing = listing or bool(re.match(r"\s{3,}value\s", line))  # what stands above the table explains it
         cells = re.split(r"\s{2,}", line.strip())
         if not re.match(r"  \S", line):
             continue
         if section == "Rules that did not pass":
             found.rules[cells[1]] = Rule(WORDS[cells[0]], "warning" if cells[0] == "WARN" else None, has_value=False)
-        elif section.startswith("Rules that passed") and not line.startswith("  chance:"):
+        elif section.startswith("Rules that passed") and listing:
             shown = Shown(cells[1]) if len(cells) > 2 else None
             found.rules[named(cells[0])] = Rule(frozenset({"pass"}), None, shown)
         elif section == "Metrics" and not line.startswith("  undefined:") and len(cells) == 3:

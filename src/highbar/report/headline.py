@@ -227,7 +227,7 @@ def _compared(verdict: Verdict) -> str:
     if not bare:
         return ""
     if bare == len(compared):
-        return " (the verdict compares estimates)"
+        return " (compares estimates)"
     return f" ({bare} of {len(compared)} rules about a number compare{'s' if bare == 1 else ''} estimates)"
 
 

@@ -59,7 +59,7 @@ def render(verdict: Verdict, display: Display = PAGE) -> str:
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     lines = [
         render_headline(verdict, display),
-        *_evidence(verdict),
+        *_evidence(verdict, display),
         *problem_lines(verdict.problems, display),
         *_weakened(verdict, display),
         *_missed(verdict, display),
@@ -102,16 +102,16 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
     return lines
 
 
-def _evidence(verdict: Verdict) -> list[str]:
-    """What was judged, by which bar. Not wrapped: no line that starts at the margin may start with a text of theirs."""
+def _evidence(verdict: Verdict, display: Display) -> list[str]:
+    """What was judged, by which bar. No text of theirs is wrapped: none may start a line at the margin."""
     told = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     if verdict.verdict is not None:  # else the headline and the problems below say that there is none
         told.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
         told.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    lines = (", ".join(told), who, which, second_run(verdict))
-    return [evidence(verdict.counts), *filter(None, lines)]
+    lines = [evidence(verdict.counts), *filter(None, (", ".join(told), who, which))]
+    return [*lines, *paragraph(second_run(verdict), 0, display)]
 
 
 def _advice(verdict: Verdict, display: Display) -> list[str]:

@@ -159,7 +159,7 @@ def test_standard_input_is_read_and_a_missing_policy_is_said(tmp_path):
 
 def test_quiet_prints_the_line_of_the_verdict_alone(project):
     done = run(project, "check", "results.jsonl", "--quiet")
-    assert done.out == "PASS: 1 blocking rule passed\n"
+    assert done.out == "PASS: 1 blocking rule passed (compares estimates)\n"
     assert done.stderr == b""
 
 
