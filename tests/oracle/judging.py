@@ -210,9 +210,8 @@ def threshold_rule(group: Group, level: str, metric: str, given: Any, where: Any
     least = given.get("min_scenarios", 0) if isinstance(given, Mapping) else 0
     answer = group.where(where).answer(metric)
     best = answer.best if answer.undecided else answer.value
-    known = answer.scenarios - answer.undecided  # what is not known is no evidence; at its best it would be
-    ends = ((answer.value, known), (best, answer.scenarios))
-    outcome = combined(*(value_outcome(value, bound, enough=rests >= least) for value, rests in ends))
+    enough = answer.scenarios >= least
+    outcome = combined(*(value_outcome(value, bound, enough=enough) for value in (answer.value, best)))
     return RuleOutcome(level, outcome, metric, bound, answer)
 
 

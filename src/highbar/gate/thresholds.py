@@ -53,15 +53,14 @@ def judge_value(
         return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
     bar = accepted(threshold, value, demand.margin)
     outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
-    # Scenarios of which nothing is known are in the denominator, but they are no evidence.
-    few = demand.min_scenarios is not None and value.scenarios - value.undecided < demand.min_scenarios
+    few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
         outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"
     fragile = _fragile(value, bar, demand, rests.failing)
     unsettled = fragile or outcome == "inconclusive"
     more = _more(value, number, bar, demand, alpha, rests) if unsettled else None
     if few and demand.min_scenarios is not None:
-        more = max(more or 0, demand.min_scenarios - (value.scenarios - value.undecided))
+        more = max(more or 0, demand.min_scenarios - value.scenarios)
     outlooks = of_value(value, bar, demand, alpha, rests, at_end=at_the_end(bar, value))
     judged = Judged(
         outcome=outcome,
