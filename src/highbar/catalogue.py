@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
 
-from highbar.formula import parse, to_words
+from highbar.language.formula import parse, to_words
 from highbar.model import Better, Binary, Call, Expression, Metric, Name, Number, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")

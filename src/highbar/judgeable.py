@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from highbar import catalogue, formula, measure
+from highbar import catalogue, measure
 from highbar.engine.protocol import Reduction
 from highbar.errors import Problem
+from highbar.language import formula
 from highbar.model import (
     BaselineRule,
     Comparison,

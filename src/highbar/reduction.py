@@ -14,6 +14,7 @@ from highbar.engine.checks import Twice
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Engine, Reduction, Request
 from highbar.errors import InputError, Problem
+from highbar.language.spelling import near_miss
 from highbar.load import accounts, explain, hints
 from highbar.model import (
     ConditionRule,
@@ -28,7 +29,6 @@ from highbar.model import (
     Where,
 )
 from highbar.model.ranges import ColumnRange
-from highbar.spelling import near_miss
 
 if TYPE_CHECKING:  # only where every scenario is wanted
     from highbar.baseline.against import Kept

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from highbar.engine.duckdb import LARGE
-from highbar.spelling import near_miss
+from highbar.language.spelling import near_miss
 from tests.commandline import check, judged, refused
 
 SAFETY = {"thresholds": {"blocking": {"safety_rate": "100%"}}}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from highbar import pipeline
-from highbar.digits import as_float, bounds_by_metric
+from highbar.language.digits import as_float, bounds_by_metric
 from highbar.model import Verdict
 from highbar.report import REPORTERS, Display
 from tests.commandline import EXIT, run

@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from highbar import catalogue, threshold
-from highbar.formula import COLUMN_FUNCTIONS, FUNCTIONS, columns, leaves, names, parse, to_words
+from highbar import catalogue
+from highbar.language import threshold
+from highbar.language.formula import COLUMN_FUNCTIONS, FUNCTIONS, columns, leaves, names, parse, to_words
 from highbar.model import Call, Name, Number, Percentile, Term
 
 GUIDE = {

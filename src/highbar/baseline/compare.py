@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from highbar import digits, gate
+from highbar import gate
 from highbar.baseline.against import Against, Kept, hold, measured, warnings
 from highbar.baseline.differences import Differences
 from highbar.baseline.pairing import Pairs, pair_up
+from highbar.language import digits
 from highbar.model import BaselineRule, NewFailuresRule, Policy, RuleResult, Source, StepRule
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
 from highbar.statistics.paired import mcnemar_mid_p

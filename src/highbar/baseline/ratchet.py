@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from highbar import digits
 from highbar.baseline.document import Baseline
 from highbar.errors import InputError, Problem
+from highbar.language import digits
+from highbar.language.threshold import ThresholdError, canonical, check
 from highbar.model import (
     ConditionRule,
     Metric,
@@ -35,7 +36,6 @@ from highbar.policy.bounds import Bound
 from highbar.policy.editing import Written
 from highbar.policy.notes import is_looser
 from highbar.policy.versions import resolve_version, steps_from
-from highbar.threshold import ThresholdError, canonical, check
 
 Look = Callable[[Place, Threshold], Written | None]
 """How a threshold is written in the policy's text."""

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from highbar.baseline.document import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.errors import InputError, Problem
-from highbar.exact import MAX_DIGITS, read_decimal
+from highbar.language.exact import MAX_DIGITS, read_decimal
 from highbar.model import Better, Decision, Source, Unit, Value, Where
 from highbar.model.records import ONE, ScenarioRecord
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from highbar.baseline.document import SCHEMA, Baseline, RecordedRule, Scoring
-from highbar.exact import write_decimal
+from highbar.language.exact import write_decimal
 from highbar.model import Source, Value, Where
 from highbar.model.records import ONE, ScenarioRecord
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from highbar.baseline import reading
 from highbar.baseline.document import Baseline
-from highbar.digits import amount
+from highbar.language.digits import amount
 from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
 from highbar.policy import matches
 

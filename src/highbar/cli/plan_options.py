@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from highbar.catalogue import metrics
 from highbar.errors import InputError, Problem
+from highbar.language.threshold import ThresholdError, read, read_share
 from highbar.planning import Assumptions
-from highbar.threshold import ThresholdError, read, read_share
 
 _TYPICAL = tuple(Fraction(percent, 100) for percent in (80, 85, 90, 95, 99, 100))
 _DIFFERING = tuple(Fraction(percent, 100) for percent in (5, 10, 20))

@@ -12,7 +12,7 @@ import click
 
 from highbar.cli import streams
 from highbar.errors import InputError, Problem
-from highbar.threshold import ThresholdError, read_share
+from highbar.language.threshold import ThresholdError, read_share
 
 _STEP = "1%"
 

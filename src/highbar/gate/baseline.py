@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from highbar import digits
-from highbar.exact import write_decimal
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
 from highbar.gate.thresholds import Judged, doubted, judge_value
+from highbar.language import digits
+from highbar.language.exact import write_decimal
 from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
 from highbar.model.comparison import Difference
 from highbar.policy import matches

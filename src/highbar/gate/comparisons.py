@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from highbar.exact import write_decimal
 from highbar.gate.evidence import Evidence
+from highbar.language.exact import write_decimal
 from highbar.model import Comparison, Condition, ConditionRule, Name, Number, Operator, Rule
 from highbar.model.details import ConditionPart
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
-from highbar import digits, exact, formula
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import Rests, combined
 from highbar.gate.thresholds import Judged, judge_value
+from highbar.language import digits, exact, formula
 from highbar.model import (
     COMPARE,
     Comparison,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
-from highbar import formula
 from highbar.gate.outlook import Rests, percentile_of
+from highbar.language import formula
 from highbar.model import Better, Expression, Metric, Trial, Value, Where
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from highbar import formula
 from highbar.gate.conditions import could_fail, judge_condition
 from highbar.gate.evidence import Evidence, SuiteMatch
 from highbar.gate.outlook import certain, of_scenarios
 from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import Judged, judge_value
+from highbar.language import formula
 from highbar.model import (
     BaselineRule,
     ConditionRule,

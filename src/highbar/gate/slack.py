@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from highbar import digits
 from highbar.gate.thresholds import ends
+from highbar.language import digits
 from highbar.model import RuleResult, Threshold, Value
 
 FAR = Fraction(10, 100)

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar import digits
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
+from highbar.language import digits
 from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.tolerance import clusters_to_exclude

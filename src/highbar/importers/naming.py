@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from highbar.catalogue import COLUMN_NAMES
-from highbar.spelling import near_miss
+from highbar.language.spelling import near_miss
 
 _NUMBERS = (int, float)
 _NOT_NAME = re.compile(r"[^a-z0-9]+")

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from highbar import catalogue
 from highbar.errors import InputError, Problem
-from highbar.exact import write_decimal
+from highbar.language.exact import write_decimal
 from highbar.model import Call, Metric, Name, Policy
 from highbar.model.ranges import ColumnRange
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from highbar import catalogue, formula
-from highbar.formula import Lookup, Undefined
+from highbar import catalogue
+from highbar.language import formula
+from highbar.language.formula import Lookup, Undefined
 from highbar.measure.values import Measured
 from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number
 from highbar.model.details import Score, ScorePart

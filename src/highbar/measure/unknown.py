@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from highbar import catalogue, formula
+from highbar import catalogue
+from highbar.language import formula
 from highbar.model import (
     BaselineRule,
     Call,

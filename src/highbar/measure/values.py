@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from highbar import catalogue, formula
-from highbar.formula import Undefined
+from highbar import catalogue
+from highbar.language import formula
+from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.groups import Group, Rank, Total
 from highbar.measure.needs import difference, where_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from highbar import formula
+from highbar.language import formula
 from highbar.model import (
     Binary,
     Call,

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
+from highbar.language.threshold import read_margin
 from highbar.model import BaselineRule, Demand, Level, Metric, NewFailuresRule, Rule, ScenarioRule, StepRule
 from highbar.policy.cursor import Cursor
 from highbar.policy.metrics import MetricTable
 from highbar.policy.settings import Settings, read_where
 from highbar.policy.suite import read_ids
-from highbar.threshold import read_margin
 
 BASELINE_KEYS = ("file", "margin", "step", "new_failures", "description")
 ENTRY_KEYS = ("where", "level", "evidence", "min_scenarios", "description")

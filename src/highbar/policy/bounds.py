@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from highbar.exact import NUMBER
+from highbar.language.exact import NUMBER
+from highbar.language.threshold import canonical
 from highbar.model import Comparison, Condition, ConditionRule, Metric, Name, Number, Place, Threshold
 from highbar.policy.tree import Node
-from highbar.threshold import canonical
 
 _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from highbar.catalogue import FINAL_SCORE
-from highbar.exact import write_decimal
-from highbar.formula import names, parse, parse_composite, parse_condition, to_words
+from highbar.language.exact import write_decimal
+from highbar.language.formula import names, parse, parse_composite, parse_condition, to_words
+from highbar.language.threshold import check
 from highbar.model import (
     Binary,
     Comparison,
@@ -23,7 +24,6 @@ from highbar.policy.cursor import Cursor
 from highbar.policy.directions import linear, rewards
 from highbar.policy.metrics import Definition, MetricTable, check_names, rests_on_results
 from highbar.policy.ranges import always_holds, apart, value_range
-from highbar.threshold import check
 
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import TypeVar
 
 from highbar.errors import Problem
-from highbar.formula import FormulaError
+from highbar.language.formula import FormulaError
+from highbar.language.spelling import did_you_mean
+from highbar.language.threshold import ThresholdError
 from highbar.model import Place
 from highbar.policy.tree import KIND_NAMES, Kind, Node
-from highbar.spelling import did_you_mean
-from highbar.threshold import ThresholdError
 
 DESCRIPTION = "description"
 

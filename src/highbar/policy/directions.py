@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.catalogue import MEASURES, SETTINGS
-from highbar.formula import to_words
+from highbar.language.formula import to_words
 from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number, Operator
 from highbar.policy.ranges import value_range
 

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from highbar.errors import InputError, Problem
-from highbar.exact import NUMBER, write_decimal
+from highbar.language.exact import NUMBER, write_decimal
 from highbar.model import Place, Threshold
 from highbar.policy.files import read_document
 from highbar.policy.tree import Node

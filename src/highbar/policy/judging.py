@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from highbar.exact import read_decimal, write_decimal
+from highbar.language.exact import read_decimal, write_decimal
 from highbar.model.judging import ScorerDemand
 from highbar.policy.cursor import Cursor
 

@@ -13,11 +13,11 @@ from fractions import Fraction
 
 from highbar import catalogue
 from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
-from highbar.formula import FUNCTIONS, leaves, names, parse
+from highbar.language.formula import FUNCTIONS, leaves, names, parse
+from highbar.language.spelling import near_miss
 from highbar.model import Call, Condition, Expression, Metric, Name, Place, Unit
 from highbar.policy.cursor import Cursor
 from highbar.policy.settings import Settings, read_where
-from highbar.spelling import near_miss
 
 DEFINITION_KEYS = (
     "name",

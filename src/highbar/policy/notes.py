@@ -7,8 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
-from highbar.exact import write_decimal
-from highbar.formula import names, to_words
+from highbar.language.exact import write_decimal
+from highbar.language.formula import names, to_words
 from highbar.model import (
     BaselineRule,
     ConditionRule,

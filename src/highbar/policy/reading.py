@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
 from highbar.errors import InputError, Problem
-from highbar.formula import names
+from highbar.language.formula import names
+from highbar.language.threshold import read as read_threshold
 from highbar.model import (
     BaselineRule,
     NewFailuresRule,
@@ -33,7 +34,6 @@ from highbar.policy.settings import Settings, read_settings, read_weights
 from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
 from highbar.policy.versions import HINT, order
-from highbar.threshold import read as read_threshold
 
 if TYPE_CHECKING:  # see _read_mapping
     from highbar.model.judging import ScorerDemand

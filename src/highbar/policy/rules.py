@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from highbar.exact import read_decimal
+from highbar.language.exact import read_decimal
+from highbar.language.threshold import read as read_threshold
+from highbar.language.threshold import read_margin, read_share
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -32,8 +34,6 @@ from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
 from highbar.policy.yaml_tree import QUOTE_IT
-from highbar.threshold import read as read_threshold
-from highbar.threshold import read_margin, read_share
 
 MOST_FAILURES = 1000
 """The largest acceptance number: what it takes to show is searched for one scenario at a time."""

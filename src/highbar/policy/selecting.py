@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from highbar.catalogue import COLUMN_NAMES
 from highbar.errors import InputError, Problem
+from highbar.language.spelling import near_miss
 from highbar.model import Where
 from highbar.policy.cursor import Cursor
-from highbar.spelling import near_miss
 
 SELECTABLE = ("agent_version", "suite", "judge")
 """The columns of the results by which rows can be chosen; besides them tags and text columns of the user's own."""

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Literal
 
 from highbar.catalogue import CATEGORIES, COLUMN_NAMES, SLICEABLE, sliceable
+from highbar.language.spelling import near_miss
+from highbar.language.threshold import read_duration, read_positive, read_share
 from highbar.model import Evidence, Weights, Where
 from highbar.policy.cursor import Cursor
-from highbar.spelling import near_miss
-from highbar.threshold import read_duration, read_positive, read_share
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
 LIMITS = {"latency_ms": "latency_limit", "tokens_used": "tokens_limit", "cost_usd": "cost_limit"}

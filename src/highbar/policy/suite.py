@@ -11,12 +11,12 @@ from pathlib import Path
 
 from highbar.catalogue import COLUMNS
 from highbar.errors import InputError
+from highbar.language.spelling import near_miss
 from highbar.model import Suite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import decode, read_bytes, read_document
 from highbar.policy.settings import Settings, check_category
 from highbar.policy.tree import Node
-from highbar.spelling import near_miss
 
 MAX_BYTES = 64 * 2**20
 """A suite lists every scenario, so it may be far larger than a policy."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from highbar.errors import InputError, Problem
-from highbar.exact import write_decimal
+from highbar.language.exact import write_decimal
 from highbar.model import Place
 
 MAX_BYTES = 1024 * 1024

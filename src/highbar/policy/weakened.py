@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from highbar.digits import amount, gap, wanted
-from highbar.exact import write_decimal
+from highbar.language.digits import amount, gap, wanted
+from highbar.language.exact import write_decimal
 from highbar.model import (
     BaselineRule,
     ConditionRule,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import assert_never
 
-from highbar.exact import write_decimal
+from highbar.language.exact import write_decimal
 from highbar.model import (
     BaselineRule,
     ConditionRule,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highbar.digits import bounds_by_metric, show, wanted
+from highbar.language.digits import bounds_by_metric, show, wanted
 from highbar.model import RuleResult, Verdict
 
 HEADING = "Advice: the typical thresholds, which decide nothing"

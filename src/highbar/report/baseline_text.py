@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from highbar.digits import show
+from highbar.language.digits import show
 from highbar.model import Source, Value, Where
 from highbar.report import PAGE, Display
 from highbar.report.layout import columns, table, title

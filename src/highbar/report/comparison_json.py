@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from highbar.digits import as_float
 from highbar.errors import Problem
+from highbar.language.digits import as_float
 from highbar.model import RuleResult, Source, Where
 from highbar.model.comparison import Comparison, Factor, MetricChange, PassChange, Side, SliceChange
 from highbar.report import PAGE, Display

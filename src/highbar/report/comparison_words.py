@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from highbar.digits import amount, show_change
+from highbar.language.digits import amount, show_change
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
 from highbar.report.headline import WORDS, judged, selected
 

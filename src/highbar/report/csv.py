@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
-from highbar.digits import bounds_by_metric
 from highbar.errors import Problem
+from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.headline import evidence, headline, judged, selected

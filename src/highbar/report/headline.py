@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
-from highbar.digits import amount
+from highbar.language.digits import amount
 from highbar.model import Counts, Decision, RuleResult, Slice, Value, Verdict
 from highbar.model.judging import Judging, Selection
 

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from highbar.digits import as_float, bounds_by_metric
 from highbar.errors import Problem
+from highbar.language.digits import as_float, bounds_by_metric
 from highbar.model import (
     Against,
     FailedScenario,

@@ -20,8 +20,8 @@ from fractions import Fraction
 from functools import lru_cache
 from xml.parsers import expat
 
-from highbar.digits import bounds_by_metric
 from highbar.errors import Problem
+from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, is_fragile, unsettled

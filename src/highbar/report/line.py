@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from highbar.digits import amount, bounds_by_metric, wanted
+from highbar.language.digits import amount, bounds_by_metric, wanted
 from highbar.model import RuleResult, Verdict
 from highbar.report.headline import headline, not_passed
 from highbar.report.visible import cut, visible

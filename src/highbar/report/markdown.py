@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
+from highbar.language.digits import bounds_by_metric, show, wanted
 from highbar.model import NO_POLICY, FailedScenario, RuleResult, Slice, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from highbar.digits import as_float, bounds_by_metric
+from highbar.language.digits import as_float, bounds_by_metric
 from highbar.model import RuleResult
 
 _NOTHING: tuple[Fraction, ...] = ()

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import get_args
 
-from highbar.digits import bounds_by_metric
 from highbar.errors import Problem
+from highbar.language.digits import bounds_by_metric
 from highbar.model import Decision, Outcome, RuleResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.numbers import bound, end, number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from highbar.digits import as_float
+from highbar.language.digits import as_float
 from highbar.model import Where
 from highbar.planning import (
     Assumptions,

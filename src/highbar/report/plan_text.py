@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from highbar.digits import amount, show, wanted
+from highbar.language.digits import amount, show, wanted
 from highbar.model import Where
 from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from highbar.digits import gap, wanted
+from highbar.language.digits import gap, wanted
 from highbar.model import Goal, Unit, Verdict
 
 HEADING = "Progressive thresholds"

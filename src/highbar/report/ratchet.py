@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from highbar.digits import as_float, wanted
+from highbar.language.digits import as_float, wanted
 from highbar.model import Threshold
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.report import PAGE, Display

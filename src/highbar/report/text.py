@@ -12,8 +12,8 @@ from fractions import Fraction
 from itertools import groupby
 from types import MappingProxyType
 
-from highbar.digits import bounds_by_metric, show, wanted
 from highbar.errors import Problem
+from highbar.language.digits import bounds_by_metric, show, wanted
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from highbar import formula
 from highbar.gate.evidence import Evidence
+from highbar.language import formula
 from highbar.model import Metric, Name, Value
 from highbar.statistics.bounds import Sums, share_bounds
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from highbar import formula
 from highbar.gate.comparisons import comparisons
+from highbar.language import formula
 from highbar.model import ConditionRule, Demand
 from tests.unit.gate.table import evidence, value
 from tests.unit.gate.test_rules import ACCURACY

@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from highbar import formula
 from highbar.gate.conditions import judge_condition
+from highbar.language import formula
 from highbar.model import ConditionRule, Demand
 from highbar.statistics.bounds import Sums
 from tests.unit.gate.table import evidence, share, value

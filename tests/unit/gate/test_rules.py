@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from highbar import formula
 from highbar.gate import judge
 from highbar.gate.evidence import Evidence
 from highbar.gate.rules import count
+from highbar.language import formula
 from highbar.model import (
     BaselineRule,
     ConditionRule,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.formula import parse
+from highbar.language.formula import parse
 from highbar.model import Binary, Call, Metric, Name, Negative, Number
 from highbar.policy.directions import linear, rewards, slopes
 from highbar.policy.ranges import always_holds, value_range

@@ -10,9 +10,9 @@ import pytest
 
 from highbar import policy
 from highbar.errors import InputError
+from highbar.language.threshold import canonical
 from highbar.model import Place, ThresholdRule
 from highbar.policy.editing import Edit, PolicyText
-from highbar.threshold import canonical
 
 YAML, JSON = Path("highbar.yaml"), Path("highbar.json")
 

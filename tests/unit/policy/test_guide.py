@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from highbar import policy
-from highbar.formula import to_words
+from highbar.language.formula import to_words
 from highbar.model import ConditionRule, ProgressiveRule, ScenarioRule, ThresholdRule
 from highbar.policy import resolve_version
 

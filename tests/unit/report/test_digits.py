@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from highbar.digits import amount, as_float, bounds_by_metric, show, wanted
+from highbar.language.digits import amount, as_float, bounds_by_metric, show, wanted
 from highbar.model import RuleResult, Value
 from tests.unit.report.strategies import HUNDREDTHS, SHARES
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.digits import amount
+from highbar.language.digits import amount
 from highbar.model import Unit, Value
 
 _STEPS = (1, 2, 5, 10)

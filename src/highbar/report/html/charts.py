@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from highbar.digits import amount, change
+from highbar.language.digits import amount, change
 from highbar.model import Value
 from highbar.model.comparison import Difference
 from highbar.model.details import Bin

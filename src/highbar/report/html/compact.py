@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from highbar.digits import bounds_by_metric, show, wanted
+from highbar.language.digits import bounds_by_metric, show, wanted
 from highbar.model import RuleResult, Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from highbar.digits import amount, bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import amount, bounds_by_metric, held_against, show, wanted
 from highbar.model import Value, Verdict
 from highbar.model.details import Latency, Score
 from highbar.report.headline import bounds_label

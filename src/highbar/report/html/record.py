@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from highbar.digits import amount
 from highbar.errors import Problem
+from highbar.language.digits import amount
 from highbar.model import NO_POLICY, Against, Source, Verdict
 from highbar.report import advice, headline, progressive
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.digits import bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
 from highbar.model.details import Details
 from highbar.report.headline import is_fragile, not_passed, unsettled

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from highbar.digits import amount
+from highbar.language.digits import amount
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repeated

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
-from highbar.digits import bounds_by_metric, show
+from highbar.language.digits import bounds_by_metric, show
 from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, standings
 from highbar.report.html.charts import scale, shared_axis, value_line

@@ -10,7 +10,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from highbar.formula.tokens import COLUMN_FUNCTIONS, FormulaError, Token, tokenize
+from highbar.language.formula.tokens import COLUMN_FUNCTIONS, FormulaError, Token, tokenize
 from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number, Operator
 
 _ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}

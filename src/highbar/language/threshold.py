@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.errors import HighbarError
-from highbar.exact import MAX_DIGITS, NUMBER, write_decimal
+from highbar.language.exact import MAX_DIGITS, NUMBER, write_decimal
 from highbar.model import Metric, Operator, Threshold, Unit
 
 _OPERATORS: dict[str, Operator] = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.exact import cut_decimal, read_decimal, write_decimal
+from highbar.language.exact import cut_decimal, read_decimal, write_decimal
 
 
 @pytest.mark.parametrize(

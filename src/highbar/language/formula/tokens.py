@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Literal
 
 from highbar.errors import HighbarError
-from highbar.exact import MAX_DIGITS, NUMBER
+from highbar.language.exact import MAX_DIGITS, NUMBER
 from highbar.model import Call, Name, Number
 
 COLUMN_FUNCTIONS = ("mean", "sum", "percentile")

@@ -9,10 +9,10 @@
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """
 
-from highbar.formula.evaluation import Lookup, Undefined, evaluate, judge
-from highbar.formula.parsing import Composite, parse, parse_composite, parse_condition
-from highbar.formula.tokens import COLUMN_FUNCTIONS, FUNCTIONS, FormulaError
-from highbar.formula.writing import columns, leaves, names, to_words
+from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, judge
+from highbar.language.formula.parsing import Composite, parse, parse_composite, parse_condition
+from highbar.language.formula.tokens import COLUMN_FUNCTIONS, FUNCTIONS, FormulaError
+from highbar.language.formula.writing import columns, leaves, names, to_words
 
 __all__ = [
     "COLUMN_FUNCTIONS",

@@ -6,8 +6,16 @@ from fractions import Fraction
 
 import pytest
 
+from highbar.language.threshold import (
+    ThresholdError,
+    check,
+    read,
+    read_duration,
+    read_margin,
+    read_positive,
+    read_share,
+)
 from highbar.model import Metric, Name
-from highbar.threshold import ThresholdError, check, read, read_duration, read_margin, read_positive, read_share
 
 
 def metric(name, unit="ratio", better="higher"):

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.model import Metric, Name
-from highbar.threshold import (
+from highbar.language.threshold import (
     Margin,
     ThresholdError,
     check,
@@ -17,6 +16,7 @@ from highbar.threshold import (
     read_positive,
     read_share,
 )
+from highbar.model import Metric, Name
 
 
 def metric(unit="ratio", better="higher", name="accuracy"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.formula import FormulaError, parse, parse_composite, parse_condition, to_words
+from highbar.language.formula import FormulaError, parse, parse_composite, parse_condition, to_words
 from highbar.model import Binary, Call, Comparison, Logic, Name, Negative, Number
 
 COMPOSITE = """final_score = (

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
 
-from highbar.exact import cut_decimal
-from highbar.formula.tokens import COLUMN_FUNCTIONS
-from highbar.formula.writing import to_words
+from highbar.language.exact import cut_decimal
+from highbar.language.formula.tokens import COLUMN_FUNCTIONS
+from highbar.language.formula.writing import to_words
 from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 
 _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {

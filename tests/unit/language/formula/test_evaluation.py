@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.formula import (
+from highbar.language.formula import (
     Undefined,
     columns,
     evaluate,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from highbar.exact import write_decimal
-from highbar.formula.tokens import COLUMN_FUNCTIONS
+from highbar.language.exact import write_decimal
+from highbar.language.formula.tokens import COLUMN_FUNCTIONS
 from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 
 _SIGNS = {"+": "+", "-": "-", "*": "×", "/": "/"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.spelling import did_you_mean, fold, near_miss, nearest
+from highbar.language.spelling import did_you_mean, fold, near_miss, nearest
 
 METRICS = ["accuracy", "pass_rate", "precision", "recall", "safety_rate"]
 
