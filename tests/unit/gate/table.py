@@ -8,6 +8,7 @@ from fractions import Fraction
 from highbar.gate.evidence import Evidence
 from highbar.language import formula
 from highbar.model import Metric, Name, Value
+from highbar.model.comparison import Difference as Change
 from highbar.statistics.bounds import Sums, share_bounds
 
 ALPHA = 0.05
@@ -20,6 +21,9 @@ class Table:
     values: dict
     shares: dict = field(default_factory=dict)
     differences: dict = field(default_factory=dict)
+    spans: dict = field(default_factory=dict)
+    unordered: frozenset = frozenset()
+    failures: int | None = None
 
     def value(self, name, where=()):
         return self.values[name, where]
@@ -28,7 +32,13 @@ class Table:
         return self.shares.get((name, where))
 
     def failing(self, _name, _where=()):
-        return None
+        return self.failures
+
+    def span(self, left, right):
+        return self.spans[formula.to_words(left), formula.to_words(right)]
+
+    def follows(self, name, where=()):
+        return (name, where) not in self.unordered
 
     def difference(self, left, right, better="higher"):
         return replace(self.differences[formula.to_words(left), formula.to_words(right)], better=better)
@@ -39,6 +49,14 @@ class Table:
             return formula.Undefined(value.reason) if value.value is None else value.value
 
         return found
+
+
+@dataclass(frozen=True)
+class Span:
+    """The least and the most that something comes to."""
+
+    low: Fraction | None
+    high: Fraction | None
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,43 @@ class Difference:
     unlooked: tuple = ()
     unlooked_more: int = 0
     unjudged_ids: tuple = ()
+
+
+@dataclass(frozen=True)
+class Then:
+    """A baseline: a metric as it was and as it is over the pairs, with the bounds of the difference."""
+
+    base: Value
+    head: Value
+    low: float | None = None
+    high: float | None = None
+    pairs: int = 20
+    missing: int = 0
+    lost: int = 0
+    reason: str | None = None
+    unordered: tuple = ()
+    absent: frozenset = frozenset()
+    broken: frozenset = frozenset()
+    passed_in_base: tuple = ()
+    problem: str | None = None
+    ends: tuple = ()
+    best: None = None
+
+    def difference(self, _metric, _where=()):
+        known = self.base.value is not None and self.head.value is not None
+        change = self.head.value - self.base.value if known else None
+        return Change(
+            self.base, self.head, change, self.low, self.high, self.pairs, self.missing, self.lost, self.reason
+        )
+
+    def bounds(self, _metric, _where, _share):
+        return self.ends
+
+    def base_value(self, _metric, _where=()):
+        return self.base
+
+    def follows(self, metric, where=()):
+        return (metric, where) not in self.unordered
 
 
 def value(number, *, scenarios=20, missing=0, unit="ratio", better="higher", reason=None, low=None, high=None):

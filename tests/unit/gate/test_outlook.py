@@ -1,0 +1,251 @@
+"""What a second run would make of a rule: four cases, each of which says how likely it passes, stays open and fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from highbar.gate import judge
+from highbar.gate.outlook import Rests, certain, of_difference, of_scenarios, of_value, second_run, without_passes
+from highbar.language import formula
+from highbar.model import ConditionRule, Demand, Outlook, RuleResult, ScenarioRule, Threshold
+from highbar.statistics.bounds import Sums
+from highbar.statistics.second_run import NOT_REPEATED, Noise, all_pass_again, few_failures_again, share_again
+from highbar.statistics.second_run import Share as Bounded
+from tests.unit.gate.table import Ids, evidence, share, value
+
+ALPHA = 0.05
+CONFIDENT, ESTIMATE = Demand("confident"), Demand("estimate")
+ALL = Threshold(">=", Fraction(1), "ratio", ">= 1")
+MOST = Threshold(">=", Fraction(8, 10), "ratio", ">= 0.8")
+KNOWN = Noise(0.3, 0.3, 2.0)
+
+
+def outlooks(found, bar, demand, rests, *, at_end=False):
+    """The four cases, after what holds of any: they are chances of three outcomes of which one comes."""
+    four = of_value(found, bar, demand, ALPHA, rests, at_end=at_end)
+    assert len(four) == 4
+    for case in four:
+        assert all(0.0 <= chance <= 1.0 for chance in (case.passes, case.inconclusive, case.fails))
+        assert case.passes + case.inconclusive + case.fails == pytest.approx(1.0)
+    assert four[0] == four[1]
+    assert four[2] == four[3]
+    return four
+
+
+@pytest.mark.parametrize("noise", [NOT_REPEATED, KNOWN])
+@pytest.mark.parametrize(("passed", "total"), [(20, 20), (60, 60), (19, 20), (0, 20), (100, 100), (99, 100)])
+@pytest.mark.parametrize(
+    "demand", [ESTIMATE, CONFIDENT, replace(CONFIDENT, failures=1), replace(CONFIDENT, failures=2)]
+)
+def test_the_chances_of_perfection_are_chances(passed, total, demand, noise):
+    found, sums = share(passed, total)
+    rests = Rests(sums, total - passed, noise)
+    outlooks(found, ALL, demand, rests, at_end=True)
+
+
+def test_perfection_by_the_estimate_passes_if_nothing_fails_again():
+    found, sums = share(20, 20)
+    least, _, most, _ = outlooks(found, ALL, ESTIMATE, Rests(sums, 0, NOT_REPEATED), at_end=True)
+    for case, noise in ((least, NOT_REPEATED.least), (most, NOT_REPEATED.most)):
+        assert case.passes == pytest.approx(few_failures_again(0, 20, 20, 0, noise))
+        assert case.inconclusive == 0.0
+    assert least.passes > most.passes
+
+
+def test_perfection_counts_trials_not_scenarios():
+    found, sums = share(19, 20)
+    (case, *_) = outlooks(found, ALL, ESTIMATE, Rests(sums, 1, Noise(0.3, 0.3, 3.0)), at_end=True)
+    worth = 19.99  # the bound of 19 of 20 is that of twenty independent scenarios
+    assert case.passes == pytest.approx(few_failures_again(3, 60, worth, 0, 0.3), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("total", "failures", "shown"),
+    [(58, 0, None), (59, 0, 0), (60, 0, 0), (60, 1, 0), (92, 1, 0), (93, 1, 1), (93, 2, 1), (124, 2, 2)],
+)
+def test_perfection_with_confidence_passes_with_as_many_failures_as_still_exclude_the_rate(total, failures, shown):
+    """59, 93 and 124 scenarios exclude 5 % with 0, 1 and 2 failures."""
+    found, sums = share(total, total)
+    demand = Demand("confident", failures=failures)
+    (case, *_) = outlooks(found, ALL, demand, Rests(sums, 0, Noise(0.4, 0.4)), at_end=True)
+    unfailing = few_failures_again(0, total, total, failures, 0.4)
+    passes = 0.0 if shown is None else few_failures_again(0, total, total, shown, 0.4)
+    assert case.passes == pytest.approx(passes, rel=1e-3)
+    assert case.inconclusive == pytest.approx(unfailing - passes, rel=1e-3, abs=1e-9)
+    assert case.fails == pytest.approx(1.0 - unfailing, rel=1e-3)
+
+
+def test_a_share_of_nothing_is_worth_as_many_scenarios_as_it_has():
+    found, sums = share(0, 20)
+    (case, *_) = outlooks(found, ALL, ESTIMATE, Rests(sums, 20, KNOWN), at_end=True)
+    assert case.passes == pytest.approx(few_failures_again(40, 40, 20.0, 0, 0.3))
+
+
+def test_a_share_is_counted_in_its_trials():
+    found, sums = share(16, 20)
+    for noise, parts in ((Noise(0.3, 0.3, 1.0), 20), (Noise(0.3, 0.3, 2.0), 40)):
+        (case, *_) = outlooks(found, MOST, ESTIMATE, Rests(sums, 4, noise))
+        bounded = Bounded(found.value, found.low, found.high, parts)
+        assert case == share_again(bounded, MOST.value, 0.3, ALPHA, confident=False)
+
+
+@pytest.mark.parametrize(
+    ("number", "sums"),
+    [
+        (Fraction(16, 20), None),  # not a share of scenarios
+        (Fraction(33, 40), share(16, 20)[1]),  # no whole number of trials
+        (Fraction(16, 20), Sums.of([(1, 2)] * 8 + [(0, 2)] * 2)),  # clusters
+    ],
+)
+def test_a_share_that_is_no_whole_number_of_scenarios_is_not_counted(number, sums):
+    found = replace(share(16, 20)[0], value=number)
+    (case, *_) = outlooks(found, MOST, ESTIMATE, Rests(sums, 4, Noise(0.0001, 0.0001)))
+    bounded = Bounded(number, found.low, found.high, None)
+    assert case.passes == pytest.approx(share_again(bounded, MOST.value, 0.0001, ALPHA, confident=False).passes)
+
+
+def test_clusters_vary_for_reasons_of_their_own_so_that_less_of_it_is_trial_noise():
+    found, alone = share(70, 100)
+    clustered = Sums.of([(10, 10)] * 7 + [(0, 10)] * 3)
+    plain = outlooks(found, MOST, ESTIMATE, Rests(alone, 30, KNOWN))
+    # As many clusters as scenarios, none, or more than there are: nothing to correct.
+    assert outlooks(found, MOST, ESTIMATE, Rests(replace(clustered, clusters=100), 30, KNOWN))[0].passes > 0
+    fewer = outlooks(found, MOST, ESTIMATE, Rests(clustered, 30, KNOWN))
+    assert 0 < fewer[0].passes < plain[0].passes
+    one = outlooks(found, MOST, ESTIMATE, Rests(replace(clustered, clusters=1), 30, KNOWN))
+    assert one[0].passes == fewer[0].passes
+
+
+def test_clusters_of_a_share_of_nothing_are_corrected_by_its_other_end():
+    found, _ = share(0, 100)
+    few = Threshold(">=", Fraction(1, 100), "ratio", ">= 0.01")
+    clustered = Sums.of([(0, 10)] * 10)
+    plain = outlooks(found, few, ESTIMATE, Rests(None, None, KNOWN))
+    assert outlooks(found, few, ESTIMATE, Rests(clustered, 100, KNOWN))[0].passes < plain[0].passes
+
+
+def test_a_percentile_without_an_upper_bound_has_none_or_as_many_trials_beyond_it_as_it_leaves():
+    found = value(900, scenarios=20, unit="ms", better="lower", low=500)
+    below = Threshold("<", Fraction(1000), "ms", "< 1000ms")
+    rests = Rests(None, None, Noise(0.1, 0.9, 2.0), Fraction(95, 100))
+    least, _, most, _ = outlooks(found, below, ESTIMATE, rests)
+    assert least.passes == pytest.approx(few_failures_again(0, 40, 20, 2, 0.1))
+    assert most.passes == pytest.approx(few_failures_again(2, 40, 20, 2, 0.9))
+    assert (least.inconclusive, most.inconclusive) == (0.0, 0.0)
+    one = replace(found, scenarios=1)
+    least, *_ = outlooks(one, below, ESTIMATE, replace(rests, noise=Noise(0.1, 0.9)))
+    assert least.passes == pytest.approx(few_failures_again(0, 1, 1, 0, 0.1))
+
+
+def test_named_scenarios_pass_again_if_each_does():
+    rate, noise = Fraction(9, 10), Noise(0.2, 0.8, 4.0)
+    four = of_scenarios(3, 1, rate, noise)
+    least = all_pass_again(3, 1, 0.9, 0.2, 4.0, passed_some=0.0)
+    most = all_pass_again(3, 1, 0.9, 0.8, 4.0, passed_some=0.75)
+    assert four == (Outlook(least, 0.0, 1.0 - least),) * 2 + (Outlook(most, 0.0, 1.0 - most),) * 2
+    assert of_scenarios(3, 1, None, noise) == ()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "case"),
+    [
+        ("pass", Outlook(1.0, 0.0, 0.0)),
+        ("inconclusive", Outlook(0.0, 1.0, 0.0)),
+        ("fail", Outlook(0.0, 0.0, 1.0)),
+        ("undefined", Outlook(0.0, 0.0, 1.0)),
+    ],
+)
+def test_what_no_noise_touches_stays_what_it_is(outcome, case):
+    assert certain(outcome) == (case,) * 4
+
+
+def test_what_cannot_pass_yet_stays_open_where_it_would_have_passed():
+    assert without_passes((Outlook(0.5, 0.3, 0.2),)) == (Outlook(0.0, 0.8, 0.2),)
+
+
+def test_a_difference_by_the_estimate_fails_only_where_its_interval_does():
+    noise = Noise(0.4, 0.4)
+    sure = of_difference(Fraction(1, 100), -0.05, 0.07, CONFIDENT, ALPHA, noise)
+    bare = of_difference(Fraction(1, 100), -0.05, 0.07, ESTIMATE, ALPHA, noise)
+    assert bare[0].passes > sure[0].passes > 0
+    assert bare[0].fails == pytest.approx(sure[0].fails)
+    assert bare[0].inconclusive == pytest.approx(1 - bare[0].passes - bare[0].fails)
+    # Without a bound toward the margin the estimate says nothing, and the interval never passes.
+    unbounded = float("-inf"), 0.07
+    assert of_difference(Fraction(1, 100), *unbounded, CONFIDENT, ALPHA, noise)[0].passes == 0.0
+    assert of_difference(Fraction(1, 100), *unbounded, ESTIMATE, ALPHA, noise)[0].passes == 0.0
+
+
+# --- what rules make of it --------------------------------------------------------------------
+
+
+def named(found, **more):
+    values = {"pass_rate": value("9/10")}
+    rule = ScenarioRule("required_scenarios.SEC-*", "blocking", "SEC-*")
+    return judge(rule, replace(evidence(values, patterns={"SEC-*": found}), noise=Noise(0.2, 0.2, 2.0), **more))
+
+
+def test_named_scenarios_say_how_likely_a_second_run_differs():
+    passes = all_pass_again(3, 0, 0.9, 0.2, 2.0)
+    result = named(Ids(3))
+    assert (result.outcome, result.second_run, result.second_run_low) == (
+        "pass",
+        pytest.approx(1 - passes),
+        result.second_run,
+    )
+    assert result.outlooks[0].passes == pytest.approx(passes)
+    failed = named(Ids(3, 1, ("SEC-1",)))
+    least, most = (all_pass_again(2, 1, 0.9, 0.2, 2.0, passed_some=some) for some in (0.0, 0.5))
+    assert failed.outcome == "fail"
+    assert (failed.second_run_low, failed.second_run) == (pytest.approx(least), pytest.approx(most))
+
+
+def test_a_named_scenario_that_is_missing_or_undecided_stays_so():
+    for found in (Ids(0), Ids(3, undecided=1, undecided_examples=("SEC-1",))):
+        result = named(found)
+        assert (result.outcome, result.second_run, result.second_run_low) == ("fail", 0.0, 0.0)
+        assert result.outlooks == certain("fail")
+
+
+@pytest.mark.parametrize(("text", "operation"), [("a >= 0.8 AND b >= 0.8", "all"), ("a >= 0.8 OR b >= 0.8", "any")])
+def test_the_parts_of_a_condition_pass_together_or_one_of_them_does(text, operation):
+    (a, of_a), (b, of_b) = share(17, 20), share(18, 20)
+    rule = ConditionRule("composite.pass", "blocking", formula.parse_condition(text), text)
+    found = replace(evidence({"a": a, "b": b}, shares={"a": of_a, "b": of_b}), noise=Noise(0.3, 0.3))
+    alone = [of_value(each, MOST, ESTIMATE, ALPHA, Rests(sums, None, Noise(0.3, 0.3)), at_end=False)[0].passes
+             for each, sums in ((a, of_a), (b, of_b))]  # fmt: skip
+    result = judge(rule, found)
+    apart, together = result.outlooks[0].passes, result.outlooks[1].passes
+    if operation == "all":
+        assert (apart, together) == (pytest.approx(alone[0] * alone[1]), pytest.approx(min(alone)))
+    else:
+        assert (apart, together) == (pytest.approx(1 - (1 - alone[0]) * (1 - alone[1])), pytest.approx(max(alone)))
+    assert result.evidence == "estimate"
+
+
+def test_the_noise_of_the_run_reaches_a_difference_of_two_metrics():
+    text = "a >= b"
+    rule = ConditionRule("composite.pass", "blocking", formula.parse_condition(text), text)
+    found = evidence(
+        {"a": value("51/100"), "b": value("50/100")},
+        differences={("a", "b"): value("1/100", unit="number", low=-0.1, high=0.12)},
+    )
+    quiet, loud = (judge(rule, replace(found, noise=Noise(of, of))).second_run for of in (0.01, 1.0))
+    assert quiet < loud
+
+
+def test_the_whole_verdict_needs_every_blocking_rule():
+    def rule(level, outcome, *chances):
+        return RuleResult("r", level, outcome, "", outlooks=(Outlook(*chances),) * 4)
+
+    good, bad = rule("blocking", "pass", 0.9, 0.0, 0.1), rule("warning", "fail", 0.0, 0.0, 1.0)
+    assert second_run([good, bad]) == pytest.approx((0.1, 0.1))
+    assert second_run([good, good]) == pytest.approx((0.1, 0.19))
+    assert second_run([good, replace(good, outcome="fail")]) == pytest.approx((0.81, 0.9))
+    still = rule("blocking", "inconclusive", 0.2, 0.7, 0.1)
+    assert second_run([still]) == pytest.approx((0.3, 0.3))
+    assert second_run([replace(good, outlooks=())]) is None
+    assert second_run([bad]) is None
