@@ -127,7 +127,7 @@ def derived(formula, threshold, **more):
         derived("1 - percentile(halluc, 50%)", "≥ 0.8"),
         {**derived("1 - hallucination", "≥ 0.8", range="0-1"), "rules": [], "weights": {"by_metric": {"own": 2}},
          "thresholds": {"blocking": {"weighted_score": "80%"}}},
-        {"metrics": [HALLUCINATION], **composite("final_score >= 0.8", formula="0.5 × pass_rate + 0.5 - hallucination")},
+        {"metrics": [HALLUCINATION], **composite("final_score >= 0.8", formula="pass_rate - hallucination")},
         {"metrics": [HALLUCINATION], **composite("mean(halluc) <= 0.2")},
         {"metrics": [HALLUCINATION], **composite("pass_rate - hallucination >= 0.5")},
     ],

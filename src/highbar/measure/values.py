@@ -332,8 +332,10 @@ class Measured:
             return Undefined(_nothing_there(wanted.where))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
-        never = f"{rank.errors} of {rank.trials} trials never completed, and one of them stands at that rank"
-        return Undefined(never if rank.errors else "an undecided trial stands at that rank")
+        if not rank.errors:
+            return Undefined("an undecided trial stands at that rank")
+        what = "crashed or are undecided" if rank.undecided else "never completed"
+        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
 
 
 def _spanning(value: Value, other: Value) -> Value:
