@@ -360,8 +360,8 @@ def test_a_case_of_pydantic_evals_that_crashed_is_judged_with_its_repetitions(tm
 
 @pytest.mark.parametrize(
     ("column", "blank"),
-    [("tags", ""), ("tags", " "), ("tags", "\u200b"), ("tags", None), ("tags.model", ""), ("model", ""), ("model", "\u2800"),
-     ("suite", ""), ("judge", "\t"), ("agent_version", "")],
+    [("tags", ""), ("tags", " "), ("tags", "\u200b"), ("tags", None), ("tags.model", ""), ("model", ""),
+     ("model", "\u2800"), ("suite", ""), ("judge", "\t"), ("agent_version", "")],
 )  # fmt: skip
 def test_a_blank_text_leaves_no_row_out_that_its_scenario_has_chosen(tmp_path, column, blank):
     def said(text):

@@ -305,7 +305,7 @@ BOTH: list[worse.Row] = [{"id": f"s{number}", "correct": True, "passed": True} f
 PREDICTED: list[worse.Row] = [{"id": f"s{number}", "outcome": "tp"} for number in range(3)]
 
 FAITHFUL = [{"name": "h", "formula": "mean(rubric)", "range": "0-1"}, {"name": "own", "formula": "1 - h"}]
-NEAR = {"formula": "pass_rate", "pass": "abs(h - 0.1) <= 0.05"}
+NEAR = {"formula": "pass_rate", "pass": "abs(h - 0.2) <= 0.05"}
 CHOSEN: list[worse.Row] = [
     {"id": "a", "trial": 1, "passed": True, "tags": {"model": "x"}},
     {"id": "a", "trial": 2, "passed": False, "tags": {"model": ""}},

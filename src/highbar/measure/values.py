@@ -334,7 +334,8 @@ class Measured:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         if not rank.errors:
             return Undefined("an undecided trial stands at that rank")
-        what = "crashed or are undecided" if rank.undecided else "never completed"
+        undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
+        what = "crashed or are undecided" if undecided else "never completed"
         return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
 
 
