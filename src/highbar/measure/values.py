@@ -154,8 +154,6 @@ class Measured:
         span = None if worst.value is None or best.value is None else self._between(metric, where)
         if span is not None:
             worst, best = _at_ends(worst, best, span)
-        if best.value is None and worst.value is not None and _is_percentile(metric):
-            best = worst  # a column without a `range` has no best value, but no value of it is worse than this one
         chosen, left = (best, worst) if self.is_best else (worst, best)
         if self.is_best:
             chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
@@ -339,10 +337,6 @@ class Measured:
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
         what = "crashed or are undecided" if undecided else "never completed"
         return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
-
-
-def _is_percentile(metric: Metric) -> bool:
-    return isinstance(metric.expression, Call) and metric.expression.function == "percentile"
 
 
 def _spanning(value: Value, other: Value) -> Value:
