@@ -23,6 +23,12 @@ from pathlib import Path
 Attempt = Callable[[int, Path], str]
 
 
+def _crashes(_: Sequence[str]) -> Attempt:
+    from tests.laws.crashes import attempt
+
+    return attempt
+
+
 def _files(_: Sequence[str]) -> Attempt:
     from tests.laws.files import attempt
 
@@ -64,6 +70,7 @@ LAWS: Mapping[str, Callable[[Sequence[str]], Attempt]] = {
     "files": _files,  # L1: every byte is accounted for
     "twice": _twice,  # L2: two statements about one thing must agree
     "worse": _worse,  # L3: worse never helps, and nor does taking a statement away
+    "crashes": _crashes,  # L3 on formulas: a crash never lifts a rule
     "forms": _forms,  # L4: the same rows in every form
     "imports": _imports,  # L3 on files of other tools and of ours, by the verdict
     "importers": _importers,  # files of other tools: read whole or refused, and breaking one never makes it pass

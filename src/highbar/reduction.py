@@ -251,6 +251,11 @@ def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], colum
         for column in columns
         if column != name and column.casefold() == name.casefold() and name.startswith("tags.") and name not in columns
     ]
+    problems += [
+        Problem("a column without a name", file=loaded.place(name).file, hint="name it, or leave it out")
+        for name in columns
+        if not name.strip()
+    ]
     problems += _near_misses(loaded, "column", columns, known, policy.allow_columns)
     if problems:
         raise InputError(*problems, *_row_problems(loaded, policy, slices))

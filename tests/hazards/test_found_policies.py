@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import highbar
+from tests.commandline import check, judged
 
 
 def refused(results, policy):
@@ -101,3 +102,89 @@ def test_a_score_that_only_rises_where_results_are_worse_is_refused():
 )
 def test_a_rule_that_demands_nothing_or_the_wrong_thing_is_noted(policy, note):
     assert [one for one in highbar.check(RIGHT, policy).warnings if note in one]
+
+
+HALLUCINATION = {"name": "hallucination", "formula": "mean(halluc)", "range": "0-1"}
+GUESSES = [{"id": f"s{place}", "halluc": 0.3, "latency_ms": 10, "tokens_used": 5} for place in range(4)]
+CRASHES = [{"id": f"x{place}", "error": "boom"} for place in range(6)]
+
+
+def derived(formula, threshold, **more):
+    own = {"name": "own", "formula": formula, **more}
+    return {"metrics": [HALLUCINATION, own], "rules": [{"metric": "own", "threshold": threshold}]}
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        derived("1 - hallucination", "≥ 0.8", range="0-1"),
+        derived("1 - mean(halluc)", "≥ 0.8"),
+        derived("0 - 2 × hallucination", "≥ -0.4"),
+        derived("1 / (1 + hallucination)", "≥ 0.8"),
+        derived("min(1 - hallucination, 1)", "≥ 0.8"),
+        derived("sum(halluc)", "≤ 1", better="lower"),
+        derived("sum(halluc) / total_scenarios", "≤ 0.2", better="lower"),
+        derived("1 - percentile(halluc, 50%)", "≥ 0.8"),
+        {**derived("1 - hallucination", "≥ 0.8", range="0-1"), "rules": [], "weights": {"by_metric": {"own": 2}},
+         "thresholds": {"blocking": {"weighted_score": "80%"}}},
+        {"metrics": [HALLUCINATION], **composite("final_score >= 0.8", formula="pass_rate - hallucination")},
+        {"metrics": [HALLUCINATION], **composite("mean(halluc) <= 0.2")},
+        {"metrics": [HALLUCINATION], **composite("pass_rate - hallucination >= 0.5")},
+    ],
+)  # fmt: skip
+def test_a_rule_that_crashes_make_easier_to_meet_is_refused_and_the_hint_says_which_end_is_wrong(policy):
+    problem = refused(GUESSES, policy)[0]
+    assert "the more trials crash" in problem.message
+    assert "`better: lower` for hallucination" in problem.hint
+
+
+def test_the_refusal_has_its_file_and_line_and_with_the_hint_followed_crashes_fail(tmp_path):
+    policy = {**derived("1 - hallucination", "≥ 90%", range="0-1"), "latency_limit": 50}
+    wrong = check(tmp_path, GUESSES + CRASHES, policy)
+    assert wrong.exit == 2
+    assert "policy.json" in wrong.problems
+    right = {**policy, "metrics": [{**HALLUCINATION, "better": "lower"}, policy["metrics"][1]]}
+    good = [{**row, "halluc": 0} for row in GUESSES]
+    judged(check(tmp_path, good, right), "pass")
+    judged(check(tmp_path, good + CRASHES, right), "fail")
+
+
+def test_an_outer_formula_is_not_blamed_for_the_one_inside_it():
+    policy = derived("1 - hallucination", "≥ 0.8")
+    policy["metrics"].append({"name": "outer", "formula": "own × 2"})
+    policy["rules"] = [{"metric": "outer", "threshold": "≥ 1"}]
+    assert [problem.message.partition(" gets")[0] for problem in refused(GUESSES, policy)] == [
+        "metrics[1].formula: own"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "column"),
+    [
+        (derived("abs(hallucination - 0.1)", "≤ 0.05", better="lower"), "halluc"),
+        (derived("1 / (hallucination - 0.5)", "≥ -3"), "halluc"),
+        ({"metrics": [HALLUCINATION], **composite("abs(hallucination - 0.1) <= 0.05")}, "halluc"),
+        ({"metrics": [HALLUCINATION], **composite("hallucination × 2 = 0.24")}, "halluc"),
+        (derived("percentile(halluc, 10%) × 100", "≥ 40"), None),
+        (
+            {**derived("sum(tokens_used) / sum(latency_ms)", "≥ 0.6"), "latency_limit": 9, "tokens_limit": 99},
+            "tokens_used",
+        ),
+    ],
+)
+def test_a_formula_for_which_no_end_is_surely_the_worse_one_is_undefined_if_a_trial_crashed(policy, column):
+    assert highbar.check(GUESSES, policy).rules[0].outcome == "fail"
+    rule = highbar.check(GUESSES + CRASHES, policy).rules[0]
+    assert rule.outcome in ("undefined", "fail")
+    if column:
+        assert f"a trial crashed without `{column}`" in rule.reason
+
+
+def test_an_error_share_of_a_metric_of_ours_is_still_a_metric():
+    policy = {
+        "metrics": [{"name": "misses", "formula": "1 - accuracy", "range": "0-100%", "better": "lower"}],
+        "thresholds": {"blocking": {"misses": "≤ 50%"}},
+    }
+    rows = [{"id": "a", "correct": True}, {"id": "b", "correct": True}]
+    assert highbar.check(rows, policy).passed
+    assert not highbar.check([*rows, *CRASHES], policy).passed

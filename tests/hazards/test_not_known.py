@@ -513,3 +513,22 @@ def test_an_undecided_scenario_says_which_column_would_decide_it(tmp_path, row, 
     policy = {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}}
     verdict = judged(check(tmp_path, [*rows(3, passed=True), {"id": "U", **row}], policy), "inconclusive")
     assert told in verdict["scenarios_undecided"][0]["reason"]
+
+
+@pytest.mark.parametrize(("threshold", "verdict"), [("≥ 80%", "pass"), ("≥ 90%", "inconclusive")])
+def test_undecided_scenarios_count_towards_min_scenarios_because_they_count_as_failed(tmp_path, threshold, verdict):
+    rows = [{"id": f"p{place}", "passed": True} for place in range(25)] + [{"id": f"u{place}"} for place in range(5)]
+    rule = {"threshold": threshold, "min_scenarios": 30}
+    judged(check(tmp_path, rows, {"thresholds": {"blocking": {"pass_rate": rule}}}), verdict)
+
+
+def test_a_percentile_says_of_an_undecided_trial_that_it_is_undecided_and_not_that_it_never_completed(tmp_path):
+    rows = [
+        {"id": "a", "trial": 1, "passed": True, "latency_ms": 5},
+        {"id": "a", "trial": 2, "passed": True},
+        {"id": "b", "trial": 1, "passed": True, "latency_ms": 5},
+    ]
+    done = check(tmp_path, rows, {"thresholds": {"blocking": {"latency_p95": "< 100ms"}}})
+    reason = judged(done, "inconclusive")["metrics"]["latency_p95"]["reason"]
+    assert "never completed" not in reason
+    assert "undecided" in reason

@@ -7,7 +7,9 @@ import re
 import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import highbar
 from tests.commandline import check, judged, refused, run
@@ -354,3 +356,52 @@ def test_a_case_of_pydantic_evals_that_crashed_is_judged_with_its_repetitions(tm
         tmp_path, "check", "report.json", "--policy", "policy.json", "--where", "tags.model=x", "--format", "json"
     )
     assert judged(done, "fail")["counts"]["errors"] == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "blank"),
+    [("tags", ""), ("tags", " "), ("tags", "\u200b"), ("tags", None), ("tags.model", ""), ("model", ""),
+     ("model", "\u2800"), ("suite", ""), ("judge", "\t"), ("agent_version", "")],
+)  # fmt: skip
+def test_a_blank_text_leaves_no_row_out_that_its_scenario_has_chosen(tmp_path, column, blank):
+    def said(text):
+        return {"tags": {"model": text}} if column == "tags" else {column: text}
+
+    named = "tags.model" if column == "tags" else column
+    rows = [
+        {"id": "a", "trial": 1, "passed": True, **said("x")},
+        {"id": "a", "trial": 2, "passed": False, **said(blank)},
+        {"id": "b", "trial": 1, "passed": True, **said("x")},
+    ]
+    verdict = judged(check(tmp_path, rows, {**RULE, "select": {named: "x"}}), "fail")
+    assert verdict["counts"]["left_out"] == 0
+    nowhere = [*rows, {"id": "c", "trial": 1, "passed": False, **said(blank)}]
+    refused(
+        check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"no row with {named} 'x' is left of 1 scenario: c"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "blank", "name"),
+    [("category", "", "results.jsonl"), ("category", " ", "results.csv"), ("category", "\u200b", "results.parquet"),
+     ("capability", "", "results.parquet"), ("cluster", " ", "results.parquet"), ("tags.locale", "", "results.parquet"),
+     ("team", "\u200b", "results.csv")],
+)  # fmt: skip
+def test_a_blank_text_describes_a_scenario_as_an_absent_one_does(tmp_path, column, blank, name):
+    rows = [
+        {"id": "a", "trial": 1, "passed": True, column: "adversarial"},
+        {"id": "a", "trial": 2, "passed": False, column: blank},
+        {"id": "b", "trial": 1, "passed": True, column: "adversarial"},
+        {"id": "c", "trial": 1, "passed": False, column: blank},
+    ]
+    rule = {"metric": "pass_rate", "where": {column: "adversarial"}, "threshold": "80%"}
+    verdict = judged(check(tmp_path, rows, {"rules": [rule], "slices": [column]}), "fail")
+    written = tmp_path / name
+    if name.endswith("csv"):
+        lines = [",".join(rows[0]), *(",".join(str(value).lower() for value in row.values()) for row in rows)]
+        written.write_text("\n".join(lines) + "\n", "utf-8")
+    elif name.endswith("parquet"):
+        parquet.write_table(pa.Table.from_pylist(rows), written)
+    again = judged(run(tmp_path, "check", name, "--policy", "policy.json", "--format", "json"), "fail")
+    assert again["rules"][0]["value"] == verdict["rules"][0]["value"] == 0.75
+    assert [one["by"] for one in again["slices"]] == [{column: "adversarial"}]

@@ -18,12 +18,13 @@ from pathlib import Path
 import pytest
 
 from highbar import reduction
-from highbar.engine import descriptions, layout, per_scenario, scoring, sources, twice, typed
+from highbar.engine import descriptions, layout, per_scenario, scoring, sources, trials, twice, typed
 from highbar.engine import suite as suite_match
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, tables
 from highbar.load import files as found
 from highbar.measure import between, unknown
+from highbar.policy import directions, reading
 from tests.laws import files, forms, worse
 from tests.laws import twice as twice_law
 
@@ -263,6 +264,17 @@ def _crash_leaves_recall(patch: Patch) -> None:
         patch.setitem(layout.MEASURES, name, replace(layout.MEASURES[name], alone="open"))
 
 
+def _crashes_help(patch: Patch) -> None:
+    """A formula against the direction of its column is only noted, and counts crashes at the column's worse end."""
+    patch.setattr(reading, "refuse_helpful_crashes", lambda *_: None)
+    patch.setattr(unknown, "helped_by_crashes", lambda *_: directions.Helped())
+
+
+def _blank_is_a_value(patch: Patch) -> None:
+    """An empty text describes a trial, and leaves it out of what the others are chosen for."""
+    patch.setattr(trials, "or_absent", lambda text: text)
+
+
 def _over(metric: str, threshold: str, **more: object) -> worse.Row:
     return {"rules": [{"metric": metric, "threshold": threshold}], **more}
 
@@ -291,6 +303,13 @@ ATTACKED: list[worse.Row] = [
 HIDDEN: list[worse.Row] = [{"id": "a", "must_not": ["leaks"], "violations": [], "output": "\u2800\u3164\u034f"}]
 BOTH: list[worse.Row] = [{"id": f"s{number}", "correct": True, "passed": True} for number in range(6)]
 PREDICTED: list[worse.Row] = [{"id": f"s{number}", "outcome": "tp"} for number in range(3)]
+
+FAITHFUL = [{"name": "h", "formula": "mean(rubric)", "range": "0-1"}, {"name": "own", "formula": "1 - h"}]
+NEAR = {"formula": "pass_rate", "pass": "abs(h - 0.2) <= 0.05"}
+CHOSEN: list[worse.Row] = [
+    {"id": "a", "trial": 1, "passed": True, "tags": {"model": "x"}},
+    {"id": "a", "trial": 2, "passed": False, "tags": {"model": ""}},
+]
 
 NAN = next(fault for fault in forms.FAULTS if fault.name == "category is NaN")
 FAULTS = (
@@ -355,6 +374,18 @@ FAULTS = (
     Fault(
         *("R24", "L3", "invisible characters are an answer", _every_character_is_seen),
         _passes_nothing(HIDDEN, _over("pass_rate", "≥ 90%")),
+    ),
+    Fault(
+        *("L3", "L3", "crashes lift what is 1 less a column of one's own", _crashes_help),
+        _passes_nothing([*SCORED, *CRASHED], _over("own", "≥ 0.5", metrics=FAITHFUL)),
+    ),
+    Fault(
+        *("L3", "L3", "crashes bring a column of one's own near to a number", _crashes_help),
+        _passes_nothing([*SCORED, *CRASHED], {"metrics": FAITHFUL[:1], "composite": NEAR}),
+    ),
+    Fault(
+        *("L3", "L3", "an empty tag leaves a failing trial out", _blank_is_a_value),
+        _passes_nothing(CHOSEN, _over("pass_rate", "≥ 90%", select={"tags.model": "x"})),
     ),
     Fault("R22", "L4", "NaN as text in large files", _words_are_text, _in_form("jsonl large", NAN)),
     Fault("R27", "L4", "lines in a compressed .json", _array_if_packed, _in_form("json.gz with lines")),

@@ -28,6 +28,11 @@ PASSED, FAILED, UNDECIDED = "passed", "failed", "undecided"
 AS_ENDS = {PASSED: known(1), FAILED: known(0), UNDECIDED: RATE_UNKNOWN}
 
 
+def is_blank(value: Any) -> bool:
+    """Whether a value describes nothing."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 @dataclass(frozen=True)
 class Scenario:
     """The trials, what describes them all, and what the suite demands of each."""
@@ -45,8 +50,8 @@ class Scenario:
         found: dict[str, Any] = {}
         tags: dict[str, str] = {}
         for row in (*(trial.row for trial in self.trials), self.demands):
-            found = {name: value for name, value in row.items() if value is not None} | found
-            tags = dict(row.get("tags") or {}) | tags
+            found = {name: value for name, value in row.items() if not is_blank(value)} | found
+            tags = {name: value for name, value in (row.get("tags") or {}).items() if not is_blank(value)} | tags
         return found | {"tags": tags}
 
     def column(self, name: str) -> str | None:

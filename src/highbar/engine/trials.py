@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from highbar import catalogue
 from highbar.engine import descriptions, scoring, twice
 from highbar.engine.layout import NO_ENDS, Layout
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal, pointer
-from highbar.engine.typed import EMPTY, NOT_JSON, READERS, Raw, Typed, number
+from highbar.engine.typed import EMPTY, NOT_JSON, READERS, Raw, Typed, number, or_absent
 from highbar.model import Where
 from highbar.model.ranges import ColumnRange
 
@@ -159,12 +161,18 @@ def _outside(range_: ColumnRange, part: Part) -> str:
 
 
 def column_text(name: str, column: str, part: Part) -> Typed:
-    """The value of any column as text, to slice or to filter by."""
+    """The value of any column as text, to slice or to filter by. What describes a scenario is absent if it is blank."""
+    read = _any_text(name, column, part)
+    (_, value), *_ = read.columns
+    return replace(read, columns=((name, or_absent(f"({value})")),)) if catalogue.sliceable(column) else read
+
+
+def _any_text(name: str, column: str, part: Part) -> Typed:
     raw = part.columns.get(column)
     if column.startswith("tags.") and "tags" in part.columns:
         tag = f"json_extract_string({part.columns['tags'].as_json()}, {pointer(column.removeprefix('tags.'))})"
         flat = _scalar_text(raw)[0] if raw else "NULL"
-        return Typed(((name, f"coalesce({tag}, {flat})"),))
+        return Typed(((name, f"coalesce({or_absent(f'({tag})')}, {flat})"),))
     if raw is None:
         return Typed(((name, "CAST(NULL AS VARCHAR)"),))
     value, bad = _scalar_text(raw)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
 TOO_LARGE = 50_000_000
 """Bytes times brackets of a JSON text from which on DuckDB is not asked: it would copy the text at every level."""
+UNNAMED = re.compile(r"'C\d+'")
+"""What DuckDB calls columns of Parquet files that have no name."""
 NUMBERED = re.compile(r"_\d")
 """How DuckDB names the second of two columns or fields of one name: `passed_1`."""
 
@@ -139,14 +141,16 @@ def refuse_columns(names: Sequence[str], file: str | None = None, line: int | No
 
 
 def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, described: str) -> None:
-    """Refuse a Parquet file in which a column, or a field inside of one, stands twice.
+    """Refuse a Parquet file in which a column, or a field inside of one, stands twice, or a column has no name.
 
-    DuckDB renames the second one, so the file's own schema is read if a name in `described` may be such a one.
+    DuckDB renames those, so the file's own schema is read if a name in `described` may be such a one.
     """
-    if not NUMBERED.search(described):
+    if not NUMBERED.search(described) and not UNNAMED.search(described):
         return
     rows = connection.execute(f"SELECT name, num_children FROM parquet_schema({literal(path)})").fetchall()
     _refuse_fields(iter(rows), name)
+    if any(not field for field, _ in rows[1:]):
+        raise InputError(Problem("a column without a name", file=name, hint="name it, or leave it out"))
 
 
 def _refuse_fields(rows: Iterator[tuple[str, int | None]], file: str) -> str:

@@ -96,6 +96,21 @@ def text(name: str, raw: Raw) -> Typed:
     return Typed(((name, _unquoted(json)),), f"NOT starts_with({json}, '\"')")
 
 
+def or_absent(text: str) -> str:
+    """Text of which something can be seen; NULL for any other, which describes nothing.
+
+    Nearly all text begins with a character of which that can be told at no cost.
+    """
+    seldom = f"{text} < '!' OR {text} >= '\x7f'"
+    return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"
+
+
+def description(name: str, raw: Raw) -> Typed:
+    """Text that describes a scenario; a blank one is absent."""
+    read = text(name, raw)
+    return Typed(((name, or_absent(f"({read.columns[0][1]})")),), read.bad)
+
+
 def _has_control(text: str) -> str:
     """Whether text has a control character.
 
@@ -303,8 +318,8 @@ def unread(name: str, raw: Raw) -> Typed:
 READERS: dict[str, Reader] = {
     "id": identity,
     "trial": whole(None),
-    "category": text,
-    "capability": text,
+    "category": description,
+    "capability": description,
     "expected_behaviors": names,
     "behaviors": behaviors,
     "must_not": must_not,
@@ -323,9 +338,9 @@ READERS: dict[str, Reader] = {
     "input": unread,
     "output": blank_output,
     "weight": number(">= 0.000001", "1e9"),
-    "cluster": text,
+    "cluster": description,
     "tags": tags,
-    "agent_version": text,
+    "agent_version": description,
     "suite": unread,
     "judge": unread,
 }

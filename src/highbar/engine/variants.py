@@ -44,8 +44,8 @@ def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
     """The texts that a value of a column holds: its own, or those of its tags."""
     value = json.loads(text) if text else None
     if name == "tags" and isinstance(value, dict):
-        return [(f"tags.{tag}", inner) for tag, inner in value.items() if isinstance(inner, str)]
-    return [(name, value)] if isinstance(value, str) else []
+        return [(f"tags.{tag}", inner) for tag, inner in value.items() if isinstance(inner, str) and inner.strip()]
+    return [(name, value)] if isinstance(value, str) and value.strip() else []
 
 
 def pooled(rows: Rows, parts: Sequence[Part], *, clustered: bool) -> Differing:

@@ -49,6 +49,8 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
         return exact.cut_decimal(value) if metric is None else digits.amount(value, metric.unit)
 
     outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
+    if judged.outcome == "undefined" and outcome == "pass":
+        return judged  # each name in it has a value, but the comparison says nothing
     return replace(judged, outcome=outcome, reason=reason)
 
 
@@ -122,6 +124,9 @@ def _compare(comparison: Comparison, demand: Demand, evidence: Evidence) -> Judg
         judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.rests(left.name))
         return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
     value = evidence.measured.difference(left, right, "lower" if comparison.operator in ("<", "<=") else "higher")
+    if comparison.operator in ("=", "!=") and value.value is not None:  # no end may be the better one
+        turned = evidence.measured.difference(left, right, "lower")
+        value = turned if turned.value is None else value
     threshold = Threshold(comparison.operator, Fraction(0), "number", f"{comparison.operator} 0")
     name = f"{formula.to_words(left)} - {formula.to_words(right)}"
     judged = judge_value(name, value, threshold, demand, evidence.alpha, Rests(noise=evidence.noise))

@@ -73,8 +73,15 @@ def _refuse_names(names: Sequence[object]) -> None:
         raise InputError(Problem(again.replace("key", "column"), hint=hints.DUPLICATE))
 
 
+def _refuse_nameless(names: Sequence[str]) -> None:
+    """Refuse a column without a name: the engine would give it one of its own."""
+    if any(not name.strip() for name in names):
+        raise InputError(Problem("a column without a name", hint="name it, or leave it out"))
+
+
 def _of_pandas(frame: Any) -> Table:
     _refuse_names(list(frame.columns))
+    _refuse_nameless(list(frame.columns))
     from pandas.api.types import infer_dtype  # the caller has pandas
 
     as_json: dict[str, list[str | None]] = {}
@@ -143,6 +150,7 @@ def _of_arrow(table: Any) -> Table:
         if _is(table, "pyarrow", "RecordBatchReader", "Scanner") and hasattr(table, method):
             table = _attempted(getattr(table, method))
     _refuse_fields(table.schema)
+    _refuse_nameless(table.schema.names)
     return Table(table)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 from highbar import catalogue
 from highbar.measure import unknown
@@ -47,8 +48,16 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=where_of(wanted))] = None
+        found.update(
+            (Term("error", where=part.where), None) for part in unknown.doubtful(policy, policy.metrics[name], where)
+        )
     formulas = [of_metric(policy, policy.metrics[name], where) for name, where in instances]
-    formulas += [of_metric(policy, difference(*sides)) for sides in _compared(policy)]
+    for sides in _compared(policy):
+        formulas.append(of_metric(policy, difference(*sides)))
+        for better in get_args(Better):
+            found.update(
+                (Term("error", where=p.where), None) for p in unknown.doubtful(policy, difference(*sides, better))
+            )
     for tree in formulas:
         ratios.update(dict.fromkeys(ratios_of(tree.root)))
         parts = [part for part in tree.parts() if isinstance(part, Ratio)]
@@ -66,6 +75,11 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return Needs(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
+
+
+def _errors(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[Term]:
+    """The errors among the scenarios of a part in which these count at no end that is surely worse."""
+    return (Term("error", where=part.where) for part in unknown.doubtful(policy, metric, where))
 
 
 def _is_mean(ratio: Ratio) -> bool:

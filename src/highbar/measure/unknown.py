@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 
 from highbar import catalogue
 from highbar.language import formula
@@ -16,6 +15,7 @@ from highbar.model import (
     Metric,
     Name,
     NewFailuresRule,
+    Operator,
     Percentile,
     Policy,
     ProgressiveRule,
@@ -27,6 +27,7 @@ from highbar.model import (
     Undecided,
     Where,
 )
+from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
 
 ADDED_UP = frozenset({"latency_ms", "tokens_used", "cost_usd"})
 """Columns without bounds: what a sum of them lacks makes it look better."""
@@ -39,23 +40,8 @@ PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
 def ends(policy: Policy) -> Mapping[str, Ends]:
-    """By column without bounds, the ends at which a trial without a value counts.
-
-    A limit of the policy gives those of ours. A metric that is the mean or a percentile of a column, and nothing else,
-    says which end of it is better, and its `range` where the ends are.
-    """
-    found = {column: Ends(limit, Fraction(0)) for column, limit in policy.limits.items()}
-    for metric in policy.metrics.values():
-        match metric.expression:
-            case Call("mean" | "percentile", (Name(name), *_)) if name not in catalogue.BOUNDED_COLUMNS:
-                column = name if name in catalogue.SUMMED_COLUMNS else f"extra:{name}"
-                if metric.range is not None:
-                    low, high = metric.range
-                    worst, best = (low, high) if metric.better == "higher" else (high, low)
-                    found[column] = Ends(worst, best, metric.better == "higher")
-                elif column not in found:
-                    found[column] = Ends(higher=metric.better == "higher")
-    return found
+    """By column without bounds, the ends at which a trial without a value counts."""
+    return column_ends(policy.metrics, policy.limits)
 
 
 def leaves(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
@@ -108,6 +94,20 @@ def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -
     if end is None or end.worst is None:
         return f"{lack}; {limit} says what such a trial counts as"
     return f"{lack}, and {limit} is not as bad as a value that was recorded" if beyond else None
+
+
+def doubtful(policy: Policy, metric: Metric, where: Where = ()) -> tuple[Imputed, ...]:
+    """The parts of a formula whose worse end need not be worse for it: there is no end at which a crash could count."""
+    operator: Operator = ">=" if metric.better == "higher" else "<="
+    narrowed = catalogue.narrow(where, metric.where)
+    found = helped_by_crashes(metric.expression, operator, policy.metrics, ends(policy), narrowed)
+    return (*found.surely, *found.perhaps)
+
+
+def no_worse_end(part: Imputed) -> str:
+    """Why a formula says nothing if a trial crashed."""
+    column = part.column.removeprefix("extra:")
+    return f"a trial crashed without `{column}`, and neither end of `{column}` is known to be worse for the formula"
 
 
 def uneven(resting: Mapping[str, int]) -> str | None:

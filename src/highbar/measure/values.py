@@ -29,6 +29,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval
 
@@ -61,17 +62,18 @@ class Measured:
     _alone: dict[tuple[str, Where], Value] = field(default_factory=dict)
     _bounded: dict[Part, Interval] = field(default_factory=dict)
     _formulas: dict[tuple[str, Where], Formula] = field(default_factory=dict)
+    _doubtful: dict[tuple[str, Where], tuple[Imputed, ...]] = field(default_factory=dict)
     _twin: list[Measured] = field(default_factory=list)
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, _formulas=self._formulas)
+        return Measured(self.policy, group, best, _formulas=self._formulas, _doubtful=self._doubtful)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, _formulas=self._formulas)
+        return replace(self.over(self.best, self.group), is_best=True)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` lets through."""
@@ -142,7 +144,7 @@ class Measured:
     def _other(self, metric: Metric, where: Where) -> Value:
         """The value in the other group, by itself."""
         if not self._twin and self.best is not None:
-            self._twin.append(Measured(self.policy, self.best, _formulas=self._formulas))
+            self._twin.append(self.over(self.best))
         return self._twin[0]._measure(metric, where)  # noqa: SLF001 - the same class
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
@@ -160,7 +162,7 @@ class Measured:
 
     def _between(self, metric: Metric, where: Where) -> between.Span | None:
         """What the metric can come to; None if it follows its parts, and the two groups say all."""
-        if self.best is None or between.is_plain(metric):
+        if self.best is None or (between.is_plain(metric) and not self._doubts(metric, where)):
             return None
         node = between.tree(self.policy, metric, where)
         ends = self._ends_of(node)
@@ -183,7 +185,7 @@ class Measured:
         return found
 
     def _measure(self, metric: Metric, where: Where) -> Value:
-        uneven = self._uneven(metric, where)
+        uneven = self._uneven(metric, where) or self._no_worse_end(metric, where)
         lookup = self.lookup(catalogue.narrow(where, metric.where))
         result = Undefined(uneven) if uneven else formula.evaluate(metric.expression, lookup)
         scenarios, missing, undecided = self._support(metric, where)
@@ -258,6 +260,30 @@ class Measured:
                 )  # whoever loses a value makes a sum smaller
         return unknown.uneven(resting)
 
+    def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
+        """Why a formula says nothing of crashes: they count at an end of a column that may be the better one for it."""
+        for part in self._doubts(metric, where):
+            wanted = catalogue.terms(part.leaf, part.where)
+            if isinstance(wanted, Percentile):
+                crashed = self.group.ranks[wanted].errors > 0
+            else:
+                crashed = bool(self.group.totals[wanted[0]].valueless and self._errors(part.where))
+            if crashed:
+                return unknown.no_worse_end(part)
+        return None
+
+    def _doubts(self, metric: Metric, where: Where) -> tuple[Imputed, ...]:
+        if self.policy.metrics.get(metric.name) is not metric:
+            return unknown.doubtful(self.policy, metric, where)
+        key = (metric.name, where)
+        if key not in self._doubtful:
+            self._doubtful[key] = unknown.doubtful(self.policy, metric, where)
+        return self._doubtful[key]
+
+    def _errors(self, where: Where) -> bool:
+        total = self.group.totals.get(Term("error", where=where))
+        return total is None or total.value > 0
+
     def _support(self, metric: Metric, where: Where) -> tuple[int, int, int]:
         """How many scenarios all parts rest on, how many the worst off lacks, and how many trials are undecided."""
         resting: list[int] = []
@@ -306,8 +332,11 @@ class Measured:
             return Undefined(_nothing_there(wanted.where))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
-        never = f"{rank.errors} of {rank.trials} trials never completed, and one of them stands at that rank"
-        return Undefined(never if rank.errors else "an undecided trial stands at that rank")
+        if not rank.errors:
+            return Undefined("an undecided trial stands at that rank")
+        undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
+        what = "crashed or are undecided" if undecided else "never completed"
+        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
 
 
 def _spanning(value: Value, other: Value) -> Value:

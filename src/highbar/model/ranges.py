@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from highbar.model.words import Where
 
-_FARTHEST = Fraction(10) ** 18
+FARTHEST = Fraction(10) ** 18
 """Beyond this no engine sums exactly."""
 
 
@@ -16,6 +16,6 @@ class ColumnRange:
     """The least and the greatest value of a column, in the rows that `where` lets through."""
 
     column: str
-    least: Fraction = -_FARTHEST
-    most: Fraction = _FARTHEST
+    least: Fraction = -FARTHEST
+    most: Fraction = FARTHEST
     where: Where = ()

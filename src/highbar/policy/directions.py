@@ -7,12 +7,14 @@ its own, and what is multiplied by something of unknown sign is not decided.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
 from highbar.language.formula import to_words
-from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number, Operator
+from highbar.model import Binary, Call, Ends, Expression, Metric, Name, Negative, Number, Operator, Where
+from highbar.model.ranges import FARTHEST
 from highbar.policy.ranges import value_range
 
 UPWARD = frozenset({"passed", "correct", "behavior_score", "quality_score"})
@@ -48,6 +50,124 @@ def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric])
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Imputed:
+    """A mean, sum or percentile in which a trial without a value counts at the worse end of the column."""
+
+    leaf: Name | Call
+    column: str  # as terms call it: `extra:NAME` for a column of the user's own
+    where: Where
+    ends: Ends
+
+
+@dataclass(frozen=True, slots=True)
+class Helped:
+    """Whose worse end is no worse for a demand: what surely makes it easier to meet, and what may."""
+
+    surely: tuple[Imputed, ...] = ()
+    perhaps: tuple[Imputed, ...] = ()
+
+
+def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -> Mapping[str, Ends]:
+    """By column without bounds, the ends at which a trial without a value counts.
+
+    A limit of the policy gives those of ours. A metric that is the mean or a percentile of a column, and nothing else,
+    says which end of it is better, and its `range` where the ends are.
+    """
+    found = {column: Ends(limit, Fraction(0)) for column, limit in limits.items()}
+    for metric in metrics.values():
+        match metric.expression:
+            case Call("mean" | "percentile", (Name(name), *_)) if name not in catalogue.BOUNDED_COLUMNS:
+                column = name if name in catalogue.SUMMED_COLUMNS else f"extra:{name}"
+                if metric.range is not None:
+                    low, high = metric.range
+                    worst, best = (low, high) if metric.better == "higher" else (high, low)
+                    found[column] = Ends(worst, best, metric.better == "higher")
+                elif column not in found:
+                    found[column] = Ends(higher=metric.better == "higher")
+    return found
+
+
+def helped_by_crashes(
+    node: Expression, operator: Operator, metrics: Mapping[str, Metric], ends: Mapping[str, Ends], where: Where = ()
+) -> Helped:
+    """Which parts of `node` count a crash at an end by which `node operator 0` is easier to meet, or may be.
+
+    A column counts a crash at one end, whoever asks. `1 - mean(hallucinated)` rises where that end is the lower one.
+    """
+    flat = _Flat(metrics, ends)
+    written = flat.written(node, where)
+    if not flat.imputed:
+        return Helped()
+    found = rewards(written, operator, flat.parts)
+    either = found.undecided if operator not in ("=", "!=") else tuple(flat.imputed)
+    return Helped(
+        tuple(flat.imputed[name] for name in found.worse if name in flat.imputed),
+        tuple(flat.imputed[name] for name in either if name in flat.imputed),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """A formula down to its measures and columns; each of those that count crashes at an end is a metric of its own."""
+
+    metrics: Mapping[str, Metric]
+    ends: Mapping[str, Ends]
+    imputed: dict[str, Imputed] = field(default_factory=dict)
+    parts: dict[str, Metric] = field(default_factory=dict)
+
+    def written(self, node: Expression, where: Where) -> Expression:
+        """The formula with those metrics in place of what they stand for."""
+        match node:
+            case Name(name) if name in self.metrics:
+                metric = self.metrics[name]
+                return self.written(metric.expression, catalogue.narrow(where, metric.where))
+            case Name() | Call("mean" | "sum" | "percentile", _):
+                return self._leaf(node, where)
+            case Call(function, arguments):
+                return Call(function, tuple(self.written(argument, where) for argument in arguments))
+            case Negative(operand):
+                return Negative(self.written(operand, where))
+            case Binary(operator, left, right):
+                return Binary(operator, self.written(left, where), self.written(right, where))
+            case _:
+                return node
+
+    def _leaf(self, leaf: Name | Call, where: Where) -> Expression:
+        if isinstance(leaf, Name) and leaf.name in SETTINGS:
+            return leaf
+        wanted = catalogue.terms(leaf, where)
+        term = wanted[0] if isinstance(wanted, tuple) else wanted
+        column = "tokens_used" if term.column == "tokens_both" else term.column
+        if column not in _WITHOUT_BOUNDS and not column.startswith("extra:"):
+            return leaf
+        ranked = isinstance(leaf, Call) and leaf.function == "percentile"
+        ends = self.ends.get(column, Ends())
+        if ends.worst is None and not ranked:
+            return leaf  # without an end to count at, a crash makes it undefined
+        key = f"{to_words(leaf)} where {term.where}"
+        self.imputed[key] = Imputed(leaf, column, term.where, ends)
+        better = "higher" if ends.higher else "lower"
+        averaged = isinstance(leaf, Call) and leaf.function != "sum"
+        self.parts[key] = Metric(key, "", leaf, "number", better, "", range=_reach(column, ends, averaged=averaged))  # type: ignore[arg-type]
+        return Name(key)
+
+
+_WITHOUT_BOUNDS = ("latency_ms", "tokens_used", "cost_usd")
+
+
+def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
+    """Between which values a mean, or else a sum, of a column lies."""
+    if column in _WITHOUT_BOUNDS:
+        return Fraction(0), FARTHEST
+    if ends.worst is None or ends.best is None:
+        return None
+    low, high = sorted((ends.worst, ends.best))
+    if averaged:
+        return low, high
+    return (Fraction(0), FARTHEST) if low >= 0 else (-FARTHEST, Fraction(0)) if high <= 0 else None
+
+
 def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
     """How the formula follows each name in it that has a direction."""
     parts = linear(node)
@@ -70,7 +190,8 @@ def _of_binary(operator: str, left: Expression, right: Expression, metrics: Mapp
     first, second = slopes(left, metrics), slopes(right, metrics)
     if operator in ("+", "-"):
         return _merged((first, second if operator == "+" else _scaled(second, -1)))
-    turned = second if operator == "*" else _scaled(second, -1)
+    # On the two sides of a divisor of 0 a quotient is on opposite sides of everything.
+    turned = second if operator == "*" else _scaled(second, -1 if _sign(right, metrics) is not None else None)
     return _merged((_scaled(first, _sign(right, metrics)), _scaled(turned, _sign(left, metrics))))
 
 

@@ -36,7 +36,10 @@ def value_range(node: Expression, metrics: Mapping[str, Metric]) -> Range:
 def _name_range(name: str, metrics: Mapping[str, Metric]) -> Range:
     if name in MEASURES or name in SETTINGS:
         return _NOT_NEGATIVE
-    unit = metrics[name].unit if name in metrics else "number"
+    metric = metrics.get(name)
+    if metric is not None and metric.range is not None:
+        return metric.range
+    unit = metric.unit if metric else "number"
     return _SHARE if unit == "ratio" else _ANY if unit == "number" else _NOT_NEGATIVE
 
 

@@ -24,6 +24,7 @@ from highbar.model import (
     Weights,
 )
 from highbar.policy.composite import CompositePart, read_composite
+from highbar.policy.crashes import refuse_helpful_crashes
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
@@ -210,6 +211,8 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         select=read_select(top.get("select"), settings.allow_columns),
         judged_by=_read_judged_by(top.get("judged_by")),
     )
+    if not cursor.problems:  # every name is known then
+        refuse_helpful_crashes(cursor, policy, definitions, composite)
     return policy if cursor.problems else notes_on(policy)
 
 

@@ -1,0 +1,114 @@
+"""Where a crash would help: a rule that is easier to meet at the end of a column at which crashes count is refused.
+
+A metric that is the mean or a percentile of a column, and nothing else, says by `better` which end of its range is the
+worse one, and a trial without a value counts there in every formula. So a formula must follow the column the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from highbar.catalogue import FINAL_SCORE
+from highbar.language.exact import write_decimal
+from highbar.language.formula import names, to_words
+from highbar.model import (
+    BaselineRule,
+    Call,
+    ConditionRule,
+    Metric,
+    Name,
+    Operator,
+    Policy,
+    ProgressiveRule,
+    Rule,
+    StepRule,
+    ThresholdRule,
+)
+from highbar.policy.composite import CompositePart, demands
+from highbar.policy.cursor import Cursor
+from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
+from highbar.policy.metrics import Definition
+
+_TURNED = {"higher": "lower", "lower": "higher"}
+
+
+def refuse_helpful_crashes(
+    cursor: Cursor, policy: Policy, definitions: Iterable[Definition], composite: CompositePart
+) -> None:
+    """Refuse every rule that crashes make easier to meet, at the formula that turns them around."""
+    own = {definition.metric.name: definition.formula for definition in definitions}
+    formulas = own | ({FINAL_SCORE: composite.definition.formula} if composite.definition else {})
+    refused: set[str] = set()
+    for rule in policy.rules:
+        if isinstance(rule, ConditionRule):
+            _refuse_in_condition(composite.cursor or cursor, rule, policy)
+        for name in _judged(rule, policy):
+            at = _innermost(name, policy, formulas)
+            if at is not None and at not in refused:
+                refused.add(at)
+                metric = policy.metrics[at]
+                found = _of_metric(metric, policy)[0]
+                message = f"{at} gets {metric.better}, which is better, the more trials crash: {_counts(found)}"
+                turned = f", or `better: {_TURNED[metric.better]}` for {at}" if at in own else ""
+                formulas.get(at, cursor).refuse(message, _part_hint(found, policy) + turned)
+
+
+def _judged(rule: Rule, policy: Policy) -> Iterator[str]:
+    """The metrics that a rule holds against a bound."""
+    if isinstance(rule, ThresholdRule | ProgressiveRule | BaselineRule | StepRule):
+        yield rule.metric
+    elif isinstance(rule, ConditionRule):
+        for demand in demands(rule.condition):
+            sides = demand.comparison.left, demand.comparison.right
+            yield from (side.name for side in sides if isinstance(side, Name) and side.name in policy.metrics)
+
+
+def _refuse_in_condition(cursor: Cursor, rule: ConditionRule, policy: Policy) -> None:
+    for demand in demands(rule.condition):
+        ends = column_ends(policy.metrics, policy.limits)
+        helped = helped_by_crashes(demand.difference, demand.operator, policy.metrics, ends)
+        found = [part for part in helped.surely if _is_own(part)]
+        alone = any(isinstance(side, Name) for side in (demand.comparison.left, demand.comparison.right))
+        if found and not (alone and any(_of_metric(policy.metrics[name], policy) for name in _judged(rule, policy))):
+            words = to_words(demand.comparison)
+            cursor.refuse(
+                f"'{words}' is met more easily the more trials crash: {_counts(found[0])}",
+                _part_hint(found[0], policy),
+            )
+
+
+def _of_metric(metric: Metric, policy: Policy) -> list[Imputed]:
+    """The columns of the user's own by whose worse end the metric gets better."""
+    operator: Operator = ">=" if metric.better == "higher" else "<="
+    ends = column_ends(policy.metrics, policy.limits)
+    helped = helped_by_crashes(metric.expression, operator, policy.metrics, ends, metric.where)
+    return [part for part in helped.surely if _is_own(part)]
+
+
+def _is_own(part: Imputed) -> bool:
+    return part.column.startswith("extra:") and part.ends.worst is not None
+
+
+def _innermost(name: str, policy: Policy, formulas: dict[str, Cursor]) -> str | None:
+    """If crashes help the metric, the formula at fault: of those that it uses and they help, one that uses no other."""
+    if not _of_metric(policy.metrics[name], policy):
+        return None
+    for used in sorted(names(policy.metrics[name].expression)):
+        if used in formulas and (inner := _innermost(used, policy, formulas)) is not None:
+            return inner
+    return name
+
+
+def _counts(part: Imputed) -> str:
+    worst = write_decimal(part.ends.worst) if part.ends.worst is not None else ""
+    return f"a trial without `{part.column.removeprefix('extra:')}` counts as {worst}, the worse end of its range"
+
+
+def _part_hint(part: Imputed, policy: Policy) -> str:
+    """What to write where the column's better end is declared."""
+    column = part.column.removeprefix("extra:")
+    for metric in policy.metrics.values():
+        match metric.expression:
+            case Call("mean" | "percentile", (Name(name), *_)) if name == column and metric.range is not None:
+                return f"write `better: {_TURNED[metric.better]}` for {metric.name}"
+    return f"write `better` for the metric that is mean({column})"
