@@ -125,19 +125,19 @@ class _Survey:
         if not self.evaluations:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
             refuse(message, hint=_TOGETHER)
+        silent: dict[str, None] = {}
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)
             scenario = next((str(found[name]) for name in _NAMES if _text(found.get(name))), run)
             for one in evaluations:
                 self.scorers.spoke(scenario, one.name)
-                if one.verdict is not None:
-                    self.scorers.declare(one.name)
-                elif one.score is None and one.label is None:
-                    self.scorers.hold(one.name)
+                if one.score is None and one.label is None:
+                    silent[one.name] = None
                 else:
-                    self.scorers.mention(
-                        one.name, "it gives scores" if one.label is None else "its labels are no verdicts"
-                    )
+                    kind = "it gives scores" if one.label is None else "its labels are no verdicts"
+                    self.scorers.weigh(one.name, None if one.verdict is not None else kind)
+        for name in silent:
+            self.scorers.hold(name)
         self.scorers.settle()
 
     def _add_telling(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
