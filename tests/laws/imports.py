@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -428,7 +430,8 @@ class Cases:
     def __init__(self, tools: set[str]) -> None:
         self.files = known_files(tools)
         self._made: dict[tuple[str, Path], Case | None] = {}
-        self._folder = tempfile.TemporaryDirectory()  # of cases that are made; gone with this object
+        self._folder = Path(tempfile.mkdtemp())  # of cases that are made
+        weakref.finalize(self, shutil.rmtree, self._folder)
 
     def keep(self, few: int) -> None:
         """Only the smallest files that are judged as they are, and that say something which could be worse."""
@@ -442,7 +445,7 @@ class Cases:
 
     def _case(self, tool: str, path: Path) -> Case | None:
         if (tool, path) not in self._made:
-            self._made[tool, path] = case_of(tool, path, Path(self._folder.name))
+            self._made[tool, path] = case_of(tool, path, self._folder)
         return self._made[tool, path]
 
     def attempt(self, seed: int, folder: Path) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -100,6 +100,7 @@ class _Survey:
         self._unread: Counter[str] = Counter()  # by name, what tells of evaluations and is none
         self._held: dict[str, Item] = {}  # spans that may be runs
         self._room = _ROOM
+        self._described: dict[str, Attributes] = {}  # by run, once all spans are known
         responses: dict[str, str] = {}
         self._read(path, responses, report)
         for name in set(self._names.values()):
@@ -220,13 +221,16 @@ class _Survey:
         """How many spans the file has."""
         return len(self._names)
 
-    def above(self, key: str) -> Iterator[str]:
+    def above(self, key: str) -> Sequence[str]:
         """The spans around a span, the nearest first."""
-        seen = {key}
-        while (parent := self._parents.get(key)) is not None and parent not in seen:
-            seen.add(parent)
-            yield parent
-            key = parent
+        parent = self._parents.get(key)
+        if parent is None:
+            return ()
+        found: dict[str, None] = {}
+        while parent is not None and parent not in found and parent != key:
+            found[parent] = None
+            parent = self._parents.get(parent)
+        return tuple(found)
 
     def _runs(self) -> Iterator[str]:
         """The spans that are rows: judged ones, and runs like those that are and apart from them."""
@@ -246,10 +250,14 @@ class _Survey:
 
     def describe(self, key: str) -> Attributes:
         """What the evaluations, the span and the spans around it say of the scenario; the nearest word counts."""
+        known = self._described.get(key)
+        if known is not None:
+            return known
         found = self._said.get(key, {})
         for place in self.above(key):
             if said := self._said.get(place):
                 found = {**said, **found}
+        self._described[key] = found
         return found
 
 

@@ -161,12 +161,17 @@ def _opened(value: object, place: str) -> object:
         if type(text) is str:
             return text
         whole = value.int_value
-        if type(whole) is str and value == otlp_typed.Value(int_value=whole):  # a count, such as of tokens
-            return _whole(whole)
+        if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
+            return int(float(whole))
         return _plain(otlp_typed.plain(value), place)
     if value is None or value is msgspec.UNSET:
         return None
     return _plain(value, place)
+
+
+def _is_alone(value: otlp_typed.Value) -> bool:
+    """Whether a value that holds a whole number holds nothing that would come before it."""
+    return not value.string_value and value.bool_value is value.double_value is value.bytes_value is msgspec.UNSET
 
 
 class Interest(NamedTuple):
