@@ -143,11 +143,11 @@ class _Survey:
         for key, parent, name, item in scan(path, _TELLING):
             if key is not None:
                 if key in names:
-                    refuse(f"{item.place if item else name}: the span {key} stands twice in this file", hint=_TWICE)
+                    refuse(f"{item.place if isinstance(item, Item) else name}: the span {key} stands twice in this file", hint=_TWICE)
                 names[key] = sys.intern(name)
                 if parent is not None:
                     parents[key] = parent
-                if type(item) is str:
+                if isinstance(item, str):
                     responses[item] = key
                 elif item is not None:
                     self._add_telling(key, item, responses, report)
