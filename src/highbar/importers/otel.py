@@ -143,7 +143,8 @@ class _Survey:
         for key, parent, name, item in scan(path, _TELLING):
             if key is not None:
                 if key in names:
-                    refuse(f"{item.place if isinstance(item, Item) else name}: the span {key} stands twice in this file", hint=_TWICE)
+                    place = item.place if isinstance(item, Item) else name
+                    refuse(f"{place}: the span {key} stands twice in this file", hint=_TWICE)
                 names[key] = sys.intern(name)
                 if parent is not None:
                     parents[key] = parent
