@@ -69,6 +69,10 @@ def test_a_subset_does_not_get_past_the_suite(tmp_path):
     [
         ("tags.model=z", "found 'x', 'y'"),
         ("tags.modle=x", "no row has a value for 'tags.modle'"),
+        ("tags.modle=x", "did you mean 'tags.model'? found"),
+        ("model=x", "'tags.model'"),
+        ("tire=one", "did you mean 'tier'? found"),
+        ("tier=onw", "did you mean 'one'? found 'one', 'two'"),
         ("n=1", "not text"),
         ("passed=true", "rows cannot be chosen by 'passed'"),
         ("category=happy_path", "rows cannot be chosen by 'category'"),

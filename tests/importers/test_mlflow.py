@@ -284,7 +284,9 @@ def test_a_span_ended_with_an_error_by_the_number_or_the_name_of_its_status(tmp_
 
 @pytest.mark.parametrize("code", [0, 1, 1.0, "1", "ok", "Unset", "STATUS_CODE_OK", None])
 def test_a_span_ended_well_by_the_number_or_the_name_of_its_status(tmp_path: Path, code: object) -> None:
-    done = check(tmp_path, with_status(code, "ok"), POLICY | {"metrics": []}, name="t.json")
+    # A single value does not show that `tone` and `relevance` give no verdicts.
+    policy = POLICY | {"metrics": [], "judged_by": {"mlflow": ["correctness", "polite"]}}
+    done = check(tmp_path, with_status(code, "ok"), policy, name="t.json")
     assert judged(done, "pass")["counts"]["errors"] == 0
 
 

@@ -394,3 +394,51 @@ def test_evaluations_and_spans_in_separate_files_are_refused_with_how_to_join_th
     )
     assert "run the tool with a scorer" not in done.problems
     judged(check(tmp_path, b"".join(lines.values()), policy, name="run.jsonl"), "fail")
+
+
+def under_another_name(form: str, name: str) -> dict[str, Any]:
+    """A run with a good evaluation, and another one with a bad one that does not have the name of the conventions."""
+    found = evaluation("Judge", "fail")["attributes"]
+    records = [of_span(evaluation("Judge", "pass"), "s1")]
+    spans = [span("s1"), span("s2", name="other")]
+    if form == "log":
+        records.append({**of_span(evaluation("Judge", "fail"), "s2"), "eventName": name})
+    elif form == "event":
+        spans[1]["events"] = [{"name": name, "attributes": found}]
+    elif form == "attributes":
+        spans[1]["attributes"] = found
+    elif form == "named event":
+        spans[1]["events"] = [{"name": name, "attributes": []}]
+    else:
+        spans.append({**span("s3", parent="s2", name=name), "attributes": found})
+    return traces(spans) | logs(records)
+
+
+FORMS = {
+    "log": "gen_ai.evaluation",
+    "event": "evaluation",
+    "attributes": "other",
+    "named event": "gen_ai.evaluation.score",
+    "span": "judge",
+}
+
+
+@pytest.mark.parametrize(("form", "name"), FORMS.items())
+def test_evaluations_under_another_name_are_said_to_be_unread_whatever_the_options(
+    tmp_path: Path, form: str, name: str
+) -> None:
+    document = json.dumps(under_another_name(form, name)).encode()
+    done = check(tmp_path, document, RULES, "--quiet", name="run.json")
+    told = f"1 record has gen_ai.evaluation attributes or names and is no gen_ai.evaluation.result event ('{name}')"
+    assert f"{told}: what it says is not read" in done.err
+    assert any(told in warning for warning in judged(done, "pass")["warnings"])
+
+
+@pytest.mark.parametrize(("form", "name"), FORMS.items())
+def test_a_file_with_no_evaluation_but_under_other_names_is_refused_with_them(
+    tmp_path: Path, form: str, name: str
+) -> None:
+    document = under_another_name(form, name)
+    del document["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+    done = check(tmp_path, json.dumps(document).encode(), RULES, name="run.json")
+    refused(done, "is no gen_ai.evaluation.result event", repr(name), "emit evaluations as gen_ai.evaluation.result")

@@ -342,3 +342,38 @@ def test_a_scorer_that_only_one_file_has_is_no_contradiction(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps([other]), "utf-8")
     (tmp_path / "highbar.yaml").write_text(RULE, "utf-8")
     judged(run(tmp_path, "check", "a.json", "b.json", "--format", "json"), "pass")
+
+
+def compared(folder: Path) -> tuple[Run, str]:
+    """The comparison of base.json and head.json as JSON, and in words."""
+    (folder / "highbar.yaml").write_text(RULE, "utf-8")
+    done = run(folder, "compare", "base.json", "head.json", "--format", "json")
+    return done, " ".join(run(folder, "compare", "base.json", "head.json").out.split())
+
+
+def test_compare_says_that_base_and_head_have_other_judges(tmp_path):
+    (tmp_path / "base.json").write_text(json.dumps([trace(1, "yes"), trace(2, "no")]), "utf-8")
+    head = json.dumps([trace(1, True), trace(2, False)]).replace('"safe', '"brief')
+    (tmp_path / "head.json").write_text(head, "utf-8")
+    done, text = compared(tmp_path)
+    told = "base and head are not alike: judged by other scorers: mlflow: correctness, safe in the baseline"
+    assert told in text
+    assert any(told in warning for warning in done.json["warnings"])
+    assert [side["judged_by"][0]["judges"] for side in (done.json["base"], done.json["head"])] == [
+        ["correctness", "safe"],
+        ["correctness", "brief"],
+    ]
+
+
+def test_compare_says_that_another_tool_judged_or_that_only_one_side_says_who(tmp_path):
+    (tmp_path / "base.json").write_text(json.dumps([trace(1, "yes")]).replace("q1", "a"), "utf-8")
+    (tmp_path / "head.json").write_text(evaluations("a", "pass"), "utf-8")
+    done, text = compared(tmp_path)
+    told = "base and head are not alike: judged by other tools: mlflow in the baseline, otel now"
+    assert told in text
+    assert told in done.json["warnings"]
+    (tmp_path / "head.json").write_text('[{"id": "a", "passed": true}]', "utf-8")
+    done, text = compared(tmp_path)
+    told = "who judged is known of the base only: mlflow: correctness, safe"
+    assert told in text
+    assert told in done.json["warnings"]

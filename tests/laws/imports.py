@@ -13,16 +13,21 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
+import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import highbar
 from highbar.errors import InputError
+from highbar.importers.reading import zip as archives
 from highbar.load import files as loading
 from highbar.load import foreign
 from highbar.policy import read_dict
@@ -46,23 +51,38 @@ TRACELESS: Mapping[str, str] = {
     "otel": "an evaluation is one event, and no other span counts them",
     "map": "a home-grown file has no header that says what its records must hold",
     "ours": "rows of our own declare nothing beyond themselves: a suite does",
+    "select": "rows of our own, of which a tag chooses some: as above",
+    "junit": "a report whose suites do not count tests, failures and errors tells of each in one place only",
 }
 """By format, why a statement can be taken away without a trace."""
+
+TIMES = re.compile(r"lat|time|dur|start|end|seconds|usage|stats|events|spans|_ms|Ms", re.IGNORECASE)
+KINDS = re.compile(r"categ|adversarial|tags|metadata|plugin|propert|\bid\b|name|key|vars", re.IGNORECASE)
+ERRORS = re.compile(r"err|exception|status|state|crash|limit|fail|reason|termination|halt|code|invalid", re.IGNORECASE)
+"""What tells of a latency, a category or an error, by the names of the tools."""
 
 EXCEPTIONS: Mapping[str, Callable[[Case, Change, str], bool]] = {
     # The specification: a scenario that has a measure in no trial, and is not asked for it, is missing there.
     "a latency that is gone is missing, and counted beside the percentile": lambda _, change, metric: (
-        change.kind == "taken" and metric == "latency_p95"
+        change.kind == "taken" and metric == "latency_p95" and TIMES.search(change.gone) is not None
     ),
     # The specification: a row without its category takes no part in what is over that category; a suite has it.
     "a category that is gone takes a scenario out of its slice": lambda _, change, metric: (
-        change.kind == "taken" and metric == "safety_rate"
+        change.kind == "taken" and metric == "safety_rate" and KINDS.search(change.gone) is not None
     ),
     # The specification: error_rate is the share of trials with an error; one that is gone is no error any more, and
     # whether the trial passed is undecided then, which pass_rate shows.
-    "an error that is gone is none": lambda _, change, metric: change.kind == "taken" and metric == "error_rate",
+    "an error that is gone is none": lambda _, change, metric: (
+        change.kind == "taken" and metric == "error_rate" and ERRORS.search(change.gone) is not None
+    ),
+    # The specification: rows are chosen by the text of a tag, another text is another variant, and the report counts
+    # what is left out. A tag that is gone, or is no text, is not excepted.
+    "a tag with another text is of another variant": lambda case, change, _: (
+        case.tool == "select" and change.what.endswith("another text")
+    ),
 }
-"""By reason, the metrics that may rise by a change all the same. No exception is made for the verdict as a whole."""
+"""By reason, the metrics that may rise by a change all the same. No exception is made for the verdict as a whole,
+but for a row that says itself that it is of another variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +92,7 @@ class Change:
     kind: str
     what: str
     data: bytes
+    gone: str = ""  # what was taken away, with its place: an exception may be made for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +113,25 @@ def known_files(tools: set[str]) -> list[tuple[str, Path]]:
     """Files of every tool, and of our own formats, small enough to be judged often."""
     found = [(tool, path) for tool, path in files() if path.stat().st_size <= LARGEST and path.name != "totals.json"]
     found += [("ours", path) for path in sorted(GOLDEN.glob("*/results.*")) if path.suffix in OURS]
+    found += [("select", path) for path in sorted(GOLDEN.glob("*/results.jsonl"))]
     return [(tool, path) for tool, path in found if not tools or tool in tools]
+
+
+def in_variants(path: Path, folder: Path) -> Path | None:
+    """The rows of a file as those of two models, tagged; a scenario in two has them of one model alone.
+
+    None if the rows have tags or columns of agents themselves, by which they would be told apart already.
+    """
+    rows = [json.loads(line) for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+    if not all(isinstance(row, dict) and "tags" not in row and "agent_version" not in row for row in rows):
+        return None
+    made = []
+    for number, row in enumerate(rows):
+        for trial, model in enumerate(("x", "x") if len(str(row.get("id"))) % 2 else ("x", "x", "y")):
+            made.append({**row, "trial": number * 3 + trial, "tags": {"model": model}})
+    target = folder / f"{path.parent.name}.jsonl"
+    target.write_text("".join(json.dumps(row) + "\n" for row in made), "utf-8")
+    return target
 
 
 def outcomes(path: Path, policy: Mapping[str, Any]) -> dict[str, int] | None:
@@ -109,6 +148,11 @@ def case_of(tool: str, path: Path, folder: Path) -> Case | None:
     """The case of a file; None if it is refused as it is."""
     start: dict[str, Any] = {"thresholds": {"blocking": {"pass_rate": "1%"}}}
     start |= {"map": MAPPING} if tool == "map" else {}
+    if tool == "select":
+        tagged = in_variants(path, folder)
+        if tagged is None:
+            return None
+        path, start = tagged, {**start, "select": {"tags.model": "x"}}
     start |= _judges(path, start)
     try:
         verdict = highbar.check(path, start)
@@ -164,7 +208,7 @@ def _suite(tool: str, path: Path, policy: Mapping[str, Any], folder: Path) -> tu
 
 def rows_of(tool: str, path: Path, policy: Mapping[str, Any], folder: Path) -> list[dict[str, Any]]:
     """The rows of a file as they are judged; those of our own only if they are lines of JSON."""
-    if tool == "ours":
+    if tool in ("ours", "select"):
         lines = path.read_text("utf-8-sig").splitlines() if path.suffix == ".jsonl" else []
         return [json.loads(line) for line in lines if line.strip()]
     read = read_dict({**policy, "thresholds": {"blocking": {"pass_rate": "1%"}}})
@@ -181,10 +225,11 @@ def changed(case: Case, random: Random, kind: str) -> Change | None:
     """The file with one thing changed; None if there is nothing to change in this way."""
     if case.path.suffix == ".eval":
         data = bent_archive(case.path, random, kind)
-        return None if data is None else Change(kind, "a member", data)
+        return None if data is None else Change(kind, "a member", data, _lost(case.path.read_bytes(), data))
     if case.path.suffix == ".xml":
-        text = _failed_case(case.path.read_text("utf-8", "replace"), random) if kind == "worse" else None
-        return None if text is None else Change(kind, "a test case", text.encode())
+        return _changed_report(case, random, kind)
+    if case.tool == "select" and kind == "taken":
+        return _changed_tag(case, random)
     if case.path.suffix == ".csv":
         return _changed_cell(case, random, kind)
     return _changed_json(case, random, kind)
@@ -201,12 +246,81 @@ def _failed_case(text: str, random: Random) -> str | None:
     return f"{text[: case.start()]}{opening}>{bad}</testcase>{text[case.end() :]}"
 
 
+def _lost(before: bytes, after: bytes) -> str:
+    """What an archive does not say any more: the words of the members that differ."""
+    members = []
+    for data in (before, after):
+        with tempfile.NamedTemporaryFile(suffix=".eval") as file:
+            file.write(data)
+            file.flush()
+            with archives.opened(file.name) as archive:
+                members.append({name: bytes(archive.read(name)).decode("utf-8", "replace") for name in archive})
+    words = [Counter(re.findall(r"\w+", " ".join(text for name, text in sorted(one.items())))) for one in members]
+    return " ".join(words[0] - words[1])
+
+
+def _changed_report(case: Case, random: Random, kind: str) -> Change | None:
+    text = case.path.read_text("utf-8", "replace")
+    if kind == "worse":
+        found = _failed_case(text, random)
+        return None if found is None else Change(kind, "a test case", found.encode())
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - a file of the tests
+    except ET.ParseError:
+        return None
+    return random.choice((_without_element, _without_attribute))(root, random)
+
+
+def _without_element(root: ET.Element, random: Random) -> Change | None:
+    """The report without one of its elements, whatever it holds."""
+    pairs = [(parent, child) for parent in root.iter() for child in parent]
+    if not pairs:
+        return None
+    parent, child = random.choice(pairs)
+    parent.remove(child)
+    gone = ET.tostring(child, "unicode")
+    return Change("taken", f"<{child.tag}> of <{parent.tag}>", ET.tostring(root), gone)
+
+
+def _without_attribute(root: ET.Element, random: Random) -> Change | None:
+    """The report without one attribute, or with an empty one."""
+    held = [(element, name) for element in root.iter() for name in element.attrib]
+    if not held:
+        return None
+    element, name = random.choice(held)
+    gone = f"{element.tag} {name} {element.attrib[name]}"
+    if random.random() < 0.5:
+        del element.attrib[name]
+    else:
+        element.attrib[name] = ""
+    return Change("taken", f"{name} of <{element.tag}>", ET.tostring(root), gone)
+
+
+def _changed_tag(case: Case, random: Random) -> Change | None:
+    """The rows, of which one lost the tag by which rows are chosen, or has something odd there."""
+    rows = [json.loads(line) for line in case.path.read_text("utf-8").splitlines()]
+    row = random.choice(rows)
+    what, tags = random.choice(
+        (
+            ("no tag", {}),
+            ("null", {"model": None}),
+            ("a number", {"model": 1}),
+            ("a list", {"model": ["x"]}),
+            ("empty", {"model": ""}),
+            ("another text", {"model": "z"}),
+        )
+    )
+    row["tags"] = {**{name: value for name, value in row["tags"].items() if name != "model"}, **tags}
+    lines = "".join(json.dumps(one) + "\n" for one in rows)
+    return Change("taken", f"the tag of {row['id']}: {what}", lines.encode(), "tags model")
+
+
 def _changed_json(case: Case, random: Random, kind: str) -> Change | None:
     text = case.path.read_text("utf-8-sig", "replace")
     try:
         document = json.loads(text)
         found = _changed_value(document, random, kind)
-        return found and Change(kind, found[0], json.dumps(found[1]).encode())
+        return found and Change(kind, found[0], json.dumps(found[1]).encode(), found[2])
     except ValueError:
         lines = [line for line in text.splitlines() if line.strip()]
     number = random.randrange(len(lines))
@@ -214,23 +328,25 @@ def _changed_json(case: Case, random: Random, kind: str) -> Change | None:
     if found is None:
         return None
     lines[number] = json.dumps(found[1])
-    return Change(kind, f"line {number + 1}: {found[0]}", ("\n".join(lines) + "\n").encode())
+    return Change(kind, f"line {number + 1}: {found[0]}", ("\n".join(lines) + "\n").encode(), found[2])
 
 
-def _changed_value(document: Any, random: Random, kind: str) -> tuple[str, Any] | None:
+def _changed_value(document: Any, random: Random, kind: str) -> tuple[str, Any, str] | None:
+    """The place, the document with another value there or none, and the place with what was there."""
     ways = [way for way in places(document) if way]
     if kind == "worse":
         ways = [way for way in ways if _worse(way, at(document, way)) is not None]
         if not ways:
             return None
         way = random.choice(ways)
-        return ".".join(map(str, way)), put(document, way, _worse(way, at(document, way)))
+        return ".".join(map(str, way)), put(document, way, _worse(way, at(document, way))), ""
     members = [way for way in ways if isinstance(way[-1], str) and at(document, way) is not None]
     if not members:
         return None
     way = random.choice(members)
-    gone = without(document, way) if random.random() < 0.5 else put(document, way, None)
-    return ".".join(map(str, way)), gone
+    place, gone = ".".join(map(str, way)), json.dumps(at(document, way))
+    rest = without(document, way) if random.random() < 0.5 else put(document, way, None)
+    return place, rest, f"{place} {gone}"
 
 
 def _worse(way: tuple[Any, ...], value: Any) -> Any:
@@ -257,7 +373,8 @@ def _changed_cell(case: Case, random: Random, kind: str) -> Change | None:
     way = random.choice(ways)
     cells[way] = "false" if kind == "worse" else ""
     lines[number] = ",".join(cells)
-    return Change(kind, f"line {number + 1}, cell {way + 1}", ("\n".join(lines) + "\n").encode())
+    column = lines[0].split(",")[way]
+    return Change(kind, f"line {number + 1}, {column}", ("\n".join(lines) + "\n").encode(), column)
 
 
 # --- the law -------------------------------------------------------------------------------------
@@ -279,11 +396,19 @@ def broken(case: Case, change: Change, folder: Path) -> str | None:
     ]
     if not risen:
         return None
-    traceless = change.kind == "taken" and case.tool in TRACELESS
+    traceless = change.kind == "taken" and case.tool in TRACELESS and not _counted(case)
     if traceless and not _passes_with_suite(case, path, folder):
         return None
     rules = [f"rules[{n}] {rule['metric']} {rule['threshold']}" for n, rule in enumerate(case.policy["rules"])]
     return f"{case.tool}: {case.path.name}: {change.kind} {change.what}: {', '.join(risen)} rose; {rules}"
+
+
+def _counted(case: Case) -> bool:
+    """Whether this is a report in which every suite counts its tests, failures and errors."""
+    if case.tool != "junit":
+        return False
+    suites = re.findall(r"<testsuite\b[^>]*>", case.path.read_text("utf-8", "replace"))
+    return bool(suites) and all(f" {name}=" in suite for suite in suites for name in ("tests", "failures", "errors"))
 
 
 def _rose(kind: str, before: int, after: int) -> bool:
@@ -304,7 +429,9 @@ class Cases:
 
     def __init__(self, tools: set[str]) -> None:
         self.files = known_files(tools)
-        self._made: dict[Path, Case | None] = {}
+        self._made: dict[tuple[str, Path], Case | None] = {}
+        self._folder = Path(tempfile.mkdtemp())  # of cases that are made
+        weakref.finalize(self, shutil.rmtree, self._folder)
 
     def keep(self, few: int) -> None:
         """Only the smallest files that are judged as they are, and that say something which could be worse."""
@@ -317,10 +444,9 @@ class Cases:
         self.files = found
 
     def _case(self, tool: str, path: Path) -> Case | None:
-        if path not in self._made:
-            with tempfile.TemporaryDirectory() as folder:
-                self._made[path] = case_of(tool, path, Path(folder))
-        return self._made[path]
+        if (tool, path) not in self._made:
+            self._made[tool, path] = case_of(tool, path, self._folder)
+        return self._made[tool, path]
 
     def attempt(self, seed: int, folder: Path) -> str:
         """One change from a seed; raises AssertionError if it breaks the law."""

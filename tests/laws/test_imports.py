@@ -17,7 +17,7 @@ from tests.laws.worse import RANK
 
 pytestmark = pytest.mark.slow
 
-FORMATS = [*sorted(importer.name for importer in importers.IMPORTERS), "ours"]
+FORMATS = [*sorted(importer.name for importer in importers.IMPORTERS), "ours", "select"]
 FEW, ATTEMPTS = 2, 24
 
 

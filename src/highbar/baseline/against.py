@@ -162,6 +162,9 @@ def _problem(base: Kept, head: Kept, pairs: Pairs) -> str | None:
 def _other_judges(base: Scoring, head: Scoring) -> str | None:
     """Which tool's records other scorers judged in the base; a tool that only one of the two has is not compared."""
     after = dict(head.judged_by)
+    if base.judged_by and after and not after.keys() & dict(base.judged_by).keys():
+        tools = (_names(tuple(tool for tool, _ in judged)) for judged in (base.judged_by, head.judged_by))
+        return "judged by other tools: {} in the baseline, {} now".format(*tools)
     for tool, judges in base.judged_by:
         if tool in after and after[tool] != judges:
             return f"judged by other scorers: {tool}: {_names(judges)} in the baseline, {_names(after[tool])} now"
@@ -193,6 +196,10 @@ def _run_warnings(base: Kept, head: Kept) -> list[str]:
         if bool(before) != bool(after):
             side = "base" if before else "head"
             told.append(f"which {noun} it was is known of the {side} only: {_names(before or after)}")
+    if bool(base.scoring.judged_by) != bool(head.scoring.judged_by):
+        side = "base" if base.scoring.judged_by else "head"
+        judges = tuple(f"{tool}: {_names(names)}" for tool, names in base.scoring.judged_by or head.scoring.judged_by)
+        told.append(f"who judged is known of the {side} only: {_names(judges)}")
     if base.suite and head.suite and base.suite.sha256 != head.suite.sha256:
         told.append(f"the suite {head.suite.file} is not what it was when the baseline was recorded")
     for name, about in (("base", base.about), ("head", head.about)):

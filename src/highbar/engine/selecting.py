@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +15,13 @@ from highbar.engine.sql import literal
 from highbar.engine.trials import column_text, typed
 from highbar.engine.typed import READERS, Raw
 from highbar.errors import InputError, Problem
+from highbar.language.spelling import did_you_mean
 from highbar.model import Where
 from highbar.model.judging import Selection
 
 Rows = Callable[[str], list[Any]]
 MOST_NAMED = 5
+_OF_OURS = ("agent_version", "suite", "judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +170,33 @@ def _nothing_fits(rows: Rows, parts: Sequence[Part], where: Where) -> Problem:
     for column, values in where:
         found = _values(rows, parts, column)
         if not found:
-            return Problem(f"no row has a value for {column!r}, by which rows are chosen")
+            message = f"no row has a value for {column!r}, by which rows are chosen"
+            return Problem(message, hint=_hint(column, _choosable(rows, parts)))
         if not set(values) & set(found):
-            shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
-            return Problem(f"no row has {_said(((column, values),))}", hint=f"found {shown}")
+            return Problem(f"no row has {_said(((column, values),))}", hint=_hint(values[0], found))
     return Problem(f"no row has {_said(where)} together")
+
+
+def _hint(word: str, found: Sequence[str]) -> str | None:
+    """What there is instead, and which of it was probably meant."""
+    if not found:
+        return None
+    shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
+    meant = did_you_mean(word, found)
+    return f"{meant} found {shown}" if meant else f"found {shown}"
+
+
+def _choosable(rows: Rows, parts: Sequence[Part]) -> list[str]:
+    """The tags and columns by which the rows can be chosen."""
+    found: set[str] = set()
+    for part in parts:
+        found |= {name for name in part.columns if name in _OF_OURS or name.startswith("tags.")}
+        found |= {name for name in part.columns if name not in READERS and _values(rows, (part,), name)}
+        if "tags" in part.columns:
+            text = part.columns["tags"].as_json()
+            some = rows(f"SELECT DISTINCT {text} FROM {part.relation(['tags'])} WHERE {text} IS NOT NULL LIMIT 1000")
+            found |= {f"tags.{key}" for (tags,) in some for key in json.loads(tags)}
+    return sorted(found)
 
 
 def _values(rows: Rows, parts: Sequence[Part], column: str) -> list[str]:

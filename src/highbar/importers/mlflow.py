@@ -34,6 +34,13 @@ _STATES = Statuses(
     "OK, ERROR, IN_PROGRESS or STATE_UNSPECIFIED",
 )
 _HEAD = 64 * 1024
+_LLM_JUDGE = "LLM_JUDGE"
+_BUILT_IN = frozenset(
+    {"completeness", "conversation_completeness", "correctness", "equivalence", "expectations_guidelines", "fluency"}
+    | {"guidelines", "relevance_to_query", "retrieval_groundedness", "retrieval_relevance", "retrieval_sufficiency"}
+    | {"safety", "summarization", "tool_call_correctness", "tool_call_efficiency"}
+)
+"""Judges that MLflow brings along and documents to answer yes or no, by the names that they have unless renamed."""
 _RATINGS = {"yes": True, "no": False}
 _TAGS = ("id", "category", "capability", "cluster")
 _SHOWN = ("inputs", "outputs", "predictions")
@@ -86,21 +93,25 @@ def _is_traced(record: Record) -> bool:
 
 
 class _Survey:
-    """Who judges. MLflow runs every scorer on every row, so each of them owes a verdict or a score on all of them."""
+    """Who judges. MLflow runs every scorer on every row, so each of them owes a verdict or a score on all of them.
+
+    The table does not say what type a scorer of one's own gives. MLflow's own judges say yes or no, by their names.
+    """
 
     def __init__(self, path: str, report: Report) -> None:
         self.scorers = Scorers("mlflow", report)
         self.names: dict[str, None] = {}
         silent: dict[str, None] = {}
         for record in _records(path):
-            for name, value in _said(record) if _is_traced(record) else _scores(record):
+            for name, value, declared in _said(record) if _is_traced(record) else _scores(record):
                 self.names[name] = None
-                if _rating(value) is not None or name == _EXACT:
+                if declared:
                     self.scorers.declare(name)
                 elif value is None:
                     silent[name] = None
                 else:
-                    self.scorers.mention(name, "it gives scores" if is_number(value) else "it gives labels")
+                    kind = "it gives scores" if is_number(value) else "it gives labels"
+                    self.scorers.weigh(name, None if _rating(value) is not None else kind)
         for name in silent:
             self.scorers.hold(name)
         self.scorers.settle()
@@ -116,8 +127,11 @@ def _rating(value: object) -> bool | None:
 # --- mlflow.genai.evaluate ---------------------------------------------------------------------
 
 
-def _said(record: Record) -> Iterator[tuple[str, object]]:
-    """What each scorer said of the row, None if it broke or said nothing; replaced feedback included."""
+def _said(record: Record) -> Iterator[tuple[str, object, bool]]:
+    """What each scorer said of the row, None if it broke or said nothing, and whether it is a judge of MLflow's own.
+
+    Feedback that was replaced is included.
+    """
     expected: set[str] = set()
     found: set[str] = set()
     for assessment in record.records("assessments"):
@@ -126,11 +140,13 @@ def _said(record: Record) -> Iterator[tuple[str, object]]:
             expected.add(name)
         else:
             found.add(name)
-            yield name, _value(feedback) if feedback else None
+            source = assessment.record("source")
+            own = name in _BUILT_IN and source is not None and source.text("source_type") == _LLM_JUDGE
+            yield name, _value(feedback) if feedback else None, own
     for column in record:
         name = column.removesuffix(_VALUE)
         if name != column and name not in expected | found:
-            yield name, None
+            yield name, None, False
 
 
 def _value(feedback: Record) -> Any:
@@ -238,7 +254,7 @@ def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, sc
 
 def _judge(assessment: Record) -> str | None:
     source = assessment.record("source")
-    return source.text("source_id") if source and source.text("source_type") in ("LLM_JUDGE", "HUMAN") else None
+    return source.text("source_id") if source and source.text("source_type") in (_LLM_JUDGE, "HUMAN") else None
 
 
 def _error(record: Record) -> str | None:
@@ -301,10 +317,10 @@ def _identity(given: str | None, request: object, record: Record) -> str:
 # --- mlflow.evaluate ---------------------------------------------------------------------------
 
 
-def _scores(record: Record) -> Iterator[tuple[str, object]]:
+def _scores(record: Record) -> Iterator[tuple[str, object, bool]]:
     for column in record:
         if name := _SCORE.fullmatch(column):
-            yield name[1], record.value(column)
+            yield name[1], record.value(column), name[1] == _EXACT
 
 
 def _scored(record: Record, survey: _Survey, report: Report) -> Row:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from highbar.importers import Row
 from highbar.importers.naming import Trials, as_text, tags
@@ -32,8 +35,9 @@ _FOUND_BY = frozenset((*_NAMES, *_DESCRIBED, *(f"highbar.{name}" for name in _DE
 _OPERATION = "gen_ai.operation.name"
 _RESPONSE = "gen_ai.response.id"
 _INVOKE = "invoke_agent"
-_TELLING = Interest(_FOUND_BY | {_RESPONSE}, _OPERATION, _INVOKE)
 _EVALUATED = frozenset({"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"})
+_TELLING = Interest(_FOUND_BY | _EVALUATED, _OPERATION, _INVOKE, _RESPONSE)
+_ABOUT = "gen_ai.evaluation"
 _READ = _EVALUATED | {_RESPONSE}
 _CONVENTIONS = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
@@ -42,6 +46,8 @@ _USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 _TWICE = "a collector that tried again may have written it twice: keep one"
 _TOGETHER = "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl"
 _LONGEST_ID = 80
+_ROOM = 128 * 1024 * 1024
+_MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +71,13 @@ def _verdict(label: str) -> bool | None:
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. It is read twice: for the evaluations and how spans hang together, and for the runs."""
+    """The rows of one file. It is read twice: for the evaluations and how spans hang together, and for the runs.
+
+    Once is enough if all runs fit into memory and could be known for such when they were met.
+    """
     survey = _Survey(path, report)
     trials = Trials()
-    for run, item in chosen(path, survey.runs):
+    for run, item in survey.held() or chosen(path, survey.runs):
         yield _row(run, item, survey, trials, report)
     for run in survey.evaluations:
         if run not in survey.runs:
@@ -88,6 +97,10 @@ class _Survey:
         self._parents: dict[str, str] = {}
         self._agents: dict[str, str | None] = {}  # runs of agents, and with what error they ended
         self._names: dict[str, str] = {}
+        self._unread: Counter[str] = Counter()  # by name, what tells of evaluations and is none
+        self._held: dict[str, Item] = {}  # spans that may be runs
+        self._room = _ROOM
+        self._described: dict[str, Attributes] = {}  # by run, once all spans are known
         responses: dict[str, str] = {}
         self._read(path, responses, report)
         for name in set(self._names.values()):
@@ -99,45 +112,77 @@ class _Survey:
                 self.evaluations.setdefault(span, []).extend(found)
                 self._said.setdefault(span, {}).update(self._said.pop(f"response {response}", {}))
         self.runs = frozenset(self._runs())
+        self._tell_unread(report)
         if not self.evaluations and not self.runs:
             refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
         self._settle()
+
+    def held(self) -> list[tuple[str, Item]] | None:
+        """The runs in the order of the file; None if not all of them are in memory."""
+        if not self.runs <= self._held.keys():
+            return None
+        return [(key, item) for key, item in self._held.items() if key in self.runs]
+
+    def _tell_unread(self, report: Report) -> None:
+        """Say what tells of evaluations under other names. Raises InputError if nothing else judges."""
+        if not self._unread:
+            return
+        number_of = self._unread.total()
+        names = ", ".join(map(repr, sorted(self._unread)[:_MOST_NAMES]))
+        names += ", …" if len(self._unread) > _MOST_NAMES else ""
+        one, none, says = "records have", "are no", "they say"
+        if number_of == 1:
+            one, none, says = "record has", "is no", "it says"
+        told = f"{number_of} {one} {_ABOUT} attributes or names and {none} {EVENT} event ({names})"
+        if not self.evaluations:
+            refuse(f"nothing in this file declares who judges: {told}", hint=f"emit evaluations as {EVENT} events")
+        report.warn(f"{told}: what {says} is not read", urgent=True)
 
     def _read(self, path: str, responses: dict[str, str], report: Report) -> None:
         names, parents = self._names, self._parents
         for key, parent, name, item in scan(path, _TELLING):
             if key is not None:
                 if key in names:
-                    refuse(f"{item.place if item else name}: the span {key} stands twice in this file", hint=_TWICE)
+                    place = item.place if isinstance(item, Item) else name
+                    refuse(f"{place}: the span {key} stands twice in this file", hint=_TWICE)
                 names[key] = sys.intern(name)
                 if parent is not None:
                     parents[key] = parent
-                if item is not None:
+                if isinstance(item, str):
+                    responses[item] = key
+                elif item is not None:
                     self._add_telling(key, item, responses, report)
-            elif item is not None and _is_evaluation(item):
-                self._add(_judged_by(item), item.attributes, item.resource, report)
-            else:
-                report.records += 1
-                report.leave_out("log records that are no evaluation")
+            elif isinstance(item, Item):
+                self._add_log(item, report)
+
+    def _add_log(self, item: Item, report: Report) -> None:
+        if _is_evaluation(item):
+            self._add(_judged_by(item), item.attributes, item.resource, report)
+            return
+        report.records += 1
+        report.leave_out("log records that are no evaluation")
+        name = item.text("eventName") or _text(item.get("event.name")) or "no name"
+        if any(word.startswith(_ABOUT) for word in (name, *item.attributes)):
+            self._unread[name] += 1
 
     def _settle(self) -> None:
         """A label of the conventions is a verdict, so an evaluator that gives one judges; others give scores."""
         if not self.evaluations:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
             refuse(message, hint=_TOGETHER)
+        silent: dict[str, None] = {}
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)
             scenario = next((str(found[name]) for name in _NAMES if _text(found.get(name))), run)
             for one in evaluations:
                 self.scorers.spoke(scenario, one.name)
-                if one.verdict is not None:
-                    self.scorers.declare(one.name)
-                elif one.score is None and one.label is None:
-                    self.scorers.hold(one.name)
+                if one.score is None and one.label is None:
+                    silent[one.name] = None
                 else:
-                    self.scorers.mention(
-                        one.name, "it gives scores" if one.label is None else "its labels are no verdicts"
-                    )
+                    kind = "it gives scores" if one.label is None else "its labels are no verdicts"
+                    self.scorers.weigh(one.name, None if one.verdict is not None else kind)
+        for name in silent:
+            self.scorers.hold(name)
         self.scorers.settle()
 
     def _add_telling(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
@@ -145,10 +190,18 @@ class _Survey:
         if self._names[key] == EVENT:
             self._add(self._parents.pop(key, key), item.attributes, item.resource, report)
             return
-        for event in item.events(_is_event):
+        judgments = item.events(_is_event)
+        for event in judgments:
             self._add(key, event, item.resource, report)
-        if item.get(_OPERATION) == _INVOKE:
+        self._unread.update(item.events_about(_ABOUT, EVENT))
+        if item.any_of(_EVALUATED):
+            self._unread[self._names[key]] += 1
+        invoked = item.get(_OPERATION) == _INVOKE
+        if invoked:
             self._agents[key] = _error(item)
+        if (invoked or judgments) and self._room > 0:
+            self._room -= item.size or self._room
+            self._held[key] = item
         response = item.get(_RESPONSE)
         if isinstance(response, str):
             responses[response] = key
@@ -169,13 +222,16 @@ class _Survey:
         """How many spans the file has."""
         return len(self._names)
 
-    def above(self, key: str) -> Iterator[str]:
+    def above(self, key: str) -> Sequence[str]:
         """The spans around a span, the nearest first."""
-        seen = {key}
-        while (parent := self._parents.get(key)) is not None and parent not in seen:
-            seen.add(parent)
-            yield parent
-            key = parent
+        parent = self._parents.get(key)
+        if parent is None:
+            return ()
+        found: dict[str, None] = {}
+        while parent is not None and parent not in found and parent != key:
+            found[parent] = None
+            parent = self._parents.get(parent)
+        return tuple(found)
 
     def _runs(self) -> Iterator[str]:
         """The spans that are rows: judged ones, and runs like those that are and apart from them."""
@@ -195,10 +251,14 @@ class _Survey:
 
     def describe(self, key: str) -> Attributes:
         """What the evaluations, the span and the spans around it say of the scenario; the nearest word counts."""
+        known = self._described.get(key)
+        if known is not None:
+            return known
         found = self._said.get(key, {})
         for place in self.above(key):
             if said := self._said.get(place):
                 found = {**said, **found}
+        self._described[key] = found
         return found
 
 
@@ -355,10 +415,17 @@ def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
     """Messages as the conventions have them, JSON in a text; content is optional there, so what is odd is not read."""
     value = found.get(key)
     try:
-        decoded = json.loads(value) if isinstance(value, str) else value
+        decoded = _decoded(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return []
     return [message for message in decoded if isinstance(message, dict)] if isinstance(decoded, list) else []
+
+
+def _decoded(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):  # NaN, or half of a surrogate pair
+        return json.loads(text)
 
 
 def _said(message: Mapping[str, object]) -> str | None:

@@ -30,6 +30,7 @@ class Report:
     plain: bool = True  # whether every id is text and no value says anything twice; found by the writer
     cut: int = 0  # texts that were longer than is kept; counted by the writer
     warnings: list[str] = field(default_factory=list)
+    urgent: set[str] = field(default_factory=set)  # of these, what no option hides
     judged_by: tuple[ScorerDemand, ...] = ()  # what the policy's `judged_by` demands for this tool; the caller sets it
     scorers: dict[str, str] = field(default_factory=dict)  # what became of each scorer: "judges", "a column, …"
     judges: tuple[str, ...] = ()  # the scorers that judged, in the words of the tool; the reader sets it
@@ -39,10 +40,12 @@ class Report:
         """How many records neither became a row nor were merged or left out (or rows came from none); 0 if sound."""
         return self.records + self.missing - self.rows - self.merged - self.left_out.total()
 
-    def warn(self, text: str) -> None:
-        """Say something about the whole file, once however often it is met."""
+    def warn(self, text: str, *, urgent: bool = False) -> None:
+        """Say something about the whole file, once however often it is met; what is urgent no option hides."""
         if text not in self.warnings:
             self.warnings.append(text)
+        if urgent:
+            self.urgent.add(text)
 
     def leave_out(self, reason: str, records: int = 1) -> None:
         """Count records that make no row, with the reason."""

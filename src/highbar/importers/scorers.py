@@ -1,12 +1,14 @@
 """The scorers of a file of another tool → who of them judges: those that the tool declares, or that the policy lists.
 
 Whether a scorer judges never depends on how it judged: an importer looks at all records before it makes the first row.
+Files of some tools do not declare what type of value a scorer gives. There every scorer with a verdict judges, and a
+trial on which it says something else is undecided, so that no odd value takes a judge away.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection
 
 from highbar.importers.record import is_number, refuse, refuse_without_judge
@@ -35,6 +37,8 @@ class Scorers:
         self._declared: dict[str, None] = {}
         self._mentioned: dict[str, str] = {}
         self._judging: frozenset[str] = frozenset()
+        self._verdicts: Counter[str] = Counter()  # of scorers without a declared type: how many verdicts they give
+        self._others: Counter[str] = Counter()  # and how many other values
         self._of_scenario: defaultdict[str, set[str]] = defaultdict(set)
 
     def declare(self, name: str) -> None:
@@ -50,6 +54,15 @@ class Scorers:
         if name not in self._mentioned:
             self.declare(name)
 
+    def weigh(self, name: str, reason: str | None) -> None:
+        """One value of a scorer whose type the file does not declare: a verdict, or `reason` is why it is none."""
+        if reason is None:
+            self._verdicts[name] += 1
+            self.declare(name)
+        else:
+            self._others[name] += 1
+            self.mention(name, reason)
+
     def spoke(self, scenario: str, name: str) -> None:
         """This scorer said something about a trial of the scenario, so it owes that on all of its trials."""
         self._of_scenario[scenario].add(sys.intern(name))
@@ -61,6 +74,8 @@ class Scorers:
         if unknown:
             known = ", ".join(sorted(names)) or "none"
             refuse(f"the policy has this file judged by {', '.join(unknown)}; the scorers in it are: {known}")
+        if not self._demands:
+            self._settle_undeclared()
         judging = tuple(self._demands or self._declared)
         if not judging:
             refuse_without_judge(self._tool, names)
@@ -69,6 +84,20 @@ class Scorers:
             why = _ELSEWHERE if self._demands else self._mentioned.get(name, "")
             self._report.scorers[name] = "judges" if name in self._judging else f"a column, does not judge: {why}"
         self._report.judges = judging
+
+    def _settle_undeclared(self) -> None:
+        """Say which scorers give values of two kinds. A single value does not show a kind: beside a judge it is one."""
+        asked = f"say in the policy who judges: judged_by: {{ {self._tool.replace('-', '_')}: [ … ] }}"
+        lone = [name for name, others in self._others.items() if others == 1 and name not in self._declared]
+        for name in lone if self._declared else ():
+            self.declare(name)
+            told = f"the scorer {name!r} has a single value, which is no verdict, so that its record is undecided"
+            self._report.warn(f"{told}; {asked}", urgent=True)
+        for name, verdicts in self._verdicts.items():
+            if others := self._others[name]:
+                told = f"the scorer {name!r} gives a verdict on {verdicts} of {verdicts + others} records"
+                rest = "something else on the others, which are undecided"
+                self._report.warn(f"{told} and {rest}; {asked}", urgent=True)
 
     def judges(self, name: str) -> bool:
         """Whether this scorer judges."""

@@ -86,11 +86,15 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         original=os.path.realpath(path),
         imported=told,
         notes=notes,
-        urgent=tuple(note for note in notes if _VERSION.search(note)),
+        urgent=tuple(f"{name}: {note}" for note in summary.notes(report) if _is_urgent(note, report)),
         judging=_judging(report, format_name),
         columns=tuple(sorted(report.columns)) if report.plain else (),
     )
     return Import(file, report, importers.title(format_name))
+
+
+def _is_urgent(note: str, report: Report) -> bool:
+    return note in report.urgent or _VERSION.search(note) is not None
 
 
 def _hinted(error: InputError, mapping: RowMap, tool: str | None) -> InputError:

@@ -26,6 +26,8 @@ _OLD_NAMES = {"resource_spans", "resource_logs", "resource_metrics"}
 BUFFER = 1024 * 1024
 _KEY_TYPES = {str}
 _VALUE_TYPES = {dict, NoneType}
+_LEAST_SIZE = 3000
+"""About what a span takes beside its texts."""
 _NO_STATUS = otlp_typed.Status()
 
 
@@ -103,6 +105,29 @@ class Item:
             return []
         return [attributes(event) for event in self.record.records("events") if wanted(event.text("name"), event.place)]
 
+    def events_about(self, prefix: str, but: str) -> Iterator[str]:
+        """The names of its events of which the name, or that of an attribute, starts so; not of those named `but`."""
+        values = self._values
+        if type(values) is otlp_typed.Span:
+            told = ((one.name or "", [pair.key for pair in one.attributes or ()]) for one in values.events or ())
+        else:
+            told = ((one.text("name") or "", list(attributes(one))) for one in self.record.records("events"))
+        for name, keys in told:
+            if name != but and any(key.startswith(prefix) for key in (name, *keys)):
+                yield name
+
+    @property
+    def size(self) -> int | None:
+        """About how many bytes it takes; None if that cannot be told at a glance."""
+        values = self._values
+        if type(values) is not otlp_typed.Span:
+            return None
+        pairs = chain(values.attributes or (), *(event.attributes or () for event in values.events or ()))
+        held = [pair.value for pair in pairs if pair.value]
+        if any(value.array_value or value.kvlist_value for value in held):
+            return None
+        return _LEAST_SIZE + sum(len(value.string_value) for value in held if value.string_value)
+
     def text(self, key: str) -> str | None:
         """A member that is text."""
         value = self.values.get(key)
@@ -136,24 +161,36 @@ def _opened(value: object, place: str) -> object:
         if type(text) is str:
             return text
         whole = value.int_value
-        if type(whole) is str and value == otlp_typed.Value(int_value=whole):  # a count, such as of tokens
-            return _whole(whole)
+        if type(whole) is str and whole.isdecimal() and _is_alone(value):  # a count, such as of tokens
+            return int(float(whole))
         return _plain(otlp_typed.plain(value), place)
     if value is None or value is msgspec.UNSET:
         return None
     return _plain(value, place)
 
 
+def _is_alone(value: otlp_typed.Value) -> bool:
+    """Whether a value that holds a whole number holds nothing that would come before it."""
+    return not value.string_value and value.bool_value is value.double_value is value.bytes_value is msgspec.UNSET
+
+
 class Interest(NamedTuple):
-    """What makes a span more than a link between others: one of these attributes, or one with a certain text."""
+    """What makes a span more than a link between others: one of these attributes, or one with a certain text.
+
+    Of a span that has only the attribute `mark` its text is enough.
+    """
 
     names: frozenset[str]
     name: str
     text: str
+    mark: str
 
 
-Seen = tuple[str | None, str | None, str, Item | None]
-"""Of a span its key, the key of its parent, its name, and the span itself if it is of interest; a log has no key."""
+Seen = tuple[str | None, str | None, str, Item | str | None]
+"""Of a span its key, the key of its parent, its name, and the span itself if it is of interest; a log has no key.
+
+A text is the mark of a span that is of no other interest.
+"""
 
 
 def scan(path: str, interest: Interest) -> Iterator[Seen]:
@@ -181,7 +218,7 @@ def _scan_plain(signal: str, holder: Record) -> Iterator[Seen]:
 
 
 def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest) -> Iterator[Seen]:
-    telling, by_name, by_text = interest
+    telling, by_name, by_text, by_mark = interest
     about = holder.resource
     resource = _of_typed(about.attributes, f"{place}: resource") if about else {}
     for number_of_scope, scope in enumerate(holder.scope_spans):
@@ -204,6 +241,10 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
                 or (operation and operation.string_value == by_text)
             ):
                 yield key, parent, name, Item("span", resource, span, (spans, number_of), found)
+            elif by_mark in found:
+                marked = found[by_mark]
+                mark = marked.string_value if marked else None
+                yield key, parent, name, mark if type(mark) is str else None
             else:
                 yield key, parent, name, None
 
