@@ -2,8 +2,9 @@
 
 These are the families that an audit found outside of the grid of `bench/coverage.py`. Every point is judged as the
 product judges it, so that a run which is inconclusive by its guards is neither a false pass nor a false fail; `before`
-is the bound that was used until then. The seed and the points were fixed before the first run and not changed since.
-Some minutes on one core. Exits with 1 if an error is above 6.5 %.
+is the bound that was used until then. The points were fixed before the first run and not changed since. The first seed
+saw two repairs (20261117); this one was fixed after them and before its first run. Some minutes on one core. Exits
+with 1 if an error is above 6.5 %.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from highbar.statistics.slices import effective_counts, shrink  # noqa: E402 - l
 
 # --- fixed before the first run: no point is taken out, and none is drawn again --------------------------------------
 
-SEED = 20261117
+SEED = 73109254
 REPLICATES = 4_000
 UNEQUAL_TRIALS = ((40, 0.5, 1, 10), (40, 0.8, 1, 10), (120, 0.5, 1, 10), (40, 0.5, 10, 1), (40, 0.5, 3, 10))
 """Scenarios; the pass rate of the fifth that is flaky, and its trials; the trials of the rest, which always pass."""

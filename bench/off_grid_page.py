@@ -11,7 +11,8 @@ Written by `python bench/off_grid.py` from bench/tables/off_grid.json. An audit 
 wrong more often than the 5 % that they promise, and found the families below. Each is simulated as a rule with
 `evidence: confident` judges it: a false pass is a pass of an agent whose true value is exactly at the threshold, a
 false fail likewise; a run that stays inconclusive because no bound is known to hold is neither, and is counted in its
-own column. `before` is the bound that was used until then. The seed and the points were fixed before the first run.
+own column. `before` is the bound that was used until then. The points were fixed before the first run. The bounds were
+repaired twice with another seed; the seed of this table was fixed afterwards, before its first run.
 """
 
 NOTES = """
