@@ -17,6 +17,7 @@ repaired twice with another seed; the seed of this table was fixed afterwards, b
 
 NOTES = """
 - **Unequal trials**, `population: suite`: trials count as Σw / max(w/m), so that none weighs more than one.
+- **pass^k and pass@k**, `population: suite`: each k trials count as one, and no trial counts twice.
 - **Weights**: the bound supposes that an unseen failure weighs as much as the heaviest scenario. Besides, rules on
   weighted metrics stay inconclusive if the weights leave the worth of fewer than 40 scenarios, or if one scenario
   carries more than 10 %. Whether heavier scenarios were *seen* to fail more often decides nothing: the false passes
