@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from highbar.statistics.bounds import suite_bounds
-from tests.commandline import check, judged
+from tests.commandline import Run, check, judged
 
 Row = dict[str, Any]
+ESTIMATE = {"thresholds": {"blocking": {"pass_rate": ">= 0.8"}}}
 
 
 def repeated(*passes: int, trials: int = 3, **columns: Any) -> list[Row]:
@@ -43,3 +44,34 @@ def test_all_of_k_trials_of_the_whole_suite_count_as_one_trial(tmp_path, k, tria
     found = judged(check(tmp_path, rows, policy), "pass")["metrics"][f"pass_hat_{k}"]
     low, high = suite_bounds(Fraction(str(found["value"])), 40 * worth, 0.05)
     assert (found["low"], found["high"]) == pytest.approx((low, high), abs=1e-9)
+
+
+# --- a second run -----------------------------------------------------------------------------
+
+
+def stated(done: Run) -> tuple[float, float]:
+    rule = done.rule("thresholds.blocking.pass_rate")
+    return rule["second_run_low"], rule["second_run"]
+
+
+def test_one_scenario_that_was_repeated_does_not_turn_the_range_into_a_point(tmp_path):
+    rows = [{"id": f"s{place}", "trial": 1, "passed": place >= 6} for place in range(40)]
+    low, high = stated(check(tmp_path, rows, ESTIMATE))
+    again = [*rows, {"id": "s39", "trial": 2, "passed": True}]
+    low_again, high_again = stated(check(tmp_path, again, ESTIMATE))
+    assert low < high
+    assert high_again - low_again > 0.9 * (high - low)
+    all_twice = [*rows, *({**row, "trial": 2} for row in rows)]
+    low_twice, high_twice = stated(check(tmp_path, all_twice, ESTIMATE))
+    assert low_twice == high_twice
+
+
+def test_undecided_trials_leave_the_correlation_of_trials_open(tmp_path):
+    rows = [{"id": f"s{place}", "trial": trial, "passed": place >= 3} for place in range(40) for trial in (1, 2)]
+    low, high = stated(check(tmp_path, rows, ESTIMATE))
+    assert low == high
+    undecided = [{**row, "passed": None} if (row["id"], row["trial"]) == ("s39", 2) else row for row in rows]
+    done = check(tmp_path, undecided, ESTIMATE)
+    assert done.json["counts"]["undecided"] == 1
+    low, high = stated(done)
+    assert low < high
