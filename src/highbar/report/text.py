@@ -49,7 +49,7 @@ _MOST_PASSED_RULES = 50
 _LONGEST_REASON = 300
 _FRAGILE = (
     "differs: the chance that a second run on the same scenarios is judged differently; settled by: a new run of about"
-    " so many scenarios, if the value stays (highbar plan), or settled already"
+    " so many scenarios, if the value stays (highbar plan)"
 )
 _TOO_CLOSE = "too close"
 _CLEAR = "settled"
