@@ -134,7 +134,7 @@ def cluster_pairs(random: Random, clusters: int, shared: float, alike: float, ki
             sums = Sums.of([(int(number), size) for number in passed])
             ends = share_bounds(sums, ALPHA) or (0.0, 1.0)
             value = Fraction(int(passed.sum()), count)
-            found.append(judge(value, count, tuple(ends), 85, kind, Rests(sums, count, noise)))
+            found.append(judge(value, count, (ends[0], ends[1]), 85, kind, Rests(sums, count, noise)))
         yield from pair(found[0].outlooks, found[0].outcome, found[1].outcome)
 
 
@@ -149,5 +149,5 @@ def suite_pairs(random: Random, count: int, trials: int, alike: float, kind: str
             value = Fraction(int(passed.sum()), count * trials)
             sums = Sums.of([(Fraction(int(number), trials), 1) for number in passed])
             ends = suite_bounds(value, count * trials, ALPHA)
-            found.append(judge(value, count, tuple(ends), 85, kind, Rests(sums, count, noise)))
+            found.append(judge(value, count, (ends[0], ends[1]), 85, kind, Rests(sums, count, noise)))
         yield from pair(found[0].outlooks, found[0].outcome, found[1].outcome)

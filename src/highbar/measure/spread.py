@@ -123,7 +123,7 @@ def trial_noise(sums: Sums | None, scenarios: int, *, pooled: bool, undecided: b
     )
     trials = float(scenarios / sums.inverse_trials) if sums.inverse_trials else 1.0
     repeated = scenarios - sums.inverse_trials  # half of a scenario with two trials, at most one with more
-    enough = repeated >= max(FEW_REPEATED, SMALL_PART * scenarios) and not undecided
+    enough = repeated >= FEW_REPEATED and repeated >= SMALL_PART * scenarios and not undecided
     return noise_of(split, sums.freedom, trials, pooled=pooled, enough=enough)
 
 
