@@ -145,7 +145,7 @@ def latency_value(times: np.ndarray) -> Value:
 def latency_pairs(random: Random, scenarios: int, alike: float, kind: str) -> Iterator[Pair]:
     """Runs whose log latencies have this correlation, held against limits around their own 95th percentile."""
     demand = Demand("confident" if kind == "confident" else "estimate")
-    for _ in range(RUNS // 4):
+    for _ in range(RUNS // 2):
         center = random.normal(0, np.sqrt(alike), scenarios)
         one, two = (1000 * np.exp(0.5 * (center + random.normal(0, np.sqrt(1 - alike), scenarios))) for _ in range(2))
         limit = Fraction(int(1000 * np.exp(0.5 * 1.645) * random.uniform(0.7, 1.6)))
@@ -165,7 +165,7 @@ def verdict_pairs(random: Random, scenarios: int, alike: float, kind: str, mutua
     """Three rules at once, whose trials agree with each other in so many cases, against the whole verdict."""
     noise = known(1, alike)
     bars = ("85%", "90%", "95%")
-    for _ in range(RUNS // 4):
+    for _ in range(RUNS // 2):
         level = random.uniform(0.8, 0.99)
         rates = np.full(scenarios, level)
         if alike:
