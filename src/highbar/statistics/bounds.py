@@ -59,12 +59,6 @@ class Sums:
             dd=self.dd - part.dd,
         )
 
-    def turned(self) -> Sums:
-        """The sums of what did not score."""
-        return replace(
-            self, z=self.d - self.z, zz=self.dd - 2 * Fraction(self.zd) + Fraction(self.zz), zd=self.dd - self.zd
-        )
-
     @property
     def value(self) -> Fraction:
         """The share itself, ΣZ / ΣD."""
@@ -83,16 +77,16 @@ def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interv
     """The bounds of a share; None where no cluster has a weight.
 
     `pseudo` is the weight of the pseudo-cluster, if not the typical one. The lower bound is 0 where nothing scored and
-    the upper one 1 where everything did; neither ever crosses the share. Neither rises if a trial of clusters of equal
-    weight breaks. Of unequal ones the lower bound is at least not above what it would be if everything had scored.
+    the upper one 1 where everything did; neither ever crosses the share. The lower one does not rise if a trial of
+    clusters of equal weight breaks. Of unequal ones it is at least not above what it would be if everything had scored.
     """
     if sums.clusters == 0:
         return None
     value = float(sums.value)
     low, high = _low(sums, alpha, pseudo), _high(sums, alpha, pseudo)
     if sums.zz != sums.zd and sums.dd * sums.clusters == sums.d * sums.d:
-        low, high = _least_low(sums, alpha, low), 1 - _least_low(sums.turned(), alpha, 1 - high)
-    elif sums.zz != sums.zd:
+        low = _least_low(sums, alpha, low)
+    if sums.zz != sums.zd:
         nothing, everything = (replace(sums, z=end * sums.d, zz=end * sums.dd, zd=end * sums.dd) for end in (0, 1))
         low, high = min(low, _low(everything, alpha, pseudo)), max(high, _high(nothing, alpha, pseudo))
     return Interval(min(low, value), max(high, value))
