@@ -11,11 +11,13 @@ Written by `python bench/off_grid.py` from bench/tables/off_grid.json. An audit 
 wrong more often than the 5 % that they promise, and found the families below. Each is simulated as a rule with
 `evidence: confident` judges it: a false pass is a pass of an agent whose true value is exactly at the threshold, a
 false fail likewise; a run that stays inconclusive because no bound is known to hold is neither, and is counted in its
-own column. `before` is the bound that was used until then. The seed and the points were fixed before the first run.
+own column. `before` is the bound that was used until then. The points were fixed before the first run. The bounds were
+repaired twice with another seed; the seed of this table was fixed afterwards, before its first run.
 """
 
 NOTES = """
 - **Unequal trials**, `population: suite`: trials count as Σw / max(w/m), so that none weighs more than one.
+- **pass^k and pass@k**, `population: suite`: each k trials count as one, and no trial counts twice.
 - **Weights**: the bound supposes that an unseen failure weighs as much as the heaviest scenario. Besides, rules on
   weighted metrics stay inconclusive if the weights leave the worth of fewer than 40 scenarios, or if one scenario
   carries more than 10 %. Whether heavier scenarios were *seen* to fail more often decides nothing: the false passes

@@ -2,7 +2,8 @@
 
 Agents of many true rates run the same suite twice. The product's own functions judge the first run and say how likely
 the second is judged differently; the second run shows whether it is. For each group of stated chances the table has
-their mean beside the share that did differ. The grid and its seed were fixed before the first run. Some five minutes.
+their mean beside the share that did differ. The grid and its seed were fixed before the first run; so were the kinds of
+rules in `bench/second_run_kinds.py` before theirs, with seeds after those of the grid. Some five minutes.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import csv
 import itertools
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,16 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
-from highbar.gate.outlook import Rests, second_run  # noqa: E402 - needs the line above
+from bench.second_run_kinds import (  # noqa: E402 - needs the line above
+    Pair,
+    cluster_pairs,
+    known,
+    margin_pairs,
+    required_pairs,
+    suite_pairs,
+)
+
+from highbar.gate.outlook import Rests, second_run  # noqa: E402 - likewise
 from highbar.gate.thresholds import Judged, judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, RuleResult, Threshold, Value  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds  # noqa: E402 - likewise
@@ -31,7 +41,7 @@ from highbar.statistics.trials import variance_split  # noqa: E402 - likewise
 
 SEED = 20261117
 ALPHA = 0.05
-RUNS = 2_000
+RUNS = 1_000
 REPEATED_RUNS = 300  # of these each is judged by itself, where runs of one trial are often alike
 SCENARIOS = (20, 50, 100, 300)
 ALIKE = (0.0, 0.3, 0.6, 0.83, 0.95)
@@ -43,15 +53,6 @@ TABLE = ROOT / "docs" / "concepts" / "second-run.csv"
 COLUMNS = ("rule", "trials", "correlation", "stated_from", "stated_to", "runs", "stated", "real")
 
 Random = np.random.Generator
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """What was stated after the first run, at least and at most, and whether the second differed."""
-
-    low: float
-    high: float
-    differed: bool
 
 
 def runs(random: Random, scenarios: int, trials: int, alike: float) -> tuple[np.ndarray, np.ndarray]:
@@ -96,12 +97,6 @@ def noise_of(counts: np.ndarray, trials: int) -> Noise:
     split = variance_split((int(count), trials) for count in counts)
     found = trial_noise(split, len(counts) * (trials - 1), float(trials))
     return replace(found, least=round(found.least, 2), most=round(found.most, 2))
-
-
-def known(trials: int, alike: float) -> Noise:
-    """The trial noise as it is."""
-    share = (1 - alike) / (1 + (trials - 1) * alike)
-    return Noise(share, share, float(trials))
 
 
 def pairs(random: Random, rule: str, scenarios: int, trials: int, alike: float, *, stated: str) -> Iterator[Pair]:
@@ -150,7 +145,7 @@ def latency_value(times: np.ndarray) -> Value:
 def latency_pairs(random: Random, scenarios: int, alike: float, kind: str) -> Iterator[Pair]:
     """Runs whose log latencies have this correlation, held against limits around their own 95th percentile."""
     demand = Demand("confident" if kind == "confident" else "estimate")
-    for _ in range(RUNS // 4):
+    for _ in range(RUNS // 2):
         center = random.normal(0, np.sqrt(alike), scenarios)
         one, two = (1000 * np.exp(0.5 * (center + random.normal(0, np.sqrt(1 - alike), scenarios))) for _ in range(2))
         limit = Fraction(int(1000 * np.exp(0.5 * 1.645) * random.uniform(0.7, 1.6)))
@@ -170,7 +165,7 @@ def verdict_pairs(random: Random, scenarios: int, alike: float, kind: str, mutua
     """Three rules at once, whose trials agree with each other in so many cases, against the whole verdict."""
     noise = known(1, alike)
     bars = ("85%", "90%", "95%")
-    for _ in range(RUNS // 4):
+    for _ in range(RUNS // 2):
         level = random.uniform(0.8, 0.99)
         rates = np.full(scenarios, level)
         if alike:
@@ -223,12 +218,39 @@ def rows() -> Iterator[tuple[object, ...]]:
                 yield from grouped(whole, (f"{kind}, verdict of three rules, {name}", "1", f"{alike:g}"))
 
 
+def other_kinds() -> Iterator[tuple[object, ...]]:
+    """Rows for margins, required scenarios, clusters and the suite as a whole."""
+    found: list[tuple[tuple[str, str, str], Callable[[Random], Iterable[Pair]]]] = []
+    for kind in ("estimate", "confident"):
+        for alike in (0.0, 0.6, 0.9):
+            name = (f"{kind}, margin of 5 points", "1", f"{alike:g}")
+            found.append((name, partial(_of_sizes, margin_pairs, (50, 200), (alike, kind))))
+        for shared, alike in ((0.2, 0.0), (0.5, 0.0), (0.3, 0.5), (0.6, 0.6)):
+            name = (f"{kind} 85%, clusters of 5 that share {shared:g}", "1", f"{shared + (1 - shared) * alike:.2g}")
+            found.append((name, partial(_of_sizes, cluster_pairs, (10, 40), (shared, alike, kind))))
+        for trials, alike in itertools.product(TRIALS, (0.0, 0.6)):
+            name = (f"{kind} 85%, population: suite", str(trials), f"{alike:g}")
+            found.append((name, partial(_of_sizes, suite_pairs, (20, 100), (trials, alike, kind))))
+    for named, trials, alike in itertools.product((3, 15), TRIALS, (0.0, 0.3, 0.6, 0.9)):
+        name = (f"{named} required scenarios", str(trials), f"{alike:g}")
+        found.append((name, partial(_of_sizes, required_pairs, (30, 100), (named, alike, trials))))
+    for place, (name, take) in enumerate(found):
+        yield from list(grouped(list(take(np.random.default_rng([SEED, 1000 + place]))), name))[-1:]
+
+
+def _of_sizes(
+    take: Callable[..., Iterable[Pair]], sizes: Iterable[int], settings: Sequence[object], random: Random
+) -> list[Pair]:
+    """The pairs of runs of all these sizes."""
+    return [pair for size in sizes for pair in take(random, size, *settings)]
+
+
 def main() -> int:
     """Simulates and writes the table."""
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(COLUMNS)
-        for row in rows():
+        for row in itertools.chain(rows(), other_kinds()):
             table.writerow(row)
             file.flush()
     return 0

@@ -266,7 +266,8 @@ def _judge(
         policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
     alpha = float(1 - policy.confidence)
     pooled = policy.population == "suite"
-    noise = measure.trial_noise(reduction.repetition, reduction.whole.scenarios, pooled=pooled)
+    undecided = reduction.undecided > 0
+    noise = measure.trial_noise(reduction.repetition, reduction.whole.scenarios, pooled=pooled, undecided=undecided)
     evidence = gate.Evidence(whole, policy.metrics, reduction.patterns, reduction.suite, alpha, noise=noise)
     evidence, told = _against_baseline(evidence, policy, loaded, reduction, sums)
     evidence = _with_undecided(evidence, policy, whole, reduction)

@@ -71,7 +71,7 @@ TESTED = {
         "highbar check results.jsonl --against-ref origin/main": "the page itself, against main",
     },
     "docs/how-to/spark.md": {
-        "pip install 'highbar[spark]'": "scripts/setup installs the same",
+        "pip install '.[spark]'": "scripts/setup installs the same",
         "highbar check s3a://traffic/judged/day=2026-11-14/ --policy highbar.yaml --engine spark": "tests/spark, local",
     },
 }

@@ -151,9 +151,9 @@ class Run:
         weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
         heaviest = max(
             (
-                max(part, float(weight)) / record.trials
+                max(part, float(weight)) / trials
                 for part, weight, record in zip(_doubles(below), weights, self.records, strict=True)
-                if part > 0
+                if part > 0 and (trials := record.trials // _together(ratio)) > 0
             ),
             default=0.0,
         )
@@ -257,6 +257,12 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
     if column.startswith(("pass_at_", "pass_hat_")):
         return _repeated(record, column)
     return record.values.get(column)
+
+
+def _together(ratio: Ratio) -> int:
+    """How many trials of a scenario pass@k and pass^k take at once: its trials are worth so many times fewer."""
+    column = ratio.z[0][0].column
+    return int(column.rpartition("_")[2]) if column.startswith(("pass_at_", "pass_hat_")) else 1
 
 
 def _repeated(record: ScenarioRecord, column: str) -> Fraction | None:

@@ -78,7 +78,14 @@ class Sides:
         return f"(CASE WHEN {' AND '.join(conditions)} THEN {part} ELSE 0e0 END)" if conditions else f"({part})"
 
     def trials(self, ratio: Ratio) -> str:
-        """SQL for the number of a scenario's trials that a ratio rests on."""
+        """SQL for the number of a scenario's trials that a ratio rests on.
+
+        Of pass@k and pass^k as many as there are groups of k trials with none in two of them: the mean over all groups
+        varies no more than that over these (Hoeffding 1963), and up to k times as much as a mean of all trials.
+        """
+        column = ratio.z[0][0].column
+        if column.startswith(("pass_at_", "pass_hat_")):
+            return f"floor(n / {column.rpartition('_')[2]}e0)"
         return self._value(ratio.z[0][0])[0] or "n"
 
     def heaviest_trial(self, ratio: Ratio) -> str:

@@ -51,7 +51,22 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
     outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":
         return judged  # each name in it has a value, but the comparison says nothing
-    return replace(judged, outcome=outcome, reason=reason)
+    return replace(judged, outcome=outcome, reason=_of_one_metric(rule.condition, evidence, outcome) or reason)
+
+
+def _of_one_metric(condition: Condition, evidence: Evidence, outcome: Outcome) -> str:
+    """`final_score 83.1% is not ≥ 85%`: a metric against a number, as thresholds say it; empty of anything else."""
+    if not isinstance(condition, Comparison) or outcome not in ("pass", "fail"):
+        return ""
+    left, right = condition.left, condition.right
+    metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Number) else None
+    value = None if metric is None else evidence.measured.value(metric.name).value
+    if metric is None or value is None or not isinstance(right, Number):
+        return ""
+    written = _written(condition.operator, right.value)
+    word = "is" if outcome == "pass" else "is not"
+    shown = digits.amount(value, metric.unit, (right.value,))
+    return f"{metric.name} {shown} {word} {digits.wanted(written, metric.unit) or written}"
 
 
 def could_fail(condition: Condition, evidence: Evidence) -> bool:

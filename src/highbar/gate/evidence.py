@@ -188,6 +188,6 @@ class Evidence:
         )
 
     @property
-    def pass_rate(self) -> Fraction | None:
+    def pass_rate(self) -> Value | None:
         """The pass rate of all scenarios, by which a second run of one of them is guessed."""
-        return self.measured.value(PASSING).value if PASSING in self.metrics else None
+        return self.measured.value(PASSING) if PASSING in self.metrics else None

@@ -197,14 +197,16 @@ def _ranked(value: Value, rests: Rests, percentile: Fraction) -> Outlooks:
 # --- named scenarios --------------------------------------------------------------------------
 
 
-def of_scenarios(passing: int, failing: int, rate: Fraction | None, noise: Noise) -> Outlooks:
+def of_scenarios(passing: int, failing: int, rate: Value | None, noise: Noise) -> Outlooks:
     """What becomes of a rule that all of some scenarios pass all their trials; none without a pass rate."""
-    if rate is None:
+    if rate is None or rate.value is None:
         return ()
     trials = noise.trials
     found = []
     for of, passed_some in ((noise.least, 0.0), (noise.most, (trials - 1) / trials)):
-        passes = all_pass_again(passing, failing, float(rate), of, trials, passed_some=passed_some)
+        passes = all_pass_again(
+            passing, failing, float(rate.value), rate.scenarios, of, trials, passed_some=passed_some
+        )
         found += [Outlook(passes, 0.0, 1.0 - passes)] * 2
     return tuple(found)
 

@@ -109,6 +109,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
         outlooks=judged.outlooks,
+        accepted=judged.accepted,
         progressive=stand(rule.stage, value) if rule.stage else None,
         slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
     )

@@ -30,6 +30,7 @@ class Judged:
     fragile: bool = False
     more_scenarios: int | None = None
     outlooks: Outlooks = ()
+    accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many failed, and how many may
 
     @property
     def second_run(self) -> float | None:
@@ -68,6 +69,7 @@ def judge_value(
         fragile=fragile,
         more_scenarios=more,
         outlooks=without_passes(outlooks) if few else outlooks,
+        accepted=_accepted_number(value, bar, demand, rests.failing),
     )
     # A failure that was seen is one, whatever the interval is worth.
     surely_missed = at_the_end(bar, value) and not bar.met_by(number)
@@ -125,6 +127,11 @@ def _number_accepted(demand: Demand, failing: int | None) -> str:
         return ""
     failed = "failures cannot be counted" if failing is None else f"{count(failing)} failed"
     return f"; {failed}, {demand.failures} {'is' if demand.failures == 1 else 'are'} accepted"
+
+
+def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> tuple[int, int] | None:
+    counts = demand.evidence == "confident" and demand.failures and at_the_end(bar, value)
+    return (failing, demand.failures) if counts and failing is not None else None
 
 
 def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:

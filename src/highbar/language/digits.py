@@ -24,6 +24,8 @@ _THREE_DIGITS = 100
 _LARGEST = Fraction(10) ** 15
 _SIGNS = MappingProxyType({">=": "≥", "<=": "≤", "!=": "≠", "=": "=", "<": "<", ">": ">"})
 _THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
+_SCORE = re.compile(rf"final_score {_THRESHOLD.pattern}")
+_BASELINE = re.compile(r"(>=|<=) baseline(?: ([+-]) ([0-9]+(?:\.[0-9]+)?)(ms|%)?)?")
 _NOTHING: tuple[Fraction, ...] = ()
 
 
@@ -72,14 +74,32 @@ def show_change(difference: Difference) -> str:
 
 
 def wanted(threshold: str, unit: Unit | None) -> str | None:
-    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None where it is something else."""
-    found = _THRESHOLD.fullmatch(threshold)
+    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None where it is something else.
+
+    So is a condition on the composite's score alone, and `>= baseline - 0.05` is `≥ baseline - 5 points`.
+    """
+    found = _THRESHOLD.fullmatch(threshold) or _SCORE.fullmatch(threshold)
     if found is None:
-        return None
+        return _beside_baseline(threshold, unit)
     bound = Fraction(found[2])
     if unit == "ratio":
         return f"{_SIGNS[found[1]]} {_exact(bound * 100)}%"
     return f"{_SIGNS[found[1]]} {'$' if unit == 'USD' else ''}{_exact(bound)}{' ms' if found[3] else ''}"
+
+
+def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
+    found = _BASELINE.fullmatch(threshold)
+    if found is None:
+        return None
+    sign, way, size, in_ = found.groups()
+    if size is None:
+        return f"{_SIGNS[sign]} baseline"
+    apart = f"{size}%" if in_ == "%" else f"{size} ms" if in_ == "ms" else ""
+    if not apart:
+        points = unit == "ratio"
+        apart = f"{_exact(Fraction(size) * (100 if points else 1))}{' points' if points else ''}"
+        apart = "1 point" if apart == "1 points" else f"${apart}" if unit == "USD" else apart
+    return f"{_SIGNS[sign]} baseline {way} {apart}"
 
 
 def held_against(threshold: str) -> tuple[str, Fraction] | None:
@@ -92,7 +112,7 @@ def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction
     """For each metric the thresholds that rules hold it against: what its digits must not be rounded across."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:
-        match = _THRESHOLD.fullmatch(rule.threshold or "")
+        match = _THRESHOLD.fullmatch(rule.threshold or "") or _SCORE.fullmatch(rule.threshold or "")
         if rule.metric is not None and match is not None:
             found.setdefault(rule.metric, {})[Fraction(match[2])] = None
     return {metric: tuple(bounds) for metric, bounds in found.items()}

@@ -244,8 +244,10 @@ def faults(
 
 def _outside(value: Any, range_: ColumnRange, row: Mapping[str, Any]) -> str | None:
     """What was wanted of a number that a metric is made of."""
-    if not _is_number(value) or not abs(value) <= 1e18:
+    if not _is_number(value) or not abs(value) < math.inf:
         return "wanted a finite number"
+    if abs(value) > 1e18:
+        return "wanted a number from -1e18 to 1e18"
     if range_.least <= value <= range_.most or not _let_through(range_.where, row):
         return None
     ends = f"{float(range_.least):g} to {float(range_.most):g}"

@@ -20,6 +20,8 @@ from highbar.statistics.trials import never_failed_bound, variance_split_from_su
 FALSE_DISCOVERIES = 0.10
 FEW_CLUSTERS = 20
 COMPARED = "pass_rate"
+FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
+"""Below these, Σ(1 - 1/m) shows no correlation: ten scenarios of two trials, and a tenth of the suite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,12 @@ def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | 
     )
 
 
-def trial_noise(sums: Sums | None, scenarios: int, *, pooled: bool) -> Noise:
-    """How much of the variance of an estimate is the noise of its trials; a range if repeated trials do not show it."""
+def trial_noise(sums: Sums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
+    """How much of the variance of an estimate is the noise of its trials; a range if repeated trials do not show it.
+
+    Few scenarios that were repeated show it of themselves alone, and may have been repeated because they are flaky. If
+    trials are undecided, whether they agree with the others is not known.
+    """
     if sums is None:
         return Noise()
     split = variance_split_from_sums(
@@ -116,7 +122,9 @@ def trial_noise(sums: Sums | None, scenarios: int, *, pooled: bool) -> Noise:
         inverse_trials=sums.inverse_trials,
     )
     trials = float(scenarios / sums.inverse_trials) if sums.inverse_trials else 1.0
-    return noise_of(split, sums.freedom, trials, pooled=pooled)
+    repeated = scenarios - sums.inverse_trials  # half of a scenario with two trials, at most one with more
+    enough = repeated >= FEW_REPEATED and repeated >= SMALL_PART * scenarios and not undecided
+    return noise_of(split, sums.freedom, trials, pooled=pooled, enough=enough)
 
 
 def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tuple[str, ...]:

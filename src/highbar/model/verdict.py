@@ -131,6 +131,7 @@ class RuleResult:
     second_run_low: float | None = None
     evidence: Evidence | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
+    accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
 
 
 @dataclass(frozen=True, slots=True)

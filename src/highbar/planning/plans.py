@@ -144,6 +144,8 @@ class RuleStanding:
     settled: bool
     more_scenarios: int | None
     reason: str
+    second_run: float | None = None  # the chance that a second run on the same scenarios is judged differently
+    second_run_low: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

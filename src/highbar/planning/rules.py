@@ -153,6 +153,8 @@ def _standing(rule: RuleResult) -> RuleStanding:
         settled=settled,
         more_scenarios=0 if settled else rule.more_scenarios,
         reason=rule.reason,
+        second_run=rule.second_run,
+        second_run_low=rule.second_run_low,
     )
 
 

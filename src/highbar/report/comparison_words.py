@@ -11,7 +11,7 @@ from highbar.model.comparison import Change, Comparison, MetricChange, PassChang
 from highbar.report.headline import WORDS, judged, selected
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
-    {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "cannot tell"}
+    {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "inconclusive"}
 )
 Encode = Callable[[str], str]
 _UNITS = re.compile(r" (?:points?|ms|per token)(?= |$)")

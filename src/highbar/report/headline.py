@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Protocol
 
 from highbar.language.digits import amount
 from highbar.model import Counts, Decision, RuleResult, Slice, Value, Verdict
@@ -100,13 +101,27 @@ def unsettled(rule: RuleResult) -> str:
     """How far the outcome of a fragile rule can be trusted, and how large a new run would have to be to settle it."""
     if not (is_fragile(rule) or rule.outcome == "inconclusive"):
         return ""
-    told = "; ".join(part for part in (_differs(rule), _settling(rule)) if part)
+    clear = "its interval is clear of the threshold" if is_clear(rule) and rule.value is not None else ""
+    told = "; ".join(part for part in (_differs(rule), clear, _settling(rule)) if part)
     return f"fragile: {told}" if told else ""
 
 
 def is_fragile(rule: RuleResult) -> bool:
     """Whether the interval reaches across the threshold, or a second run may well be judged differently."""
     return rule.fragile or (rule.second_run or 0.0) >= WORTH_SAYING
+
+
+def is_clear(rule: RuleResult) -> bool:
+    """Whether the whole interval lies on one side of the threshold: `plan` calls such a rule settled."""
+    return rule.outcome in ("pass", "fail") and not rule.fragile
+
+
+def accepted(rule: RuleResult) -> str:
+    """`1 failed, 1 accepted`: of a rule that passed although scenarios failed; empty of any other."""
+    if rule.outcome != "pass" or rule.accepted is None:
+        return ""
+    failed, most = rule.accepted
+    return f"{failed} failed, {most} accepted"
 
 
 def second_run(verdict: Verdict) -> str:
@@ -130,9 +145,10 @@ def _settling(rule: RuleResult) -> str:
     if size is None or rule.value is None or rule.value.value is None:
         return ""
     stays = f"if the value stays at {amount(rule.value.value, rule.value.unit)}"
+    of_slice = " of this slice" if rule.slice else ""
     if size > MOST_TO_SETTLE:
-        return f"too close to call: {stays}, settling it takes more than {MOST_TO_SETTLE:,} scenarios"
-    return f"{stays}, a new run of about {_count(size, 'scenario')} settles it (highbar plan)"
+        return f"too close to call: {stays}, settling it takes more than {MOST_TO_SETTLE:,} scenarios{of_slice}"
+    return f"{stays}, a new run of about {_count(size, 'scenario')}{of_slice} settles it (highbar plan)"
 
 
 def settled_by(rule: RuleResult) -> int | None:
@@ -142,7 +158,19 @@ def settled_by(rule: RuleResult) -> int | None:
     return rule.value.scenarios + rule.more_scenarios
 
 
-def chance(rule: RuleResult) -> str:
+class Repeatable(Protocol):
+    """What a second run may judge differently."""
+
+    @property
+    def second_run(self) -> float | None:
+        """The chance of that, at most."""
+
+    @property
+    def second_run_low(self) -> float | None:
+        """At least."""
+
+
+def chance(rule: Repeatable) -> str:
     """The chance that a second run of the same agent is judged differently, for a table: `5–29%`."""
     if rule.second_run is None:
         return ""

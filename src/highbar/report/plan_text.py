@@ -10,7 +10,7 @@ from highbar.language.digits import amount, show, wanted
 from highbar.model import Where
 from highbar.planning import Plan, Reach, RuleNeed, RuleStanding
 from highbar.report import PAGE, Display
-from highbar.report.headline import MOST_TO_SETTLE
+from highbar.report.headline import MOST_TO_SETTLE, chance
 from highbar.report.layout import paint, paragraph, table, title
 from highbar.report.visible import visible
 
@@ -24,6 +24,10 @@ _TOLD = {
     "settled": (
         "settled by: a new run of about so many scenarios, if the value stays; adding scenarios to this run and looking"
         " again would pass too often"
+    ),
+    "clear": (
+        "the interval lies on one side of the threshold; differs: the chance that a second run on the same scenarios is"
+        " still judged differently"
     ),
     "passes": "passes, fails: agents whose true rate is so good, or so bad",
     "differing": "differing: the share of scenarios that one version passes and the other fails",
@@ -195,15 +199,15 @@ def _standings(plan: Plan, display: Display) -> list[str]:
     )
     plain = ("", "value", "wanted", "scenarios")
     lines += _section("Rules that stand on the threshold, or cannot be bounded", plain, map(_stood, stuck), display)
-    settled = [_stood(row) for row in rows if row.settled]
-    lines += _section("Rules that are settled", plain, settled, display)
+    settled = [(*_stood(row), chance(row)) for row in rows if row.settled]
+    lines += _section("Rules that are settled", (*plain, "differs"), settled, display, _TOLD["clear"])
     return lines + _unknown([row for row in plan.standings if row not in rows], display)
 
 
 def _settled_by(row: RuleStanding) -> str:
     """The scenarios of a new run that would settle a rule."""
     size = (row.value.scenarios if row.value else 0) + (row.more_scenarios or 0)
-    return "too close" if size > MOST_TO_SETTLE else str(size)
+    return "too close" if size > MOST_TO_SETTLE else f"{size} of the slice" if row.slice else str(size)
 
 
 def _summary(plan: Plan) -> str:

@@ -13,18 +13,20 @@ from itertools import groupby
 from types import MappingProxyType
 
 from highbar.errors import Problem
-from highbar.language.digits import bounds_by_metric, show, wanted
+from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (
     MOST_TO_SETTLE,
     NO_VERDICT,
     UNDECIDED,
+    accepted,
     bounds_label,
     chance,
     counted,
     evidence,
     headline,
+    is_clear,
     is_fragile,
     judged,
     more,
@@ -50,6 +52,7 @@ _FRAGILE = (
     " so many scenarios, if the value stays (highbar plan)"
 )
 _TOO_CLOSE = "too close"
+_CLEAR = "settled"
 _COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
@@ -185,16 +188,28 @@ def _progressive(verdict: Verdict, display: Display) -> list[str]:
 
 
 def _passed_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
-    if rule.value is None or wanted(rule.threshold or "", rule.value.unit) is None:
+    if rule.value is None or not _is_plain(rule):
         return _name(rule), cut(visible(rule.reason), _LONGEST_REASON)
-    return _name(rule), _bare(rule.value, bounds.get(rule.metric or "", ())), _wanted(rule), counted(rule.value)
+    rests = ", ".join(filter(None, (counted(rule.value), accepted(rule))))
+    return _name(rule), _bare(rule.value, bounds.get(rule.metric or "", ())), _wanted(rule), rests
+
+
+def _is_plain(rule: RuleResult) -> bool:
+    """Whether a value and a threshold say all; of a rule about the baseline its reason says more."""
+    threshold = rule.threshold or ""
+    if held_against(threshold) is not None:
+        return True
+    return rule.metric == "final_score" and wanted(threshold, "ratio") is not None
 
 
 def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
     simple = rule.value is not None and wanted(rule.threshold or "", rule.value.unit) is not None
     value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+    value = ", ".join(filter(None, (value, accepted(rule))))
     size = settled_by(rule)
-    settled = "" if size is None else _TOO_CLOSE if size > MOST_TO_SETTLE else str(size)
+    settled = _CLEAR if is_clear(rule) else ""
+    if size is not None:
+        settled = _TOO_CLOSE if size > MOST_TO_SETTLE else f"{size} of the slice" if rule.slice else str(size)
     return _name(rule), value, _wanted(rule) if simple else "", chance(rule), settled
 
 

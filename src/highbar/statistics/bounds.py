@@ -18,6 +18,10 @@ from fractions import Fraction
 
 from highbar.statistics.beta import beta_quantile, beta_survival, beta_upper_quantile
 from highbar.statistics.interval import Interval, Real
+from highbar.statistics.search import smallest
+
+_FIRST_STEP = 1 / 256
+"""Of the search for the smallest bound, as a share of its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +77,43 @@ def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interv
     """The bounds of a share; None where no cluster has a weight.
 
     `pseudo` is the weight of the pseudo-cluster, if not the typical one. The lower bound is 0 where nothing scored and
-    the upper one 1 where everything did; neither ever crosses the share. Nor is the lower one above what it would be if
-    everything had scored: with partial scores a broken trial can make the clusters more alike, and must gain nothing.
+    the upper one 1 where everything did; neither ever crosses the share. The lower one does not rise if a trial of
+    clusters of equal weight breaks. Of unequal ones it is at least not above what it would be if everything had scored.
     """
     if sums.clusters == 0:
         return None
     value = float(sums.value)
     low, high = _low(sums, alpha, pseudo), _high(sums, alpha, pseudo)
+    if sums.zz != sums.zd and sums.dd * sums.clusters == sums.d * sums.d:
+        low = _least_low(sums, alpha, low)
     if sums.zz != sums.zd:
         nothing, everything = (replace(sums, z=end * sums.d, zz=end * sums.dd, zd=end * sums.dd) for end in (0, 1))
         low, high = min(low, _low(everything, alpha, pseudo)), max(high, _high(nothing, alpha, pseudo))
     return Interval(min(low, value), max(high, value))
+
+
+def _least_low(sums: Sums, alpha: float, low: float) -> float:
+    """The smallest lower bound among all that breaks to these sums, which themselves have `low`; of equal weights.
+
+    A trial that breaks can make the clusters more alike, and bring the bound nearer to the share than the share fell.
+    Taken back, t of score adds at most 2t clusters to the sum of squares, which is never above the sum of scores. Along
+    that line the bound falls, if at all, at first, and then rises; so the first step tells, and one search finds it.
+    """
+    weight, clusters = Fraction(sums.d) / sums.clusters, sums.clusters
+    z, zz = float(Fraction(sums.z) / weight), float(Fraction(sums.zz) / weight**2)
+    room = z - zz  # beyond it all clusters score all or nothing, and the bound rises
+
+    def mended(share: float) -> float:
+        """As `_law` has it, in floats: the pseudo-cluster weighs as much as any."""
+        score = z + share * room
+        mean = score / (clusters + 1)
+        squares = zz + 2 * share * room - 2 * mean * score + clusters * mean * mean
+        size = score * (1 - mean) * (clusters + 2) / (squares + mean * mean) - 1
+        return beta_quantile(alpha, size * mean, size * (1 - mean)) if size > 0 else 0.0
+
+    if room <= 0 or mended(_FIRST_STEP) >= low:
+        return low
+    return min(low, smallest(mended, 0.0, 1.0))
 
 
 def _low(sums: Sums, alpha: float, pseudo: Real | None) -> float:

@@ -1,8 +1,12 @@
-"""Bisection over whole numbers."""
+"""Bisection over whole numbers, and the smallest value of a function that falls and then rises."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+_GOLDEN = (5**0.5 - 1) / 2
+_NARROWER = 12
+"""Leaves the place known to three thousandths of the way, and the smallest value to about their square."""
 
 
 def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
@@ -14,3 +18,19 @@ def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
         else:
             low = middle + 1
     return low
+
+
+def smallest(function: Callable[[float], float], start: float, stop: float) -> float:
+    """The smallest value between two places of a function that falls and then rises, by the golden section."""
+    left, right = stop - _GOLDEN * (stop - start), start + _GOLDEN * (stop - start)
+    at_left, at_right = function(left), function(right)
+    for _ in range(_NARROWER):
+        if at_left <= at_right:
+            stop, right, at_right = right, left, at_left
+            left = stop - _GOLDEN * (stop - start)
+            at_left = function(left)
+        else:
+            start, left, at_left = left, right, at_right
+            right = start + _GOLDEN * (stop - start)
+            at_right = function(right)
+    return min(at_left, at_right)

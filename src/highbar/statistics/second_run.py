@@ -40,8 +40,12 @@ class Noise:
     trials: float = 1.0
 
     def halved(self) -> Noise:
-        """The same for a paired difference: half of its noise is that of the baseline, which does not run again."""
-        return Noise(self.least / 2, self.most / 2, self.trials)
+        """The same for a paired difference: half of its noise is that of the baseline, which does not run again.
+
+        What scenarios have in common cancels in a difference. So it may be all noise, however alike trials are; it has
+        less only as far as scenarios changed by different amounts.
+        """
+        return Noise(self.least / 2, 0.5, self.trials)
 
     def clustered(self, worth: float, scenarios: int) -> Noise:
         """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is no trial noise."""
@@ -58,20 +62,21 @@ NOT_REPEATED = Noise()
 """One trial of each scenario: how much of what varies is trial noise is not known."""
 
 
-def trial_noise(split: VarianceSplit | None, freedom: int, trials: float, *, pooled: bool = False) -> Noise:
-    """The trial noise that repeated trials show; a range if nothing was repeated, or nothing varied.
+def trial_noise(
+    split: VarianceSplit | None, freedom: int, trials: float, *, pooled: bool = False, enough: bool = True
+) -> Noise:
+    """The trial noise that repeated trials show; a range if nothing was repeated, not `enough`, or nothing varied.
 
     `freedom` is Σ(m - 1). One more pair of trials that are not alike at all is added, so that few trials that agreed do
     not pass for certainty. `pooled`: the interval is that of pooled trials, and knows no variance between scenarios.
     """
+    least, most = ((1 - r) / (1 if pooled else 1 + (trials - 1) * r) for r in (MOST_ALIKE, LEAST_ALIKE))
     if split is None or split.correlation is None:
-        alike = (MOST_ALIKE, LEAST_ALIKE)
-        least, most = ((1 - r) / (1 if pooled else 1 + (trials - 1) * r) for r in alike)
         return Noise(least, most, trials)
     between = max(split.between, 0.0)
     within = (split.within * freedom + between + split.within) / (freedom + 1)
     share = within / (between * (1 if pooled else trials) + within)
-    return Noise(share, share, trials)
+    return Noise(share, share, trials) if enough else Noise(min(share, least), max(share, most), trials)
 
 
 def point_gate_chance(scenarios: int, threshold: Real, rate: float) -> float:
@@ -233,14 +238,19 @@ def _few(accepted: int, failed: int, passed: int, rate: float, noise: float) -> 
 
 
 def all_pass_again(
-    passing: int, failing: int, rate: float, noise: float, trials: float, *, passed_some: float = 0.0
+    passing: int, failing: int, rate: float, size: float, noise: float, trials: float, *, passed_some: float = 0.0
 ) -> float:
     """How likely every one of some named scenarios passes all its trials in a second run.
 
-    `rate` is the pass rate of the whole suite, `passed_some` the share of trials that a failing one passed.
+    `rate` is the pass rate of the whole suite, from a run that is worth `size` passes and fails: the rate of such
+    agents is known only so well. `passed_some` is the share of trials that a failing one passed.
     """
-    good, bad = 1 - noise * (1 - rate), (1 - noise) * passed_some + noise * rate
-    return float(good ** (passing * trials) * bad ** (failing * trials))
+    chances = []
+    for point in range(_POINTS):
+        usual = beta_quantile((point + 0.5) / _POINTS, rate * size + 0.5, (1 - rate) * size + 0.5)
+        good, bad = 1 - noise * (1 - usual), (1 - noise) * passed_some + noise * usual
+        chances.append(float(good ** (passing * trials) * bad ** (failing * trials)))
+    return math.fsum(chances) / _POINTS
 
 
 # --- any other number -------------------------------------------------------------------------

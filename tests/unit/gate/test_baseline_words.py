@@ -19,28 +19,28 @@ def slow(milliseconds):
 
 STEPS = [
     (rows(90, 100), rows(95, 100), {"pass_rate": "2%"}, "pass", ">= baseline + 0.02",
-     "95.0% (89.8–98.0) is >= baseline + 0.02 (over 100 scenarios); the baseline is 90.0%"),
+     "95.0% (89.8–98.0) is ≥ baseline + 2 points (over 100 scenarios); the baseline is 90.0%"),
     (rows(90, 100), rows(95, 100), {"pass_rate": {"step": "2%", "evidence": "confident"}}, "inconclusive",
-     ">= baseline + 0.02", ("95.0% (89.8–98.0) is >= baseline + 0.02 (over 100 scenarios); the interval reaches across"
+     ">= baseline + 0.02", ("95.0% (89.8–98.0) is ≥ baseline + 2 points (over 100 scenarios); the interval reaches across"
                             " the threshold; the baseline is 90.0%")),
     (broke(10, 100), broke(5, 100), {"error_rate": "2%"}, "pass", "<= baseline - 0.02",
-     "5.0% (2.0–10.2) is <= baseline - 0.02 (over 100 scenarios); the baseline is 10.0%"),
+     "5.0% (2.0–10.2) is ≤ baseline - 2 points (over 100 scenarios); the baseline is 10.0%"),
     (broke(10, 100), broke(9, 100), {"error_rate": "2%"}, "fail", "<= baseline - 0.02",
-     "9.0% (4.8–15.2) is not <= baseline - 0.02 (over 100 scenarios); the baseline is 10.0%"),
+     "9.0% (4.8–15.2) is not ≤ baseline - 2 points (over 100 scenarios); the baseline is 10.0%"),
     (slow(300), slow(270), {"latency_p50": "10% of baseline"}, "pass", "<= baseline - 10%",
-     "270 ms (270–270) is <= baseline - 10% (over 10 scenarios); the baseline is 300 ms"),
+     "270 ms (270–270) is ≤ baseline - 10% (over 10 scenarios); the baseline is 300 ms"),
     (slow(300), slow(271), {"latency_p50": "10% of baseline"}, "fail", "<= baseline - 10%",
-     "271 ms (271–271) is not <= baseline - 10% (over 10 scenarios); the baseline is 300 ms"),
+     "271 ms (271–271) is not ≤ baseline - 10% (over 10 scenarios); the baseline is 300 ms"),
     (slow(300), slow(150), {"latency_p50": "150ms"}, "pass", "<= baseline - 150ms",
-     "150 ms (150–150) is <= baseline - 150ms (over 10 scenarios); the baseline is 300 ms"),
+     "150 ms (150–150) is ≤ baseline - 150 ms (over 10 scenarios); the baseline is 300 ms"),
     (slow(300), slow(151), {"latency_p50": "150ms"}, "fail", "<= baseline - 150ms",
-     "151 ms (151–151) is not <= baseline - 150ms (over 10 scenarios); the baseline is 300 ms"),
+     "151 ms (151–151) is not ≤ baseline - 150 ms (over 10 scenarios); the baseline is 300 ms"),
     (slow(0), slow(0), {"latency_p50": "10% of baseline"}, "undefined", "<= baseline - 10%",
      "a share of the baseline says nothing where that is 0 ms"),
     (rows(99, 100), rows(100, 100), {"pass_rate": "5%"}, "pass", ">= baseline + 0.05",  # more than all is not demanded
-     "100% (97.0–100) is >= baseline + 0.05 (over 100 scenarios); the baseline is 99.0%"),
+     "100% (97.0–100) is ≥ baseline + 5 points (over 100 scenarios); the baseline is 99.0%"),
     (broke(1, 100), broke(0, 100), {"error_rate": "5%"}, "pass", "<= baseline - 0.05",
-     "0% (0–3.0) is <= baseline - 0.05 (over 100 scenarios); the baseline is 1.0%"),
+     "0% (0–3.0) is ≤ baseline - 5 points (over 100 scenarios); the baseline is 1.0%"),
     (rows(99, 100), rows(100, 100), {"accuracy": "5%"}, "undefined", ">= baseline + 0.05",
      "accuracy is undefined in the baseline: no scenario has `correct`, `expected` or `outcome`"),
 ]  # fmt: skip

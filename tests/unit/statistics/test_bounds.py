@@ -130,6 +130,20 @@ def test_a_trial_that_breaks_a_perfect_run_lifts_no_lower_bound():
             assert defined(share_bounds(Sums.of(broken), 0.05)).low <= perfect.low
 
 
+@pytest.mark.parametrize("trials", [2, 3, 5])
+def test_no_lower_bound_rises_if_a_trial_of_scenarios_of_equal_weight_breaks(trials):
+    source = random.Random(trials)
+    for scenarios in (2, 3, 5, 8, 12, 19):
+        for usual in range(trials + 1):
+            scores = [usual] * scenarios if source.random() < 0.3 else source.choices(range(trials + 1), k=scenarios)
+            scores[0] = trials
+            before = defined(share_bounds(Sums.of([(Fraction(one, trials), 1) for one in scores]), 0.05))
+            for place in {0, source.randrange(scenarios)}:
+                broken = [one - (at == place and one > 0) for at, one in enumerate(scores)]
+                after = defined(share_bounds(Sums.of([(Fraction(one, trials), 1) for one in broken]), 0.05))
+                assert after.low <= before.low + 1e-7, (scores, broken)
+
+
 def test_the_p_value_of_plain_counts_is_binomial():
     sums = Sums(clusters=50, d=50, z=30, zz=30, zd=30, dd=50)
     assert share_p_value(sums, 0.85) == pytest.approx(float(special.bdtr(30, 50, 0.85)), rel=1e-10)

@@ -89,9 +89,19 @@ def test_more_failures_may_be_accepted():
 
 
 def test_named_scenarios_pass_again_unless_one_of_them_breaks():
-    assert all_pass_again(10, 0, 0.9, 0.5, 1) == pytest.approx(0.95**10)
-    assert all_pass_again(0, 1, 0.9, 0.5, 1) == pytest.approx(0.45)
-    assert all_pass_again(0, 1, 0.9, 0.5, 2, passed_some=0.5) == pytest.approx(0.7**2)
+    many = 100_000  # so that the rate is known
+    assert all_pass_again(10, 0, 0.9, many, 0.5, 1) == pytest.approx(0.95**10, abs=1e-3)
+    assert all_pass_again(0, 1, 0.9, many, 0.5, 1) == pytest.approx(0.45, abs=1e-3)
+    assert all_pass_again(0, 1, 0.9, many, 0.5, 2, passed_some=0.5) == pytest.approx(0.7**2, abs=1e-3)
+
+
+def test_a_run_in_which_everything_passed_is_no_certainty_for_named_scenarios():
+    assert all_pass_again(15, 0, 1.0, 30, 1.0, 1) < 0.9
+    assert all_pass_again(15, 0, 1.0, 3000, 1.0, 1) > 0.99
+
+
+def test_a_difference_may_be_all_noise_however_alike_trials_are():
+    assert Noise(0.1, 0.1).halved() == Noise(0.05, 0.5)
 
 
 def test_an_unbounded_end_says_nothing_by_the_estimate_and_never_passes_with_confidence():
@@ -116,6 +126,12 @@ def test_the_noise_of_repeated_trials_is_what_does_not_lie_between_scenarios():
     assert found.least == found.most == pytest.approx((1 - 0.6) / (1 + 2 * 0.6), abs=0.001)
     assert trial_noise(split, 10_000, 3.0, pooled=True).most == pytest.approx(0.4, abs=0.001)
     assert trial_noise(None, 0, 1.0) == NOT_REPEATED
+
+
+def test_too_few_repeated_scenarios_leave_the_range_as_wide_as_none():
+    found = trial_noise(VarianceSplit(0.06, 0.04, 0.6), 1, 1.02, enough=False)
+    nothing = trial_noise(None, 0, 1.02)
+    assert (found.least, found.most) == (nothing.least, nothing.most)
 
 
 def test_few_trials_that_always_agreed_are_no_certainty():

@@ -9,7 +9,7 @@ from fractions import Fraction
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
 from highbar.model.details import Details
-from highbar.report.headline import is_fragile, not_passed, unsettled
+from highbar.report.headline import accepted, is_fragile, not_passed, unsettled
 from highbar.report.html.charts import Bar, change_line, rule_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import badge, code, heading
@@ -99,6 +99,7 @@ def _told(rule: RuleResult, details: Details) -> Markup:
         code(name),
         element("span", *_where(rule.slice), class_="where") if rule.slice else EMPTY,
         element("p", rule.reason, class_="why") if rule.outcome != "pass" or rule.value is None else EMPTY,
+        element("p", accepted(rule), class_="dim") if accepted(rule) else EMPTY,
         element("p", unsettled(rule), class_="unsettled") if unsettled(rule) else EMPTY,
         element("p", rule.description, class_="dim") if rule.description else EMPTY,
         _place(rule, details),
