@@ -228,9 +228,9 @@ NEW = NewFailuresRule("baseline.new_failures", "blocking", ("S*",), "b.json", HE
 def test_new_failures_say_how_likely_a_second_run_differs():
     held = then("1/2", "1/2", 0.0, 0.0, passed_in_base=("S1", "S2", "S3", "T1"))
     result = judged(NEW, held)
-    assert (result.outcome, result.outlooks) == ("pass", of_scenarios(3, 0, Fraction(9, 10), NOISE))
+    assert (result.outcome, result.outlooks) == ("pass", of_scenarios(3, 0, value("9/10"), NOISE))
     broken = judged(NEW, replace(held, broken=frozenset({"S2", "T1"})))
-    assert (broken.outcome, broken.outlooks) == ("fail", of_scenarios(2, 1, Fraction(9, 10), NOISE))
+    assert (broken.outcome, broken.outlooks) == ("fail", of_scenarios(2, 1, value("9/10"), NOISE))
     assert broken.evidence is None
 
 

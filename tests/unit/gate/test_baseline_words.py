@@ -21,8 +21,8 @@ STEPS = [
     (rows(90, 100), rows(95, 100), {"pass_rate": "2%"}, "pass", ">= baseline + 0.02",
      "95.0% (89.8–98.0) is ≥ baseline + 2 points (over 100 scenarios); the baseline is 90.0%"),
     (rows(90, 100), rows(95, 100), {"pass_rate": {"step": "2%", "evidence": "confident"}}, "inconclusive",
-     ">= baseline + 0.02", ("95.0% (89.8–98.0) is ≥ baseline + 2 points (over 100 scenarios); the interval reaches across"
-                            " the threshold; the baseline is 90.0%")),
+     ">= baseline + 0.02", ("95.0% (89.8–98.0) is ≥ baseline + 2 points (over 100 scenarios); the interval reaches"
+                            " across the threshold; the baseline is 90.0%")),
     (broke(10, 100), broke(5, 100), {"error_rate": "2%"}, "pass", "<= baseline - 0.02",
      "5.0% (2.0–10.2) is ≤ baseline - 2 points (over 100 scenarios); the baseline is 10.0%"),
     (broke(10, 100), broke(9, 100), {"error_rate": "2%"}, "fail", "<= baseline - 0.02",

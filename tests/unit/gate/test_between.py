@@ -80,7 +80,7 @@ def test_a_condition_that_holds_at_both_ends_and_can_fail_in_between_is_inconclu
         sentence = "but between the worst and the best of undecided trials it could fail"
         assert (sentence in result.reason) is (outcome == "inconclusive")
         if outcome == "inconclusive":
-            assert result.reason.startswith("a 60.0% is >= 0.5; but between")
+            assert result.reason.startswith("a 60.0% is ≥ 50%; but between")
             assert (result.second_run, result.more_scenarios) == (None, None)
 
 

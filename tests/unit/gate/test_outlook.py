@@ -141,12 +141,13 @@ def test_a_percentile_without_an_upper_bound_has_none_or_as_many_trials_beyond_i
 
 
 def test_named_scenarios_pass_again_if_each_does():
-    rate, noise = Fraction(9, 10), Noise(0.2, 0.8, 4.0)
+    rate, noise = value("9/10"), Noise(0.2, 0.8, 4.0)
     four = of_scenarios(3, 1, rate, noise)
-    least = all_pass_again(3, 1, 0.9, 0.2, 4.0, passed_some=0.0)
-    most = all_pass_again(3, 1, 0.9, 0.8, 4.0, passed_some=0.75)
+    least = all_pass_again(3, 1, 0.9, 20, 0.2, 4.0, passed_some=0.0)
+    most = all_pass_again(3, 1, 0.9, 20, 0.8, 4.0, passed_some=0.75)
     assert four == (Outlook(least, 0.0, 1.0 - least),) * 2 + (Outlook(most, 0.0, 1.0 - most),) * 2
     assert of_scenarios(3, 1, None, noise) == ()
+    assert of_scenarios(3, 1, value(None, reason="no data"), noise) == ()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def named(found, **more):
 
 
 def test_named_scenarios_say_how_likely_a_second_run_differs():
-    passes = all_pass_again(3, 0, 0.9, 0.2, 2.0)
+    passes = all_pass_again(3, 0, 0.9, 20, 0.2, 2.0)
     result = named(Ids(3))
     assert (result.outcome, result.second_run, result.second_run_low) == (
         "pass",
@@ -198,7 +199,7 @@ def test_named_scenarios_say_how_likely_a_second_run_differs():
     )
     assert result.outlooks[0].passes == pytest.approx(passes)
     failed = named(Ids(3, 1, ("SEC-1",)))
-    least, most = (all_pass_again(2, 1, 0.9, 0.2, 2.0, passed_some=some) for some in (0.0, 0.5))
+    least, most = (all_pass_again(2, 1, 0.9, 20, 0.2, 2.0, passed_some=some) for some in (0.0, 0.5))
     assert failed.outcome == "fail"
     assert (failed.second_run_low, failed.second_run) == (pytest.approx(least), pytest.approx(most))
 
