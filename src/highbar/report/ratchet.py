@@ -11,9 +11,9 @@ from highbar.language.digits import as_float, wanted
 from highbar.model import Threshold
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.report import PAGE, Display
-from highbar.report.json import encode
 from highbar.report.layout import paint, paragraph
 from highbar.report.visible import visible
+from highbar.store.encoding import encode
 
 SCHEMA = "highbar/ratchet/1"
 _COLORS = {"+": "green", "-": "red"}
