@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
@@ -129,6 +128,9 @@ class Comparison:
         return self.verdict == "pass"
 
     def _repr_html_(self) -> str:
-        """The comparison in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
-        shown: str = import_module("highbar.report.html").compact_comparison(self)
-        return shown
+        """The comparison in a notebook."""
+        from highbar.report.html.compact import (
+            compact_comparison,  # a layer above, loaded on call only: see pyproject.toml
+        )
+
+        return compact_comparison(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from highbar.errors import Problem
@@ -316,7 +316,14 @@ class Verdict:
         """Whether the verdict is a pass; an inconclusive one is not, nor is none at all."""
         return self.verdict == "pass"
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the verdict to a file as JSON, which `highbar.read_verdict` reads. Raises ReportError if that fails."""
+        from highbar.store.verdict import save  # a layer above, loaded on call only: see pyproject.toml
+
+        save(self, path)
+
     def _repr_html_(self) -> str:
-        """The verdict in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
-        shown: str = import_module("highbar.report.html").compact(self)
-        return shown
+        """The verdict in a notebook."""
+        from highbar.report.html.compact import compact  # a layer above, loaded on call only: see pyproject.toml
+
+        return compact(self)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, get_args
 
 from highbar.language.digits import as_float
-from highbar.model import Better, Unit
+from highbar.model import Value, Where
 
 MOST_SHOWN = 40  # characters of a wrong value that a message repeats
 
@@ -22,12 +22,13 @@ class Context(NamedTuple):
     """What a field must know of the rest of its document.
 
     `bounds` has the thresholds of each metric: a written number is on the same side of them as the exact one. `here`
-    are those of the metric whose fields are being written or read. `units` are for rules, which do not repeat them.
+    are those of the metric whose fields are being written or read. `values` are those of the document by metric and
+    slice, since a rule about one of them repeats only its numbers.
     """
 
     bounds: Mapping[str, tuple[Fraction, ...]] = {}
     here: tuple[Fraction, ...] = ()
-    units: Mapping[str, tuple[Unit, Better]] = {}
+    values: Mapping[tuple[str, Where], Value] = {}
 
     def of(self, metric: object) -> Context:
         """The same for the fields of one metric."""

@@ -113,20 +113,21 @@ _PROGRESSIVE = record(
 
 def _rule(fields: dict[str, Any], context: Context) -> RuleResult:
     place = Place(fields.pop("place_file"), fields.pop("place_line"))
-    value, low, high, scenarios, missing = (
-        fields.pop(name) for name in ("value", "low", "high", "scenarios", "missing")
-    )
-    rest = {**fields, "place": place}
-    if scenarios is None:
-        return RuleResult(**rest)
-    unit, better = context.units.get(fields["metric"], _unit_of(fields["threshold"]))
-    return RuleResult(**rest, value=Value(value, scenarios, missing or 0, unit, better, low=low, high=high))
+    numbers = {name: fields.pop(name) for name in ("value", "low", "high", "scenarios", "missing")}
+    value = None if numbers["scenarios"] is None else _value_of(fields, numbers, context)
+    return RuleResult(**fields, value=value, place=place)
 
 
-def _unit_of(threshold: str | None) -> tuple[Unit, Better]:
-    """The best guess for a metric that the document does not list."""
-    limit = threshold or ""
-    return "ms" if limit.endswith("ms") else "number", "lower" if limit.startswith("<") else "higher"
+def _value_of(rule: Mapping[str, Any], numbers: dict[str, Any], context: Context) -> Value:
+    """The value that a rule is about: the document's own, if it has that, or one that is known by its numbers alone."""
+    metric, threshold = rule["metric"], rule["threshold"] or ""
+    known = context.values.get((metric, rule["slice"]))
+    if known is not None and all(getattr(known, name) == number for name, number in numbers.items()):
+        return known
+    whole = context.values.get((metric, ()))
+    unit: Unit = whole.unit if whole else "ms" if threshold.endswith("ms") else "number"
+    better: Better = whole.better if whole else "lower" if threshold.startswith("<") else "higher"
+    return Value(**{**numbers, "missing": numbers["missing"] or 0}, unit=unit, better=better)
 
 
 RULE = for_metric(
@@ -320,8 +321,14 @@ def write_problems(problems: Iterable[Problem]) -> dict[str, Any]:
 
 
 def _context(verdict: Verdict) -> Context:
-    units = {name: (value.unit, value.better) for name, value in verdict.metrics.items()}
-    return Context(bounds_by_metric(verdict.rules or verdict.advice), units=units)
+    values = {(name, ()): value for name, value in verdict.metrics.items()}
+    values |= {
+        (name, ((column, (value,)),)): measured
+        for part in verdict.slices
+        for column, value in (part.by,)
+        for name, measured in part.metrics.items()
+    }
+    return Context(bounds_by_metric(verdict.rules or verdict.advice), values=values)
 
 
 def save(verdict: Verdict, path: str | PathLike[str]) -> None:
@@ -343,9 +350,10 @@ def read_verdict(path: str | PathLike[str]) -> Verdict:
 
 
 def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
-    """Twice: what a rule or a number means takes the thresholds and the units of the whole document."""
-    draft: Verdict = form.read(content, Context())
-    verdict: Verdict = form.read(content, _context(draft))
+    """Read again with what was found: a number takes the thresholds of its metric, then a rule takes the values."""
+    verdict: Verdict = form.read(content, Context())
+    for _ in ("thresholds", "values"):
+        verdict = form.read(content, _context(verdict))
     faults = list(differences(form.write(verdict, _context(verdict)), content)) or list(_contradictions(verdict))
     if faults:
         raise DamagedError(*faults)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from highbar import api
 from highbar.model import FailedScenario, Value
 from highbar.model.details import Bin, Details, Excerpt, RowDetails, ScenarioDetail, TrialDetail
-from highbar.report.html import charts, compact, render
+from highbar.report.html import charts, render
 from highbar.report.html.axis import around, from_zero
+from highbar.report.html.compact import compact
 from highbar.report.html.markup import element, encode, join, legible
 from highbar.report.html.page import text_of
 from highbar.report.html.scenarios import pack

@@ -13,7 +13,6 @@ from highbar.model import NO_POLICY, Verdict
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, second_run, selected
-from highbar.report.html.compact import compact, compact_comparison
 from highbar.report.html.differences import changes, moved
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.metrics import latencies, metrics, scores
@@ -25,7 +24,7 @@ from highbar.report.html.scenarios import failed, flaky, open_scenarios
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["banner", "compact", "compact_comparison", "render", "render_problems"]
+__all__ = ["banner", "render", "render_problems"]
 _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
