@@ -21,7 +21,7 @@ MOST_BYTES = 512 * 1024 * 1024
 MOST_PROBLEMS = 20
 """A document with more of them is of another kind, and a longer list tells no more."""
 
-_AGAIN = "the command that wrote it writes it again"
+_AGAIN = "highbar check --output verdict.json and Verdict.save write one"
 _Read = TypeVar("_Read")
 
 
@@ -73,8 +73,7 @@ def _foreign(found: Found, named: str, schema: str) -> InputError:
     if other and int(other[1]) > int(version):
         message = f"found {named}, which a newer version of Highbar wrote"
         return found.refusal((("schema",), message), hint=f"update Highbar: this version reads {schema}")
-    hint = "highbar check --output verdict.json writes one"
-    return found.refusal((("schema",), f"found {named}, wanted a document of schema {schema}"), hint=hint)
+    return found.refusal((("schema",), f"found {named}, wanted a document of schema {schema}"))
 
 
 def _text(file: str) -> str:
