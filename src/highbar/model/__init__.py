@@ -32,7 +32,6 @@ from highbar.model.verdict import (
     FailedScenario,
     FlakyScenario,
     Goal,
-    Outlook,
     Progressive,
     Repetition,
     RuleResult,
@@ -45,6 +44,7 @@ from highbar.model.verdict import (
     Weakening,
 )
 from highbar.model.words import Better, Decision, Evidence, Format, Level, Operator, Outcome, Unit, Where
+from highbar.statistics.outlook import Outlook
 
 __all__ = [
     "COMPARE",

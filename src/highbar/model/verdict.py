@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from highbar.errors import Problem
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
+from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import Details
@@ -87,19 +88,6 @@ class Progressive:
     step: str
     next: Goal | None = None
     target: Goal | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """How likely a second run on the same scenarios passes, leaves open and fails a rule or a whole verdict."""
-
-    passes: float
-    inconclusive: float
-    fails: float
-
-    def of(self, outcome: Outcome) -> float:
-        """The chance of one outcome; what is undefined counts as failed."""
-        return {"pass": self.passes, "inconclusive": self.inconclusive}.get(outcome, self.fails)
 
 
 @dataclass(frozen=True, slots=True)

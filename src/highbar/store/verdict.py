@@ -33,6 +33,7 @@ from highbar.model import (
     Value,
     Verdict,
     Weakening,
+    Where,
 )
 from highbar.store import reading, writing
 from highbar.store.encoding import encode
@@ -321,7 +322,7 @@ def write_problems(problems: Iterable[Problem]) -> dict[str, Any]:
 
 
 def _context(verdict: Verdict) -> Context:
-    values = {(name, ()): value for name, value in verdict.metrics.items()}
+    values: dict[tuple[str, Where], Value] = {(name, ()): value for name, value in verdict.metrics.items()}
     values |= {
         (name, ((column, (value,)),)): measured
         for part in verdict.slices

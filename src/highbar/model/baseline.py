@@ -1,4 +1,4 @@
-"""What a baseline holds. `text.render` writes it, `reading.read` reads it; the two are each other's inverse."""
+"""A baseline: a recorded run that later ones are compared with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.model import Decision, Source, Value, Where
 from highbar.model.records import ScenarioRecord
+from highbar.model.verdict import Source, Value
+from highbar.model.words import Decision, Where
 
 SCHEMA = "highbar/baseline/1"
 
