@@ -7,6 +7,7 @@ of forms, so none of the three can be changed alone. Reading is strict, and find
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from operator import attrgetter
@@ -136,11 +137,15 @@ def _of_metric(form: Form, metric: str) -> Callable[[Any, Context], Any]:
 
 
 def list_of(form: Form, **limits: int) -> Form:
-    """An array; a tuple in the model."""
+    """An array, with `minItems` or `maxItems` if given; a tuple in the model."""
+    least, most = limits.get("minItems", 0), limits.get("maxItems", math.inf)
 
     def read(found: Any, context: Context) -> tuple[Any, ...]:
         if not isinstance(found, list):
             raise _unlike(found, "a list")
+        if not least <= len(found) <= most:
+            wanted = f"at least {least}" if least else f"at most {most}"
+            raise DamagedError(((), f"found a list of {len(found)}, wanted {wanted}"))
         members = dict.fromkeys(range(len(found)), form.read)
         return tuple(_read_members(found, members, context).values())
 
@@ -214,6 +219,11 @@ SHARE = _plain(
 )
 NULL = _plain({"type": "null"}, "null", lambda found: found is None)
 TEXTS = list_of(TEXT)
+DIGEST = _plain(
+    {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "64 hexadecimal digits",
+    lambda found: isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found) is not None,
+)
 
 
 def _rounded(value: Fraction, context: Context) -> float:

@@ -10,6 +10,7 @@ from highbar.model import Source, Where
 from highbar.model.judging import Judging, Selection
 from highbar.store.forms import (
     COUNT,
+    DIGEST,
     NULL,
     TEXT,
     TEXTS,
@@ -30,7 +31,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SOURCE = record(
     Source,
     field("file", TEXT),
-    field("sha256", optional(TEXT._replace(schema={**TEXT.schema, "pattern": "^[0-9a-f]{64}$"}))),
+    field("sha256", optional(DIGEST)),
 )
 
 PROBLEM = record(

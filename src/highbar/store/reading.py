@@ -25,7 +25,7 @@ _AGAIN = "highbar check --output verdict.json and Verdict.save write one"
 _Read = TypeVar("_Read")
 
 
-class Found(NamedTuple):
+class StoredDocument(NamedTuple):
     """A document that was read, and where."""
 
     file: str
@@ -47,7 +47,7 @@ class Found(NamedTuple):
         )
 
 
-def read(path: str | PathLike[str], schema: str) -> Found:
+def read(path: str | PathLike[str], schema: str) -> StoredDocument:
     """The document of this schema in a file. Raises InputError if it is another one, or not JSON."""
     file = os.fspath(path)
     text = _text(file)
@@ -59,14 +59,14 @@ def read(path: str | PathLike[str], schema: str) -> Found:
         raise InputError(Problem(str(error), file, _line_of(text, error.text), hint=_AGAIN)) from None
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(f"not a document of Highbar: {error}", file, hint=_AGAIN)) from None
-    found = Found(file, text, content if isinstance(content, dict) else {})
+    found = StoredDocument(file, text, content if isinstance(content, dict) else {})
     named = found.content.get("schema")
     if named != schema:
         raise _foreign(found, forms.shown(named if isinstance(content, dict) else content), schema)
     return found
 
 
-def _foreign(found: Found, named: str, schema: str) -> InputError:
+def _foreign(found: StoredDocument, named: str, schema: str) -> InputError:
     """Why a document is not of this schema."""
     kind, _, version = schema.rpartition("/")
     other = re.fullmatch(f"'{re.escape(kind)}/([0-9]{{1,9}})'", named)

@@ -369,7 +369,7 @@ def _contradictions(verdict: Verdict) -> Iterator[tuple[Path, str]]:
                 yield ("rules", index, "outcome"), f"found {rule.outcome} of a blocking rule, but the verdict is pass"
 
 
-def _refuse(document: reading.Found) -> None:
+def _refuse(document: reading.StoredDocument) -> None:
     _, problems = document.read(lambda content: _REFUSAL.read(content, Context()))
     message = "holds no verdict, only the reasons why nothing could be judged"
     raise InputError(*document.refusal((("verdict",), message)).problems, *problems)

@@ -269,6 +269,28 @@ def test_a_document_of_problems_gives_the_problems(tmp_path):
     assert second == Problem("no rows", "results.jsonl", hint="record some")
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("results", [{"file": "r.jsonl", "sha256": "abc"}], "results[0].sha256: found 'abc', wanted 64 hexadecimal"),
+        ("slices", [{}], "slices[0].by: is missing"),
+        ("select", {"where": {"a": [1]}, "rows_left_out": 0, "scenarios_left_out": 0}, "select.where.a[0]: found 1"),
+    ],
+)
+def test_the_reader_is_as_strict_as_the_schema(tmp_path, key, value, message):
+    content = {**json.loads(DOCUMENT), key: value}
+    assert not SCHEMA.is_valid(content)
+    assert message in refused(tmp_path, json.dumps(content, indent=2))[0].message
+
+
+def test_a_document_without_a_policy_has_no_rules(tmp_path):
+    content = json.loads(DOCUMENT) | {"verdict": None, "policy": None, "advice": [], "problems": []}
+    assert not SCHEMA.is_valid(content)
+    found = [problem.message for problem in refused(tmp_path, json.dumps(content))]
+    assert any("rules: found a list of" in message for message in found)
+    assert "problems: found a list of 0, wanted at least 1" in found
+
+
 def test_further_fields_pass_as_the_schema_promises(tmp_path):
     content = {**json.loads(DOCUMENT), "later": {"more": 1}}
     path = tmp_path / "verdict.json"
