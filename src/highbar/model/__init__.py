@@ -1,4 +1,4 @@
-"""The frozen values that flow between the stages: policy and rules in, sums in the middle, a verdict out."""
+"""The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
 
 from highbar.model.formulas import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 from highbar.model.rules import (

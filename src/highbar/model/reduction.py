@@ -21,10 +21,11 @@ if TYPE_CHECKING:  # few checks ask for details, and their classes take time to 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A term's sum, exact, over the `scenarios` that have a value.
+    """A term's exact sum over the `scenarios` that have a value.
 
-    `undecided` trials count as what they could be. In a column without bounds, `valueless` is how many scenarios have a
-    trial without a value, and `beyond` how many have a value beyond the end at which such a trial counts.
+    `undecided` trials are counted at their worst, or at their best in `Reduction.best`. For a column without bounds,
+    `valueless` is the number of scenarios with a trial that has no value, and `beyond` the number with a value beyond
+    the limit that the policy declares for such trials.
     """
 
     value: Fraction
@@ -36,9 +37,9 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The value at a percentile's rank: None where an error stands there, or where no trial has a value.
+    """The value at a percentile's rank: None if a trial with an error has that rank, or if no trial has a value.
 
-    `low` and `high` bound it; None where the data cannot.
+    `low` and `high` are its bounds; None if the data do not limit that end.
     """
 
     value: Fraction | None
@@ -48,17 +49,17 @@ class Rank:
     low: Fraction | None = None
     high: Fraction | None = None
     undecided: int = 0  # of the trials: how many have no value of their own
-    fewest: int = 0  # ranked trials of a scenario that has any
-    most: int = 0
+    fewest: int = 0  # the smallest number of ranked trials of a scenario that has any
+    most: int = 0  # and the largest
 
 
 @dataclass(frozen=True, slots=True)
 class RatioTotals:
-    """The sums over units (scenarios, or clusters of them) that the bounds of a ratio need.
+    """The sums over units (scenarios, or clusters of them) from which the bounds of a ratio are computed.
 
-    `largest` is the largest d of a unit; `trials` is how many equal trials the units' trials are worth; `thirds` has
-    the sums of three factors, of the ratios for which they were asked. `imperfect` counts the units with z below d, and
-    `nonzero` those with z above 0; None if the request did not ask for them.
+    `largest` is the largest d of a unit; `trials` is the effective number of trials (Kish). `thirds` has the sums of
+    products of three, `imperfect` the number of units with z below d and `nonzero` the number with z above 0; each is
+    None if it was not requested.
     """
 
     sums: Sums
@@ -71,7 +72,7 @@ class RatioTotals:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The sums of the whole (`by` is None) or of the scenarios that share one value of one slice column."""
+    """The sums over all scenarios (`by` is None), or over those that share one value of one slice column."""
 
     by: tuple[str, str] | None
     scenarios: int
@@ -84,9 +85,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What a pattern of ids found: how many scenarios, how many failed a trial, and some of those.
+    """The scenarios whose ids match a pattern: how many, how many failed a trial, and examples of those.
 
-    `undecided` counts those that failed no trial, and of which some trial is undecided.
+    `undecided` counts those that failed no trial but have an undecided one.
     """
 
     scenarios: int
@@ -98,17 +99,17 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class SuiteMatch:
-    """How the results differ from the suite: what is missing, what is extra, whose fixed columns differ."""
+    """How the results differ from the suite: scenarios missing, scenarios extra, and other values in fixed columns."""
 
     missing: int
     missing_ids: tuple[str, ...]
     extra: int
     extra_ids: tuple[str, ...]
     different: tuple[str, ...]
-    excused_ids: tuple[str, ...] = ()  # of the suite, without a result, and optional
-    unlooked: tuple[str, ...] = ()  # what the suite demands and some trial does not say, in words
-    unlooked_more: int = 0  # how many more of those there are
-    unjudged_ids: tuple[str, ...] = ()  # with an unjudged trial
+    excused_ids: tuple[str, ...] = ()  # optional scenarios of the suite that have no result
+    unlooked: tuple[str, ...] = ()  # demands of the suite that some trial does not answer, in words
+    unlooked_more: int = 0  # how many more there are
+    unjudged_ids: tuple[str, ...] = ()  # scenarios with an unjudged trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +128,14 @@ class RepetitionSums:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """All that comes back from the rows: a few kilobytes, however many rows there were."""
+    """Everything that is computed from the rows: a few kilobytes, however many rows there are."""
 
     whole: Group
     slices: tuple[Group, ...]
     errors: int
     unjudged: int
     undecided: int  # trials that neither passed nor failed
-    blank: int  # trials in which nothing judges anything
+    blank: int  # trials that nothing judges
     failed: int
     scenarios_failed: tuple[FailedScenario, ...]
     patterns: Mapping[str, Matched]
@@ -145,7 +146,7 @@ class Reduction:
     columns: tuple[str, ...]
     categories: tuple[str, ...]
     warnings: tuple[str, ...]
-    best: Group | None = None  # the whole with undecided trials at their best; None if nothing is undecided
+    best: Group | None = None  # `whole` with undecided trials at their best; None if no trial is undecided
     best_slices: tuple[Group, ...] = ()
     scenarios_undecided: tuple[UndecidedScenario, ...] = ()
     undecided_trials: Mapping[Undecided, tuple[Trial, ...]] = field(default_factory=dict)
@@ -157,9 +158,9 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Every scenario by itself, sorted by id, and who judged the run, and of which suite it is."""
+    """One record per scenario, sorted by id, and the judges and the suites of the run."""
 
     scenarios: tuple[ScenarioRecord, ...]
     judges: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
-    best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if nothing is undecided
+    best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if no trial is undecided

@@ -1,4 +1,4 @@
-"""A baseline for a terminal: what it is of, and what it showed."""
+"""A baseline for a terminal: its origin and its metrics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
 
 
 def render_recorded(baseline: Baseline, file: str, reasons: Sequence[str], *, replaced: bool) -> str:
-    """One line for what was written, and one for each reason that force overruled."""
+    """One line for the file that was written, and one for each reason that --force overruled."""
     what = f"{len(baseline.scenarios)} scenarios, {len(baseline.metrics)} metrics"
     version = f" of agent version {visible(baseline.agent_version)}" if baseline.agent_version else ""
     lines = [f"{'replaced' if replaced else 'wrote'} {visible(file)}: {what}{version}"]
