@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from highbar.errors import HighbarError, InputError, Problem, ReportError
     from highbar.model import FailedScenario, RuleResult, Slice, UndecidedScenario, Value, Verdict
     from highbar.model.comparison import Comparison
+    from highbar.report import render
+    from highbar.store.verdict import read_verdict
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,9 +31,13 @@ __all__ = [
     "Verdict",
     "check",
     "compare",
+    "read_verdict",
+    "render",
 ]
 _HOMES = {
     "Comparison": "highbar.model.comparison",
+    "read_verdict": "highbar.store.verdict",
+    "render": "highbar.report",
     **dict.fromkeys(("check", "compare"), "highbar.api"),
     **dict.fromkeys(("HighbarError", "InputError", "Problem", "ReportError"), "highbar.errors"),
     **dict.fromkeys(

@@ -12,10 +12,10 @@ from highbar import policy as policies
 from highbar.baseline import reading, store
 from highbar.baseline.against import Kept, excused, kept_in
 from highbar.baseline.compare import compare as compare_kept
-from highbar.baseline.document import Baseline, RecordedRule
 from highbar.baseline.text import render
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Source, Verdict
+from highbar.model.baseline import Baseline, RecordedRule
 from highbar.model.comparison import Comparison
 
 NAME = "baseline.json"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from highbar import catalogue, measure
-from highbar.engine.protocol import Reduction
 from highbar.errors import Problem
 from highbar.language import formula
 from highbar.model import (
@@ -27,6 +26,7 @@ from highbar.model import (
     Term,
     ThresholdRule,
 )
+from highbar.model.reduction import Reduction
 
 JUDGMENTS = frozenset(
     {"error", "violations", "unjudged", "passed", "correct", "behaviors", "must_not", "outcome", "predicted"}

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from highbar import gate, measure
 from highbar import policy as policies
-from highbar.engine.protocol import Reduction
 from highbar.model import Policy, RuleResult
+from highbar.model.reduction import Reduction
 from highbar.reduction import Loaded
 
 

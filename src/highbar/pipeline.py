@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from highbar import gate, measure, notes
 from highbar import policy as policies
-from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
 from highbar.judgeable import nothing_to_compare, nothing_to_judge
 from highbar.load import accounts, files, foreign
@@ -24,6 +23,7 @@ from highbar.model import (
     Verdict,
     Where,
 )
+from highbar.model.reduction import Reduction
 from highbar.policy.selecting import read_where, say_select
 from highbar.reduction import ONE_PROCESS, Against, Loaded, Machine, Progress, reduce, refuse_categories
 

@@ -12,7 +12,7 @@ from highbar import catalogue, measure
 from highbar import policy as policies
 from highbar.engine.checks import Twice
 from highbar.engine.duckdb import DuckDBEngine
-from highbar.engine.protocol import Engine, Reduction, Request
+from highbar.engine.protocol import Engine, Request
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, explain, hints
@@ -29,6 +29,7 @@ from highbar.model import (
     Where,
 )
 from highbar.model.ranges import ColumnRange
+from highbar.model.reduction import Reduction
 
 if TYPE_CHECKING:  # only where every scenario is wanted
     from highbar.baseline.against import Kept

@@ -11,11 +11,11 @@ from pathlib import Path
 from highbar.baseline import reading
 from highbar.baseline.against import Against, Kept, hold, kept_in, scoring_of, warnings
 from highbar.baseline.compare import compare
-from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
 from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
 from highbar.model.comparison import Comparison, Side
 from highbar.model.judging import Judging
+from highbar.model.reduction import Reduction
 
 _MOST_IDS = 10
 COMPARING = BaselineRule | StepRule | NewFailuresRule

@@ -64,6 +64,8 @@ def test_the_exported_names_are_these() -> None:
         "Verdict",
         "check",
         "compare",
+        "read_verdict",
+        "render",
     ]
     for name in highbar.__all__:
         assert getattr(highbar, name).__doc__

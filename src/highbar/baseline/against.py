@@ -8,10 +8,10 @@ from fractions import Fraction
 from highbar import measure
 from highbar import policy as policies
 from highbar.baseline.differences import Differences
-from highbar.baseline.document import Baseline, Scoring
 from highbar.baseline.pairing import Pairs, pair_up
 from highbar.baseline.run import Run
 from highbar.model import Policy, ScenarioRule, Source, Trial, Value, Where
+from highbar.model.baseline import Baseline, Scoring
 from highbar.model.comparison import Difference, Side
 from highbar.model.judging import Judging, Selection
 from highbar.model.records import ScenarioRecord
@@ -110,7 +110,8 @@ class Against:
 
 def measured(policy: Policy, kept: Kept) -> measure.Measured:
     """The metrics of one run over all its scenarios."""
-    return measure.Measured(policy, _run(policy, kept.records), _run(policy, kept.best) if kept.best else None)
+    best = _run(policy, kept.best).group if kept.best else None
+    return measure.Measured(policy, _run(policy, kept.records).group, best)
 
 
 def _run(policy: Policy, records: tuple[ScenarioRecord, ...]) -> Run:

@@ -101,7 +101,7 @@ class Pair:
         if isinstance(part, Percentile):
             found = (doubts.of_trials(run.ranks[part]) for run in (self.base, self.head))
             return next((one for one in found if one is not None), None)
-        if is_share(part) and is_weighted(part) and doubts.weights_differ(part, self.head):
+        if is_share(part) and is_weighted(part) and doubts.weights_differ(part, self.head.group):
             totals = self.head.ratios[part]
             return doubts.of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
         return None
@@ -186,7 +186,7 @@ class Pair:
         percentile = _percentile_in(leaf)
         sides = []
         for run, gradient in ((self.head, slope), (self.base, other)):
-            value, ends = self._value(run, leaf), Bounds(run, self.alpha).of(Formula(leaf))
+            value, ends = self._value(run, leaf), Bounds(run.group, self.alpha).of(Formula(leaf))
             reach = (gradient * (ends.low - value), gradient * (ends.high - value)) if gradient else (0.0, 0.0)
             sides.append((0.0, Interval(min(reach), max(reach))))
         return bounds_of_difference(sides[0], sides[1], self._together(percentile))

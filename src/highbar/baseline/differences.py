@@ -111,7 +111,7 @@ class Differences:
         key = bytes(kept)
         if key not in self._sides:
             base, head = self._runs() if all(kept) else self._made(self.pairs.chosen(kept))
-            measured = measure.Measured(self.policy, base), measure.Measured(self.policy, head)
+            measured = measure.Measured(self.policy, base.group), measure.Measured(self.policy, head.group)
             self._sides[key] = (*measured, Pair(base, head, base.alpha))
         return self._sides[key]
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from highbar.baseline.document import Baseline
 from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.language.threshold import ThresholdError, canonical, check
@@ -30,6 +29,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.baseline import Baseline
 from highbar.model.proposals import Proposal
 from highbar.model.rules import Place
 from highbar.policy.bounds import Bound

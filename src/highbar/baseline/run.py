@@ -11,9 +11,9 @@ from fractions import Fraction
 from math import comb
 from typing import Any, TypeVar
 
-from highbar.engine.protocol import Rank, RatioTotals, Total
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
+from highbar.model.reduction import Group, Rank, RatioTotals, Total
 from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.percentile import Ranks, clustered_ranks_of, nearest_rank, percentile_ranks
@@ -53,9 +53,12 @@ class Run:
     _known: dict[str, _Lazy[Any, Any]] = field(default_factory=dict)
 
     @property
-    def totals(self) -> Mapping[Term, Total]:
-        """Of each term."""
-        return self._known.setdefault("totals", _Lazy(self._total))
+    def group(self) -> Group:
+        """The sums as an engine gives them, each computed when it is looked up."""
+        trials = sum(record.trials for record in self.records)
+        totals = self._known.setdefault("totals", _Lazy(self._total))
+        crosses = self._known.setdefault("crosses", _Lazy(self._cross))
+        return Group(None, len(self.records), trials, totals, self.ranks, self.ratios, crosses)
 
     @property
     def ratios(self) -> Mapping[Ratio, RatioTotals]:
@@ -66,11 +69,6 @@ class Run:
     def ranks(self) -> Mapping[Percentile, Rank]:
         """Of each percentile."""
         return self._known.setdefault("ranks", _Lazy(self._rank))
-
-    @property
-    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
-        """Of each pair of ratios."""
-        return self._known.setdefault("crosses", _Lazy(self._cross))
 
     def parts(self, term: Term) -> list[Fraction | None]:
         """What each scenario adds to a term; None where it has no value, or is not among those that count."""

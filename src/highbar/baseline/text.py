@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from highbar.baseline.document import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.language.exact import write_decimal
 from highbar.model import Source, Value, Where
+from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.model.records import ONE, ScenarioRecord
 
 

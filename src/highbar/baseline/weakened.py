@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from highbar.baseline import reading
-from highbar.baseline.document import Baseline
 from highbar.language.digits import amount
 from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
+from highbar.model.baseline import Baseline
 from highbar.policy import matches
 
 _MOST_IDS = 10

@@ -13,11 +13,11 @@ import click
 from highbar.cli import streams
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
-from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
+from highbar.cli.outputs import REPORT_FORMAT, Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
-from highbar.report import REPORTERS
+from highbar.report import reporter
 from highbar.report.headline import warnings
 
 if TYPE_CHECKING:  # see pipeline, below
@@ -72,7 +72,7 @@ Examples:
 @click.option(
     "--format",
     "report_format",
-    type=click.Choice(list(REPORTERS)),
+    type=REPORT_FORMAT,
     default="text",
     show_default=True,
     help="What to print.",
@@ -146,9 +146,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
                 stdin=sys.stdin.buffer if sys.stdin else None,
                 told=None if quiet else streams.say,
                 urged=streams.say if quiet else None,
-                details=any(REPORTERS[name].details for name in (report_format, *(out.format for out in wanted))),
+                details=any(reporter(name).details for name in (report_format, *(out.format for out in wanted))),
                 list_scenarios=any(
-                    REPORTERS[name].lists_scenarios for name in (report_format, *(output.format for output in wanted))
+                    reporter(name).lists_scenarios for name in (report_format, *(output.format for output in wanted))
                 ),
             )
     except InputError as error:
@@ -195,7 +195,7 @@ def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *
         failures.append(error)
     for output in outputs:
         try:
-            write(output.file, REPORTERS[output.format](verdict))
+            write(output.file, reporter(output.format)(verdict))
         except ReportError as error:
             failures.append(error)
     if verdict.problems and (quiet or report_format not in ("text", "json")):  # those two show the problems themselves
@@ -238,7 +238,7 @@ def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
         from highbar.report import line
 
         return line.render(verdict) + "\n"
-    return REPORTERS[report_format](verdict, screen)
+    return reporter(report_format)(verdict, screen)
 
 
 def _write_refusals(outputs: tuple[Output, ...], error: InputError) -> None:
@@ -249,4 +249,4 @@ def _write_refusals(outputs: tuple[Output, ...], error: InputError) -> None:
 
 def refusal(report_format: str, problems: Sequence[Problem]) -> str:
     """What stands in a report in place of a verdict."""
-    return REPORTERS[report_format].refusal(problems)
+    return reporter(report_format).refusal(problems)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from types import ModuleType
 
 import click
 
@@ -17,8 +15,8 @@ from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting,
 from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
+from highbar.report import COMPARISONS
 
-FORMATS = ("text", "json", "markdown", "html")
 _EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
 _STRICT = 1
 _NOT_WRITTEN = 4
@@ -43,7 +41,7 @@ Examples:
 @click.option(
     "--format",
     "report_format",
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(COMPARISONS)),
     default="text",
     show_default=True,
     help="What to print.",
@@ -112,18 +110,14 @@ def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
     wanted = read_outputs(arguments)
     problems = [
         Problem(
-            f"--output {one.file}: a comparison is not written as {one.format}", hint=f"one of {', '.join(FORMATS)}"
+            f"--output {one.file}: a comparison is not written as {one.format}", hint=f"one of {', '.join(COMPARISONS)}"
         )
         for one in wanted
-        if one.format not in FORMATS
+        if one.format not in COMPARISONS
     ]
     if problems:
         raise OutputsError(*problems)
     return wanted
-
-
-def _reporter(name: str) -> ModuleType:
-    return import_module(f"highbar.report.comparison_{name}")
 
 
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
@@ -132,14 +126,13 @@ def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...])
         write(output.file, refusal(output.format, error.problems))
     if report_format != "json":
         raise error
-    streams.put(_reporter("json").render_problems(error.problems))
+    streams.put(refusal("json", error.problems))
     return REFUSED
 
 
 def refusal(report_format: str, problems: Sequence[Problem]) -> str:
     """What stands in a report in place of a comparison."""
-    text: str = _reporter(report_format).render_problems(problems)
-    return text
+    return COMPARISONS[report_format].refusal(problems)
 
 
 def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], *, quiet: bool) -> int:
@@ -148,14 +141,16 @@ def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, .
     failures: list[ReportError] = []
     try:
         if quiet and report_format == "text":
-            streams.put(_reporter("text").render_headline(comparison, screen) + "\n")
+            from highbar.report.comparison_text import render_headline  # only for --quiet
+
+            streams.put(render_headline(comparison, screen) + "\n")
         else:
-            streams.put(_reporter(report_format).render(comparison, screen))
+            streams.put(COMPARISONS[report_format](comparison, screen))
     except ReportError as error:
         failures.append(error)
     for output in outputs:
         try:
-            write(output.file, _reporter(output.format).render(comparison))
+            write(output.file, COMPARISONS[output.format](comparison))
         except ReportError as error:
             failures.append(error)
     for failure in failures:

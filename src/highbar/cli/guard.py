@@ -82,15 +82,17 @@ def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
     JSON holds the problems themselves, and they are not said twice.
     """
     from highbar.cli import streams
-    from highbar.report import REPORTERS
+    from highbar.report import REPORTERS, names, reporter
 
     wanted = _format(arguments)
     if wanted != "json":
         streams.say_problems(problems)
-    if wanted == "text" or wanted not in REPORTERS:
+    if wanted == "text" or (wanted not in REPORTERS and wanted not in names()):
         return REFUSED
     try:
-        streams.put(REPORTERS[wanted].refusal(problems))
+        streams.put(reporter(wanted).refusal(problems))
+    except InputError:  # the format comes from a broken package; the problems are on stderr already
+        return REFUSED
     except ReportError as error:
         return _failed(str(error))
     return REFUSED

@@ -27,7 +27,7 @@ def command(folder: str) -> int:
     # The texts, and the schema with the whole catalogue behind it, are loaded only here: help does without them.
     from highbar.cli.starter import POLICY_TEXT, RESULTS_TEXT
     from highbar.policy.schema import schema
-    from highbar.report.json import encode
+    from highbar.store.encoding import encode
 
     root = Path(folder)
     files = {root / POLICY: POLICY_TEXT, root / SCHEMA: encode(schema()), root / RESULTS: RESULTS_TEXT}

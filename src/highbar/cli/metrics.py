@@ -24,7 +24,7 @@ Examples:
 def command(report_format: str) -> int:
     """List the metrics: formula, unit, direction, typical threshold, use; and the measures for formulas of your own."""
     if report_format == "json":
-        from highbar.report.json import encode
+        from highbar.store.encoding import encode
 
         streams.put(encode(_document()))
     else:

@@ -16,15 +16,30 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+import click
 
 from highbar.cli.guard import OutputsError
 from highbar.errors import InputError, Problem, ReportError
-from highbar.report import REPORTERS, format_of
+from highbar.report import REPORTERS, format_of, names, reporter
+from highbar.store.writing import replace
 
 _OF_ITS_OWN = "give the report a file of its own"
 _PATIENCE = 10  # seconds without any progress of the reader of a pipe
 UNFINISHED = Problem("nothing was judged yet: the run was stopped or failed", hint="its log says why")
 """What a report says until there is a verdict to report."""
+
+
+class _ReportFormat(click.Choice):  # type: ignore[type-arg] # generic only in the newest click
+    """One of our formats, or one that an installed package adds: the environment is read only for an unknown name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        own = value in self.choices
+        return super().convert(value, param, ctx) if own else click.Choice(names()).convert(value, param, ctx)
+
+
+REPORT_FORMAT = _ReportFormat(list(REPORTERS))
 
 Refusal = Callable[[str, Sequence[Problem]], str]
 """A format and what is wrong in, the report that says so out."""
@@ -73,9 +88,9 @@ def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None
 
 def _read_output(argument: str) -> Output:
     before, equals, after = argument.partition("=")
-    known = ", ".join(REPORTERS)
-    if equals and before not in REPORTERS:
-        raise InputError(Problem(f"--output {argument}: {before!r} is not a format", hint=f"wanted one of {known}"))
+    if equals and before not in REPORTERS and before not in names():
+        hint = f"wanted one of {', '.join(names())}"
+        raise InputError(Problem(f"--output {argument}: {before!r} is not a format", hint=hint))
     file = after if equals else argument
     if not file or file == "-":
         raise InputError(
@@ -83,8 +98,8 @@ def _read_output(argument: str) -> Output:
         )
     found = before if equals else format_of(file)
     if found is None:
-        endings = ", ".join(suffix for reporter in REPORTERS.values() for suffix in reporter.suffixes)
-        hint = f"end the name in {endings}, or write FORMAT={file} with one of {known}"
+        endings = ", ".join(suffix for name in names() for suffix in reporter(name).suffixes)
+        hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(names())}"
         raise InputError(Problem(f"--output {argument}: the name says no format", hint=hint))
     return Output(found, file)
 
@@ -100,7 +115,7 @@ def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -
         if mode is None or stat.S_ISREG(mode):  # a pipe or a device is written to once
             text = refusal(output.format, (UNFINISHED,))
             with suppress(OSError):  # writing the report itself will say what is wrong
-                _replace(Path(os.path.realpath(output.file)), _encoded(text), sync=False)
+                replace(Path(os.path.realpath(output.file)), _encoded(text), sync=False)
     if made:
         from highbar.load import files  # only for a report that was not there before
 
@@ -141,7 +156,7 @@ def write(file: str, text: str) -> None:
     try:
         mode = _mode(file)
         if mode is None or stat.S_ISREG(mode):
-            _replace(Path(os.path.realpath(file)), data)
+            replace(Path(os.path.realpath(file)), data)
         elif stat.S_ISFIFO(mode):
             _feed(file, data)
         else:
@@ -187,16 +202,3 @@ def _opened(file: str) -> int:
             if time.monotonic() > until:
                 raise TimeoutError(None, f"nobody reads from it, for {_PATIENCE} seconds") from None
         time.sleep(0.05)
-
-
-def _replace(target: Path, data: bytes, *, sync: bool = True) -> None:
-    beside = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}")
-    try:
-        with beside.open("xb") as stream:
-            stream.write(data)
-            if sync:
-                stream.flush()
-                os.fsync(stream.fileno())
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
@@ -16,6 +15,7 @@ from highbar.cli.progress import progress_bar
 from highbar.errors import InputError, Problem
 from highbar.model import Policy
 from highbar.planning import Plan, chance, plan_policy, plan_verdict, reach, show, smallest, suppose
+from highbar.report import PLANS
 
 _EXAMPLES = """\b
 Examples:
@@ -47,7 +47,7 @@ Examples:
 @click.option(
     "--format",
     "report_format",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(list(PLANS)),
     default="text",
     show_default=True,
     help="What to print.",
@@ -59,8 +59,7 @@ def command(*, report_format: str, **options: Any) -> int:
     would settle each rule.
     """
     question = read_question(Options(**options))
-    reporter = import_module(f"highbar.report.plan_{report_format}")
-    streams.put(reporter.render(_answer(question), streams.display(sys.stdout)))
+    streams.put(PLANS[report_format](_answer(question), streams.display(sys.stdout)))
     return 0
 
 

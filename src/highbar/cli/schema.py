@@ -14,8 +14,8 @@ _MODULES: Mapping[str, str] = MappingProxyType(
     {
         "policy": "highbar.policy.schema",
         "results": "highbar.report.schema_results",
-        "verdict": "highbar.report.schema_verdict",
-        "comparison": "highbar.report.schema_comparison",
+        "verdict": "highbar.store.verdict",
+        "comparison": "highbar.store.comparison",
     }
 )
 
@@ -33,7 +33,7 @@ An editor with a YAML language server then checks a policy that starts with
 @click.argument("what", type=click.Choice(list(_MODULES)))
 def command(what: str) -> int:
     """Print the JSON Schema of a policy, of results, of a verdict or of a comparison."""
-    from highbar.report.json import encode
+    from highbar.store.encoding import encode
 
     streams.put(encode(import_module(_MODULES[what]).schema()))
     return 0

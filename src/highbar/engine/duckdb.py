@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.engine import brackets, checks, ranks
 from highbar.engine.database import Found, Sizes, Wanted
-from highbar.engine.protocol import Records, Reduction, Request
+from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, of_file, parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
+from highbar.model.reduction import Records, Reduction
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -10,10 +10,11 @@ from typing import Any
 from highbar.engine import clustered, per_scenario
 from highbar.engine.database import Database, Found, Sizes, Wanted
 from highbar.engine.layout import MOST_SLICES, NO_ENDS, Layout, World
-from highbar.engine.protocol import Rank, Request
+from highbar.engine.protocol import Request
 from highbar.engine.sql import literal
 from highbar.engine.totals import Profile
 from highbar.model import Ends, Percentile, Where
+from highbar.model.reduction import Rank
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
 
 Rows = Callable[[str], list[Any]]

@@ -11,11 +11,12 @@ from typing import Any
 from highbar.engine import scoring
 from highbar.engine.layout import COLUMNS, Layout, World
 from highbar.engine.per_scenario import beside_facts, ends_of
-from highbar.engine.protocol import Records, Request
+from highbar.engine.protocol import Request
 from highbar.engine.ranks import rank_column
 from highbar.engine.ratios import SCALES
 from highbar.model import Term
 from highbar.model.records import ONE, ScenarioRecord
+from highbar.model.reduction import Records
 
 WHOLE_RUN = ("judge", "suite")
 """Columns of a run rather than of a scenario: their values are listed once."""

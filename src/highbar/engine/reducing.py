@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from highbar.engine import checks, descriptions, ids, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database
 from highbar.engine.layout import MOST_SLICES
-from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
+from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
 from highbar.model import FailedScenario, FlakyScenario, Percentile
+from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums
 
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from highbar.engine import brackets, checks
 from highbar.engine.database import Found, Sizes, Wanted
-from highbar.engine.protocol import Records, Reduction, Request
+from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import translate
 from highbar.engine.twice import KEEP_ONE, refuse_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
+from highbar.model.reduction import Records, Reduction
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from highbar.engine.database import Database
-from highbar.engine.protocol import Request, SuiteMatch
+from highbar.engine.protocol import Request
 from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
 from highbar.model import DEMANDS, Suite
+from highbar.model.reduction import SuiteMatch
 
 _LISTS = ("expected_behaviors", "must_not")
 _SAID_BY = {

@@ -10,9 +10,9 @@ from typing import Any
 
 from highbar.engine import scoring
 from highbar.engine.layout import Layout
-from highbar.engine.protocol import RatioTotals, RepetitionSums, Total
 from highbar.engine.ratios import SCALES, THIRDS, Sides
 from highbar.model import FlakyScenario, Ratio, Term, Where
+from highbar.model.reduction import RatioTotals, RepetitionSums, Total
 from highbar.statistics.bounds import Sums, effective_trials
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums

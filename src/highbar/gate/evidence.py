@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from highbar.gate.outlook import Rests, percentile_of
-from highbar.language import formula
-from highbar.model import Better, Expression, Metric, Trial, Value, Where
-from highbar.statistics.bounds import Sums
+from highbar.measure import Measured
+from highbar.model import Metric, Trial, Value, Where
+from highbar.model.reduction import Matched, SuiteMatch
 from highbar.statistics.interval import Interval
 from highbar.statistics.second_run import NOT_REPEATED, Noise
 
@@ -18,107 +18,6 @@ if TYPE_CHECKING:  # few checks compare, and its classes take time to make
     from highbar.model.comparison import Difference
 
 PASSING = "pass_rate"
-
-
-class Measured(Protocol):
-    """The metrics of the whole, over any scenarios."""
-
-    def value(self, name: str, where: Where = ()) -> Value:
-        """The value of one metric."""
-
-    def sums(self, name: str, where: Where = ()) -> Sums | None:
-        """The sums behind a metric that is a share; None for any other."""
-
-    def failing(self, name: str, where: Where = ()) -> int | None:
-        """How many scenarios (or clusters) behind a share are not perfect; None if that was not counted."""
-
-    def difference(self, left: Expression, right: Expression, better: Better = "higher") -> Value:
-        """One expression less another, with its interval."""
-
-    def span(self, left: Expression, right: Expression) -> Span:
-        """The least and the most that it comes to, whatever undecided trials turn out to be."""
-
-    def follows(self, name: str, where: Where = ()) -> bool:
-        """Whether a metric is at its worst and best with undecided trials at theirs."""
-
-    def lookup(self, where: Where = ()) -> formula.Lookup:
-        """What the names of a formula are worth."""
-
-
-class Span(Protocol):
-    """The least and the most that something can come to; None where there is no bound."""
-
-    @property
-    def low(self) -> Fraction | None:
-        """The least."""
-
-    @property
-    def high(self) -> Fraction | None:
-        """The most."""
-
-
-class Matched(Protocol):
-    """What a pattern of ids found."""
-
-    @property
-    def scenarios(self) -> int:
-        """How many scenarios match."""
-
-    @property
-    def failed(self) -> int:
-        """How many of them failed a trial."""
-
-    @property
-    def examples(self) -> tuple[str, ...]:
-        """The ids of some of those."""
-
-    @property
-    def undecided(self) -> int:
-        """How many failed no trial, but have an undecided one."""
-
-    @property
-    def undecided_examples(self) -> tuple[str, ...]:
-        """The ids of some of those."""
-
-
-class SuiteMatch(Protocol):
-    """How the results differ from the suite."""
-
-    @property
-    def missing(self) -> int:
-        """How many scenarios of the suite have no result."""
-
-    @property
-    def missing_ids(self) -> tuple[str, ...]:
-        """Some of them."""
-
-    @property
-    def extra(self) -> int:
-        """How many scenarios of the results are not in the suite."""
-
-    @property
-    def extra_ids(self) -> tuple[str, ...]:
-        """Some of them."""
-
-    @property
-    def excused_ids(self) -> tuple[str, ...]:
-        """The scenarios of the suite that have no result and are optional."""
-
-    @property
-    def different(self) -> tuple[str, ...]:
-        """Where a column that the suite fixes is another in the results, in words."""
-
-    @property
-    def unlooked(self) -> tuple[str, ...]:
-        """What the suite demands and some trial does not say, in words."""
-
-    @property
-    def unlooked_more(self) -> int:
-        """How many more of those there are."""
-
-    @property
-    def unjudged_ids(self) -> tuple[str, ...]:
-        """Some scenarios with an unjudged trial."""
 
 
 class Compared(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from highbar.gate.conditions import could_fail, judge_condition
-from highbar.gate.evidence import Evidence, SuiteMatch
+from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain, of_scenarios
 from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
@@ -26,6 +26,7 @@ from highbar.model import (
     ThresholdRule,
     Trial,
 )
+from highbar.model.reduction import SuiteMatch
 from highbar.policy import matches
 
 MOST_NAMED = 10

@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
-from highbar.statistics.bounds import Sums, effective_clusters
+from highbar.model.reduction import Group, Rank, Total
+from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.percentile import THREEFOLD
 
 FEW = 40
@@ -31,58 +31,6 @@ _BOUNDED |= {"tp", "fp", "fn"}
 
 Span = tuple[Fraction, Fraction]
 """The least and the greatest value that a scenario can have of a column."""
-
-
-class Total(Protocol):
-    """How many scenarios have a value beyond the limit."""
-
-    @property
-    def beyond(self) -> int:
-        """Beyond the end at which a trial without a value counts."""
-
-
-class Totals(Protocol):
-    """The sums of a ratio, and the largest weight of a unit."""
-
-    @property
-    def sums(self) -> Sums:
-        """Over scenarios, or clusters of them."""
-
-    @property
-    def largest(self) -> float:
-        """The largest part of one of them in the lower sum."""
-
-
-class Rank(Protocol):
-    """How many trials the ranked scenarios have."""
-
-    @property
-    def fewest(self) -> int:
-        """At least."""
-
-    @property
-    def most(self) -> int:
-        """At most."""
-
-
-class Summed(Protocol):
-    """The ratios of some scenarios."""
-
-    @property
-    def ratios(self) -> Mapping[Ratio, Totals]:
-        """Of each ratio."""
-
-
-class Group(Summed, Protocol):
-    """The sums of some scenarios."""
-
-    @property
-    def totals(self) -> Mapping[Term, Total]:
-        """Of each term."""
-
-    @property
-    def ranks(self) -> Mapping[Percentile, Rank]:
-        """Of each percentile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +74,7 @@ def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, 
     return None
 
 
-def weights_differ(ratio: Ratio, group: Summed) -> bool:
+def weights_differ(ratio: Ratio, group: Group) -> bool:
     """Whether weights make a difference here: else each unit would weigh as much without them."""
     weighted = group.ratios[ratio]
     if not weighted.sums.d:
@@ -149,7 +97,7 @@ def of_weights(worth: float, share: float) -> Doubt | None:
     return None
 
 
-def heavier_fail_more(ratio: Ratio, group: Summed) -> bool:
+def heavier_fail_more(ratio: Ratio, group: Group) -> bool:
     """Whether, beyond chance, the heavier scenarios of a weighted share score less than the others."""
     weighted, plain = group.ratios[ratio].sums, group.ratios[unweighted(ratio)].sums
     count = plain.clusters

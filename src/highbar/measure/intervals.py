@@ -12,74 +12,22 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 from highbar.measure.doubts import Span, weights_differ
 from highbar.measure.parts import Formula, Node, Part, goodness, is_share, is_weighted, per_scenario
 from highbar.measure.pieces import apply, distinct_pieces, divisors, fixed_totals, slope
 from highbar.model import Percentile, Ratio
 from highbar.model import Term as TermOfSums
+from highbar.model.reduction import Group
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.composite import CrossSums, Term, combine, correlation
 from highbar.statistics.interval import Interval
-from highbar.statistics.ratio import RatioSums, ThirdSums, ratio_bounds_from_sums, skewed_ratio_bounds
+from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 STEPS = 32
 ROUNDING = 1e-9
-
-
-class RatioTotals(Protocol):
-    """The sums of one ratio."""
-
-    @property
-    def sums(self) -> Sums:
-        """Over scenarios, or clusters of them."""
-
-    @property
-    def largest(self) -> float:
-        """The largest part of one of them in the lower sum."""
-
-    @property
-    def trials(self) -> float:
-        """How many equal trials theirs are worth."""
-
-    @property
-    def thirds(self) -> ThirdSums | None:
-        """The sums of three factors, of a ratio of sums without bounds."""
-
-
-class Rank(Protocol):
-    """A percentile's value and its bounds."""
-
-    @property
-    def value(self) -> Fraction | None:
-        """The value at the rank."""
-
-    @property
-    def low(self) -> Fraction | None:
-        """The lower bound, if there is one."""
-
-    @property
-    def high(self) -> Fraction | None:
-        """The upper bound, if there is one."""
-
-
-class Group(Protocol):
-    """The sums of some scenarios."""
-
-    @property
-    def ratios(self) -> Mapping[Ratio, RatioTotals]:
-        """Of each ratio."""
-
-    @property
-    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
-        """Of each pair of ratios that some formula combines."""
-
-    @property
-    def ranks(self) -> Mapping[Percentile, Rank]:
-        """Of each percentile."""
 
 
 def _nothing_bounds(_: TermOfSums) -> None:

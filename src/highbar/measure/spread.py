@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from highbar.measure import doubts
 from highbar.measure.parts import of_metric
 from highbar.measure.values import Measured
 from highbar.model import Ratio, Repetition
+from highbar.model.reduction import RepetitionSums
 from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.second_run import Noise
 from highbar.statistics.second_run import trial_noise as noise_of
@@ -51,39 +51,7 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
     return standing
 
 
-class Sums(Protocol):
-    """Sums over scenarios of their pass rate p over m trials."""
-
-    @property
-    def fewest(self) -> int:
-        """The fewest trials of a scenario."""
-
-    @property
-    def freedom(self) -> int:
-        """Σ(m - 1)."""
-
-    @property
-    def within(self) -> Fraction:
-        """Σ m p (1 - p)."""
-
-    @property
-    def rate(self) -> Fraction:
-        """Σp."""
-
-    @property
-    def rate_squares(self) -> Fraction:
-        """Σp²."""
-
-    @property
-    def inverse_trials(self) -> Fraction:
-        """Σ1/m."""
-
-    @property
-    def flaky(self) -> int:
-        """How many scenarios passed some trials and failed others."""
-
-
-def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | None:
+def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Repetition | None:
     """What repeated trials show; None where no scenario has two."""
     split = sums and variance_split_from_sums(
         scenarios=scenarios,
@@ -105,7 +73,7 @@ def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | 
     )
 
 
-def trial_noise(sums: Sums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
+def trial_noise(sums: RepetitionSums | None, scenarios: int, *, pooled: bool, undecided: bool = False) -> Noise:
     """How much of the variance of an estimate is the noise of its trials; a range if repeated trials do not show it.
 
     Few scenarios that were repeated show it of themselves alone, and may have been repeated because they are flaky. If

@@ -11,7 +11,6 @@ from highbar import catalogue
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
-from highbar.measure.groups import Group, Rank, Total
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, Part, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
@@ -29,6 +28,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval

@@ -1,4 +1,4 @@
-"""The frozen values that flow between the stages: policy and rules in, sums in the middle, a verdict out."""
+"""The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
 
 from highbar.model.formulas import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 from highbar.model.rules import (
@@ -32,7 +32,6 @@ from highbar.model.verdict import (
     FailedScenario,
     FlakyScenario,
     Goal,
-    Outlook,
     Progressive,
     Repetition,
     RuleResult,
@@ -45,6 +44,7 @@ from highbar.model.verdict import (
     Weakening,
 )
 from highbar.model.words import Better, Decision, Evidence, Format, Level, Operator, Outcome, Unit, Where
+from highbar.statistics.outlook import Outlook
 
 __all__ = [
     "COMPARE",

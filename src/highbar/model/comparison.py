@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
@@ -15,12 +14,12 @@ if TYPE_CHECKING:  # of files of other tools, and of chosen rows
     from highbar.model.judging import Judging, Selection
 
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
-"""What became of a metric: surely better, surely worse by more than the margin, surely not, or none of these."""
+"""How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Head over base, with its bounds: 1 is no change. None where the data cannot bound that end."""
+    """Head divided by base, with its bounds: 1 is no change. A bound is None if the data do not limit that end."""
 
     value: float
     low: float | None
@@ -29,10 +28,10 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A metric over the pairs in both runs, and head less base with its bounds (None where unbounded).
+    """A metric over the scenarios of both runs, and head minus base with its bounds (None if unbounded).
 
-    `pairs` is how many pairs it rests on; `missing` of the pairs have the metric in one run only, `lost` of them in the
-    base only. Where the difference is undefined, `reason` says why.
+    `pairs` is the number of scenarios behind it; `missing` have the metric in one run only, `lost` of those in the base
+    only. If the difference is undefined, `reason` says why.
     """
 
     base: Value
@@ -50,7 +49,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class MetricChange:
-    """The difference of one metric, what it amounts to, and the margin that was held against it, in words."""
+    """The difference of one metric, its outcome, and the margin that the policy allows, in words."""
 
     difference: Difference
     outcome: Change
@@ -59,7 +58,7 @@ class MetricChange:
 
 @dataclass(frozen=True, slots=True)
 class PassChange:
-    """How many scenarios broke and were fixed, and the mid-p value of McNemar's exact test that both are as likely."""
+    """How many scenarios broke and were fixed, and the mid-p value of McNemar's exact test."""
 
     broken: int
     fixed: int
@@ -70,8 +69,8 @@ class PassChange:
 class SliceChange:
     """The changes of the pairs that share one value of one column.
 
-    `stands_out` marks a slice whose passes changed by more than chance, among all the slices looked at; `adjusted` is
-    its p-value by Benjamini and Hochberg.
+    `stands_out`: the pass rate changed by more than chance, corrected for the number of slices; `adjusted` is the
+    p-value after that correction (Benjamini and Hochberg).
     """
 
     by: tuple[str, str]
@@ -84,7 +83,7 @@ class SliceChange:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs: where it came from, which version it is of, and how much it holds."""
+    """One of the two runs: its files, the agent version, and its size."""
 
     sources: tuple[Source, ...]
     is_baseline: bool
@@ -93,16 +92,16 @@ class Side:
     trials: int
     date: str | None = None
     forced: str | None = None
-    judged_by: tuple[Judging, ...] = ()  # who judged, where the rows come from files of other tools
+    judged_by: tuple[Judging, ...] = ()  # who judged, if the rows come from files of other tools
     selection: Selection | None = None  # which rows were taken, if not all
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from base to head. `verdict` is None where no rule compares the two.
+    """What changed from base to head. `verdict` is None if no rule compares the two.
 
-    A scenario is broken where all its trials passed in the base and not all did in the head, and fixed the other way
-    round; flaky where some of its trials passed and others did not, in either run.
+    A scenario is broken if all its trials passed in the base but not in the head, and fixed the other way round; it is
+    flaky if some of its trials passed and others did not, in either run.
     """
 
     verdict: Decision | None
@@ -125,10 +124,13 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether rules compared the two and the verdict is a pass."""
+        """Whether the verdict is a pass; False if no rule compares the two."""
         return self.verdict == "pass"
 
     def _repr_html_(self) -> str:
-        """The comparison in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
-        shown: str = import_module("highbar.report.html").compact_comparison(self)
-        return shown
+        """The comparison in a notebook."""
+        from highbar.report.html.compact import (
+            compact_comparison,  # a layer above, loaded on call only: see pyproject.toml
+        )
+
+        return compact_comparison(self)

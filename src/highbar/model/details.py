@@ -1,4 +1,4 @@
-"""What a report for looking closer shows beside the verdict; it is read only where such a report is asked for."""
+"""What a detailed report shows in addition to the verdict; read only if such a report is requested."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from highbar.model.verdict import FailedScenario, Value
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The beginning of a text of the agent's, and how many characters come after it."""
+    """The beginning of a text, and how many characters were left out."""
 
     text: str
     left_out: int = 0
@@ -19,10 +19,10 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class TrialDetail:
-    """One trial of a scenario that did not pass every trial: what was asked, what came, what should have come.
+    """One trial of a scenario that did not pass every trial: input, output and what was expected.
 
-    `reason` says why it did not pass; None for one that did. `violations` are those that happened, by whatever way they
-    were recorded; `violation_count` is there where only their number is known.
+    `reason` says why it did not pass; None if it did. `violations` are those that happened, however they were recorded;
+    `violation_count` is set if only their number is known.
     """
 
     trial: int | None
@@ -43,7 +43,7 @@ class TrialDetail:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioDetail:
-    """A scenario that did not pass every trial, with its trials; of very many, those that did not pass first."""
+    """A scenario that did not pass every trial, with its trials: those that did not pass first, a bounded number."""
 
     scenario: FailedScenario
     trials: tuple[TrialDetail, ...]
@@ -60,7 +60,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How the latencies of all trials are spread; the trials that ended in an error never completed."""
+    """The distribution of the latencies of all trials; trials that ended in an error never completed."""
 
     bins: tuple[Bin, ...]
     errors: int
@@ -69,7 +69,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """One term of a score: what it adds, and the most that it could add; None where that is not known."""
+    """One term of a score: what it adds, and the most that it could add; None if that is not known."""
 
     text: str
     adds: Fraction | None
@@ -87,7 +87,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ConditionPart:
-    """One comparison of a condition: which rule it is of, the metric, its value and what it is held against."""
+    """One comparison in a condition: the rule, the metric, its value and the threshold."""
 
     rule: str
     metric: str
@@ -97,7 +97,7 @@ class ConditionPart:
 
 @dataclass(frozen=True, slots=True)
 class RowDetails:
-    """What only the rows can tell."""
+    """Details that come from the rows."""
 
     scenarios: tuple[ScenarioDetail, ...] = ()
     latency: Latency | None = None
@@ -105,11 +105,11 @@ class RowDetails:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Everything that a verdict itself does not need, and its reader may want to see."""
+    """Everything that a reader may want to see in addition to the verdict."""
 
     rows: RowDetails = RowDetails()
     scores: tuple[Score, ...] = ()
     conditions: tuple[ConditionPart, ...] = ()
     policy_text: str | None = None
     version: str | None = None  # of Highbar
-    comparison: Comparison | None = None  # with the baseline, where a rule is about one
+    comparison: Comparison | None = None  # with the baseline, if a rule compares with one

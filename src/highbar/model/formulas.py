@@ -1,4 +1,4 @@
-"""A formula as a tree: what the reader makes of its text, and what is evaluated."""
+"""A formula as a tree: the result of parsing, and what is evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who judges the records of another tool: the demands that a policy's `judged_by` makes, and what was found."""
+"""Who judges the records of another tool: the scorers that a policy's `judged_by` names, and those that were found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.model.words import Where
 
 @dataclass(frozen=True, slots=True)
 class ScorerDemand:
-    """One scorer that must hold: `{ scorer: NAME, at_least: 0.8 }`, or `{ metric: acc_norm, filter: none }`.
+    """One scorer that must pass: `{ scorer: NAME, at_least: 0.8 }`, or `{ metric: acc_norm, filter: none }`.
 
     Without `at_least` the scorer's own verdict decides; one that gives only a number must give at least 1.
     """
@@ -41,7 +41,7 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows were judged, and what was left out: rows, and the scenarios that lost all of theirs."""
+    """Which rows were judged, and what was left out: the number of rows, and the scenarios without any row left."""
 
     where: Where
     rows: int = 0

@@ -1,4 +1,4 @@
-"""A mapping: which place of a foreign record feeds which column; read by the policy, used by an importer."""
+"""A mapping: which part of a foreign record fills which column; read from the policy, used by an importer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Literal
 
 Scalar = str | bool | Fraction
-"""What a mapping compares with and fills in; numbers are exact."""
+"""A value that a mapping compares with or fills in; numbers are exact."""
 
 
 JUDGING = frozenset(
@@ -18,11 +18,11 @@ JUDGING = frozenset(
         "expected", "predicted", "outcome", "quality_score",
     }
 )  # fmt: skip
-"""Columns that judge a trial, or say by what it is to be judged."""
+"""Columns that judge a trial, or that say by what to judge it."""
 
 
 class Walk(Enum):
-    """A step of a path that is no key and no index."""
+    """A step of a path that is neither a key nor an index."""
 
     EACH = "[]"  # every element of a list
     KEYS = "@keys"  # the keys of an object
@@ -32,8 +32,8 @@ class Walk(Enum):
 class Path:
     """A way into a record: from the record itself, from the one around it (`^`), or from the whole document (`$`).
 
-    `key`, `number` and `repeat` lead to what no record says: the key or the position it stands at, and which
-    repetition of its id it is.
+    `key`, `number` and `repeat` are not in the record: its key or its position, and the number of its trial
+    among the records with the same id.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A condition on a value: one of `values`, none of them, at least or at most the first, or merely there."""
+    """A condition on a value: one of `values`, none of them, at least or at most the first, or present at all."""
 
     operator: Literal["is", "is_not", "at_least", "at_most", "exists"]
     values: tuple[Scalar, ...]
@@ -58,12 +58,12 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One way to fill a column: a constant or the value at a path, turned into what the column takes."""
+    """One way to fill a column: a constant or the value at a path, converted to the type of the column."""
 
     path: Path | None = None
     value: Scalar | None = None
     check: Check | None = None
-    values: Mapping[str, Scalar] | None = None  # what each value stands for, by its text
+    values: Mapping[str, Scalar] | None = None  # translation of each value, by its text
     as_type: Literal["text", "number", "boolean"] | None = None
     times: Fraction | None = None
     default: Scalar | None = None
@@ -74,7 +74,7 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class RowMap:
-    """The whole mapping. `rows` leads from the document to the records: keys, then `[]` or `{}`, as often as needed."""
+    """The whole mapping. `rows` is the path from the document to the records: keys, then `[]` or `{}`, repeatedly."""
 
     rows: tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
     columns: tuple[tuple[str, tuple[Feed, ...]], ...]  # of several feeds the first that gives a value
@@ -83,5 +83,5 @@ class RowMap:
 
     @property
     def describes(self) -> bool:
-        """Whether it only describes: fit to stand on top of rows that a tool's reader makes."""
+        """Whether it judges nothing, so that it can add columns to the rows of a tool's importer."""
         return not self.rows and self.where is None and not JUDGING & {column for column, _ in self.columns}

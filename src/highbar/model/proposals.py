@@ -1,4 +1,4 @@
-"""What a ratchet proposes: thresholds that rise to what a baseline has shown, each with its reason."""
+"""What a ratchet proposes: raise thresholds to the level of a baseline, each with a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from highbar.model.rules import Place, Threshold
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One threshold of the policy: what it becomes, or None where it stays, and why."""
+    """One threshold of the policy: its new value (`after`), or None if it stays, and why."""
 
     rule: str
     metric: str
@@ -17,20 +17,20 @@ class Proposal:
     after: Threshold | None
     reason: str
     place: Place
-    text_place: Place | None = None  # where the text begins, if the threshold is only a part of it
+    text_place: Place | None = None  # the start of the text, if the threshold is only a part of it
 
 
 @dataclass(frozen=True, slots=True)
 class Ratchet:
-    """Every threshold of a policy held against a baseline; `diff` is the unified diff of the policy's text."""
+    """A proposal for every threshold of a policy; `diff` is the unified diff of the policy's text."""
 
     policy: str
     baseline: str
-    forced: str | None  # why the baseline was recorded although its run did not pass
+    forced: str | None  # the --force reason of the baseline, if its run did not pass
     proposals: tuple[Proposal, ...]
     diff: str
     written: bool = False
-    notes: tuple[str, ...] = ()  # what to know before it is written
+    notes: tuple[str, ...] = ()  # to read before it is written
 
     @property
     def raised(self) -> tuple[Proposal, ...]:

@@ -1,4 +1,4 @@
-"""Between which values a column of numbers must lie."""
+"""The allowed range of a column of numbers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from fractions import Fraction
 from highbar.model.words import Where
 
 FARTHEST = Fraction(10) ** 18
-"""Beyond this no engine sums exactly."""
+"""Larger numbers are not summed exactly by every engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange:
-    """The least and the greatest value of a column, in the rows that `where` lets through."""
+    """The least and the greatest allowed value of a column, in the rows that `where` selects."""
 
     column: str
     least: Fraction = -FARTHEST

@@ -1,4 +1,4 @@
-"""One scenario of a run, as a comparison needs it: exact, and small enough to be kept."""
+"""One scenario of a run, as comparisons need it: exact, and small enough to be stored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ RANKED_ABOVE = ("latency_ms", "tokens_used", "cost_usd")
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRecord:
-    """What became of one scenario: how many of its trials passed, and its value of every measure that it has.
+    """One scenario: how many of its trials passed, and its value of every measure.
 
-    A value is the mean over the trials that have it. `ranks` holds the values of the trials that a percentile ranks,
-    None for one that never completed, where `values` do not say them already. `lone` names the values that stand only
-    for what errors, violations and undecided trials come to: they count if other scenarios have the measure. In those
-    that `valueless` names some trial has no value, so that a mean of them says nothing. `undecided` counts trials.
+    A value is the mean over the trials that have one. `ranks` has the values of the single trials, for percentiles,
+    unless `values` implies them; None for a trial that never completed. `lone` names the measures whose value comes
+    only from errors, violations or undecided trials: they count if another scenario has a real value. `valueless` names
+    the measures of which some trial has no value, so that the mean is not meaningful. `undecided` counts trials.
     """
 
     id: str
@@ -44,11 +44,11 @@ class ScenarioRecord:
         return 0 < self.passed < self.trials - self.undecided
 
     def ranked(self, column: str) -> tuple[Fraction | None, ...]:
-        """The values of its trials that a percentile of the column ranks, None for one that never completed."""
+        """The values of its trials, for a percentile of the column; None for a trial that never completed."""
         return self.ranks.get(column) or self.single_rank(column)
 
     def single_rank(self, column: str) -> tuple[Fraction | None, ...]:
-        """What the values say of the rank of a scenario's one trial; nothing where there are several."""
+        """What `values` implies for `ranks`, if the scenario has one trial; empty if it has several."""
         if self.trials != 1:
             return ()
         if self.values.get("error") and (column in RANKED_ABOVE or column.startswith("extra:")):

@@ -56,10 +56,10 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """How a rule weighs its evidence.
+    """How much evidence a rule demands.
 
-    `failures` is an acceptance number: a threshold of 100 % under `confident` fails only beyond so many failed
-    scenarios, and still passes only if a failure rate of `tolerate` is excluded.
+    `failures` is an acceptance number: a threshold of 100 % under `confident` fails only with more failed scenarios
+    than that, and passes only if a failure rate of `tolerate` is excluded.
     """
 
     evidence: Evidence = "estimate"
@@ -71,7 +71,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the policy file something stands."""
+    """A place in the policy file."""
 
     file: str | None = None
     line: int | None = None
@@ -80,7 +80,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a progressive rule demands from one agent version on."""
+    """What a progressive rule demands, starting with one agent version."""
 
     version: str
     threshold: Threshold
@@ -91,7 +91,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a progressive rule stands at one agent version: the step that holds, the one after it, and the goal."""
+    """A progressive rule at one agent version: the step that applies, the one after it, and the target."""
 
     step: Step
     next: Step | None = None
@@ -100,10 +100,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """A metric, over the scenarios that `where` lets through, must reach a threshold.
+    """A metric, over the scenarios that `where` selects, must reach a threshold.
 
-    `place` is where the rule begins, `threshold_place` where the text of its threshold does; `stage` is there where it
-    was a progressive rule.
+    `place` is the start of the rule, `threshold_place` the start of the threshold's text; `stage` is set if it was a
+    progressive rule.
     """
 
     name: str
@@ -133,7 +133,7 @@ class ConditionRule:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRule:
-    """Every scenario whose id matches `pattern` (`*` and `?`, else exact) must be there and pass all its trials."""
+    """Every scenario whose id matches `pattern` (`*` and `?`, else exact) must have results and pass all its trials."""
 
     name: str
     level: Level
@@ -144,7 +144,7 @@ class ScenarioRule:
 
 @dataclass(frozen=True, slots=True)
 class SuiteRule:
-    """The results must hold every scenario of the suite, and no others."""
+    """The results must contain every scenario of the suite, and no others."""
 
     name: str
     level: Level
@@ -199,14 +199,14 @@ class NewFailuresRule:
 class ProgressiveRule:
     """A threshold that rises with the agent's version.
 
-    Once the version is known it becomes a ThresholdRule of its name; as it is the gate cannot judge it.
+    It is replaced by a ThresholdRule of the same name as soon as the version is known; the gate cannot judge it.
     """
 
     name: str
     level: Level
     metric: str
     steps: tuple[Step, ...]  # the lowest version first
-    target: Threshold | None = None  # the goal, which never holds
+    target: Threshold | None = None  # the goal, which is never enforced
     description: str | None = None
     place: Place = Place()
 
@@ -225,7 +225,7 @@ Rule = (
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The policy's weights; what is not named weighs 1."""
+    """The policy's weights; the default is 1."""
 
     by_category: Mapping[str, Fraction] = field(default_factory=dict)
     by_capability: Mapping[str, Fraction] = field(default_factory=dict)
@@ -233,19 +233,19 @@ class Weights:
 
 
 DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
-"""What a suite can demand to have been looked at in every trial."""
+"""What a suite can demand that every trial answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The scenarios that must all have a result, with whatever columns the suite file fixes for them."""
+    """The scenarios that must all have a result, with the columns that the suite file fixes for them."""
 
     file: str
     scenarios: Mapping[str, Mapping[str, str]]  # id -> {"category": …, "capability": …}
 
     @property
     def demands(self) -> bool:
-        """Whether it says what any of its scenarios must be judged by."""
+        """Whether it says by what any of its scenarios must be judged."""
         return any(
             name in DEMANDS and text != "[]" for fields in self.scenarios.values() for name, text in fields.items()
         )
@@ -253,7 +253,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A policy file, read and checked: nothing in it is left to be interpreted later."""
+    """A policy file, read and checked; nothing is left to interpret later."""
 
     rules: tuple[Rule, ...]
     metrics: Mapping[str, Metric]
@@ -276,5 +276,5 @@ class Policy:
     description: str | None = None
     notes: tuple[str, ...] = ()
     mapping: RowMap | None = None
-    select: Where = ()  # which rows are judged; all unless given
+    select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records

@@ -1,4 +1,4 @@
-"""What is read, what the engine is asked to sum, and over which scenarios."""
+"""Which files are read, and which sums over which scenarios the engine computes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:  # of files of other tools
 
 @dataclass(frozen=True, slots=True)
 class ResultsFile:
-    """A file to read: where its bytes are, what to call it in messages, and how it is written."""
+    """A file to read: its path, its name in messages, and its format."""
 
     path: str
     name: str
     format: Format
     compression: str | None = None
-    original: str | None = None  # where the bytes came from, if `path` is a copy
+    original: str | None = None  # the original path, if `path` is a copy
     imported: str | None = None  # what was read, in words, if the rows were made from another tool's file
     notes: tuple[str, ...] = ()  # what the import warns of
-    urgent: tuple[str, ...] = ()  # of these, what no option hides
+    urgent: tuple[str, ...] = ()  # the notes that no option hides
     judging: Judging | None = None  # who judged, if the rows were made from another tool's file
-    columns: tuple[str, ...] = ()  # all that its rows have, if we wrote them and none says anything twice
+    columns: tuple[str, ...] = ()  # of all its rows, if an importer wrote them and no key occurs twice
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
 
@@ -50,7 +50,7 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The ends of a column at which a trial without a value counts; None where the policy gives none."""
+    """The values that a trial without a value counts as, at its worst and best; None if the policy gives none."""
 
     worst: Fraction | None = None
     best: Fraction | None = None
@@ -59,7 +59,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Which trials are undecided for any of some columns, each over some scenarios; of ids that match a pattern."""
+    """Asks which trials are undecided in any of some columns, each over some scenarios; of ids that match a pattern."""
 
     parts: tuple[tuple[str, Where], ...]
     pattern: str | None = None
@@ -74,7 +74,7 @@ Linear = tuple[tuple[Term, Fraction], ...]
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """One sum over another, both over the same scenarios: what nearly every metric is, and what bounds are made of."""
+    """One sum divided by another, over the same scenarios: most metrics are one, and bounds are computed for it."""
 
     z: Linear
     d: Linear

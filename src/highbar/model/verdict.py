@@ -1,16 +1,17 @@
-"""The answer, and everything that it rests on."""
+"""A verdict, and everything that it is based on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from highbar.errors import Problem
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
+from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
     from highbar.model.details import Details
@@ -18,14 +19,14 @@ if TYPE_CHECKING:  # few checks ask for details, and their classes take time to 
 
 NOWHERE = Place()
 NO_POLICY = "no policy: nothing was judged"
-"""What a report says in place of the policy's name if no policy was found."""
+"""What reports show in place of the policy's name if no policy was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why no interval is known to hold for a value, so that a rule with `evidence: confident` stays inconclusive.
+    """Why no valid interval is known for a value, so that a rule with `evidence: confident` stays inconclusive.
 
-    Of sums without a limit, of weights that leave few scenarios, or of trials that differ too much in number.
+    Because sums have no limit, weights leave few scenarios, or the scenarios differ too much in number of trials.
     """
 
     about: Literal["sums", "weights", "trials"]
@@ -34,7 +35,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A metric's value, with the count it rests on. `value` is None when it is undefined; then `reason` says why."""
+    """A metric's value, with the count behind it. `value` is None if it is undefined; then `reason` says why."""
 
     value: Fraction | None
     scenarios: int
@@ -44,9 +45,9 @@ class Value:
     reason: str | None = None
     low: float | None = None
     high: float | None = None
-    undecided: int = 0  # trials of which it is not known what they add; `value` has them at their worst
-    best: Fraction | None = None  # with those at their best; None if it is undefined then, or if there are none
-    own_low: float | None = None  # at their best: the worse end then, while `low` and `high` reach over both ends
+    undecided: int = 0  # trials whose contribution is not known; `value` counts them at their worst
+    best: Fraction | None = None  # counts them at their best; None if that is undefined, or if no trial is undecided
+    own_low: float | None = None  # the interval of this value alone, if `low` and `high` cover the best one too
     own_high: float | None = None
     doubt: Doubt | None = None
 
@@ -55,8 +56,8 @@ class Value:
 class Slice:
     """The metrics of the scenarios that share one value of one column.
 
-    `worse` marks a slice whose pass rate is below that of the rest by more than chance, among all slices looked at;
-    `likely` is its pass rate drawn to the common one as far as chance explains the difference.
+    `worse`: the pass rate is below that of the rest by more than chance, corrected for the number of slices.
+    `likely`: the pass rate, shrunk toward the common one as far as chance explains the difference.
     """
 
     by: tuple[str, str]
@@ -69,9 +70,9 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A threshold that does not hold yet: whether the value reaches it already, and what it lacks (0 where nothing).
+    """A threshold that does not apply yet: whether the value reaches it already, and how much is missing (0 if met).
 
-    `distance` is None where the value is undefined; `version` is the one from which on it holds, None for the target.
+    `distance` is None if the value is undefined; `version` is the first to which it applies, None for the target.
     """
 
     threshold: str
@@ -82,7 +83,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Progressive:
-    """Where a progressive rule stands: the step that holds now, by its version as written, and what is to come."""
+    """The progress of a progressive rule: the step that applies now, by its version as written, and the next ones."""
 
     step: str
     next: Goal | None = None
@@ -90,25 +91,12 @@ class Progressive:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """How likely a second run on the same scenarios passes, leaves open and fails a rule or a whole verdict."""
-
-    passes: float
-    inconclusive: float
-    fails: float
-
-    def of(self, outcome: Outcome) -> float:
-        """The chance of one outcome; what is undefined counts as failed."""
-        return {"pass": self.passes, "inconclusive": self.inconclusive}.get(outcome, self.fails)
-
-
-@dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What became of one rule, and why.
+    """The outcome of one rule, and why.
 
-    `second_run` is the chance that a second run of the same agent on the same scenarios gives the rule another outcome,
-    at most, and `second_run_low` at least: the two are the same if repeated trials say how much chance is in one.
-    `outlooks` are what both come from, for each of the cases in `highbar.gate.outlook`.
+    `second_run` is an upper bound of the chance that a second run of the same agent on the same scenarios gives the
+    rule another outcome, and `second_run_low` a lower bound. They are equal if repeated trials show how much a trial
+    varies. Both are computed from `outlooks`, one for each of the cases in `highbar.gate.outlook`.
     """
 
     rule: str
@@ -121,13 +109,13 @@ class RuleResult:
     value: Value | None = None
     description: str | None = None
     place: Place = NOWHERE
-    fragile: bool = False  # the interval reaches across the threshold: another run may be judged differently
-    second_run: float | None = None  # None if nothing is known of it
-    more_scenarios: int | None = None  # about how many more would settle it, at the observed value
+    fragile: bool = False  # the interval contains the threshold: another run may be judged differently
+    second_run: float | None = None  # None if it is not known
+    more_scenarios: int | None = None  # about how many more would give a clear outcome, at the observed value
     progressive: Progressive | None = None
     best: Fraction | None = None  # the metric's value with undecided trials at their best
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
-    slack: Fraction | None = None  # how much better than the threshold the value surely is, where that is far better
+    slack: Fraction | None = None  # by how much the value surely exceeds the threshold, if that is a lot
     second_run_low: float | None = None
     evidence: Evidence | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
@@ -136,7 +124,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True)
 class FailedScenario:
-    """A scenario that did not pass every trial, and why; `required` where a rule demands that it passes."""
+    """A scenario that did not pass every trial, and why; `required` if a rule demands that it passes."""
 
     id: str
     category: str | None
@@ -148,7 +136,7 @@ class FailedScenario:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedScenario:
-    """A scenario that failed no trial, and of which some trial is undecided, and why."""
+    """A scenario that failed no trial but has an undecided one, and why."""
 
     id: str
     category: str | None
@@ -158,7 +146,7 @@ class UndecidedScenario:
     required: bool = False
 
     def as_result(self) -> ScenarioResult:
-        """The same as a report shows it that lists all scenarios."""
+        """The same, for a report that lists all scenarios."""
         open_ = self.trials - self.passed_trials
         return ScenarioResult(
             self.id,
@@ -173,10 +161,10 @@ class UndecidedScenario:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """What became of one scenario: passed, failed or undecided; `reason` is None where every trial passed.
+    """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
-    `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the latencies of its trials
-    added up, where they have any.
+    `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
+    None if none was recorded.
     """
 
     id: str
@@ -197,7 +185,7 @@ class ScenarioResult:
 
     @property
     def undecided(self) -> bool:
-        """Whether no trial failed, and some trial is undecided."""
+        """Whether no trial failed and some trial is undecided."""
         return not self.passed and self.passed_trials + self.undecided_trials == self.trials
 
 
@@ -214,8 +202,9 @@ class FlakyScenario:
 class Repetition:
     """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
 
-    `correlation` is the intraclass one (1: the trials of a scenario always agree); None where nothing varies.
-    A scenario that passed all of its `fewest` trials may still fail: `still_possible` is the pass rate not excluded.
+    `correlation` is the intraclass correlation (1: the trials of a scenario always agree); None if nothing varies.
+    A scenario that passed all of its `fewest` trials may still fail: `still_possible` is the lowest pass rate that is
+    not excluded.
     """
 
     flaky: int
@@ -249,7 +238,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Weakening:
-    """Something that was demanded before and is not any more, or less of it; `now` is None where it was removed."""
+    """A demand of the policy that was lowered or removed; `now` is None if it was removed."""
 
     what: str  # the rule or the key, as in the policy
     change: Literal["lowered", "removed", "changed"]
@@ -266,7 +255,7 @@ class Weakening:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """The bar as it was at a git ref: what was judged by it, and what has become less since then."""
+    """The bar as it was at a git ref: the verdict by it, and what was weakened since then."""
 
     ref: str
     commit: str
@@ -276,16 +265,16 @@ class Against:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the verdict warns of because of it."""
+        """The warnings that this adds to the verdict."""
         return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer: pass, fail or inconclusive, and everything it rests on.
+    """Pass, fail or inconclusive, and everything that this is based on.
 
-    Without a policy there is no answer: `verdict` is None, `rules` is empty, `problems` says where a policy was looked
-    for, and `advice` has the typical thresholds as they would be judged.
+    Without a policy `verdict` is None, `rules` is empty, `problems` says in which places no policy was found, and
+    `advice` has the typical thresholds as they would be judged.
     """
 
     verdict: Decision | None
@@ -303,21 +292,28 @@ class Verdict:
     flaky: tuple[FlakyScenario, ...] = ()  # a bounded number; repetition.flaky counts them all
     repetition: Repetition | None = None
     against: Against | None = None
-    scenarios: tuple[ScenarioResult, ...] = ()  # the failed first, a bounded number; only where a report asked for them
-    details: Details | None = None  # where a report asked for them
+    scenarios: tuple[ScenarioResult, ...] = ()  # the failed first, a bounded number; only if a report lists them
+    details: Details | None = None  # only if a report shows them
     advice: tuple[RuleResult, ...] = ()  # without a policy: the typical thresholds, which decide nothing
     problems: tuple[Problem, ...] = ()  # why there is no verdict
-    judged_by: tuple[Judging, ...] = ()  # who judged, where the rows come from files of other tools
+    judged_by: tuple[Judging, ...] = ()  # who judged, if the rows come from files of other tools
     selection: Selection | None = None  # which rows were judged, if not all
-    second_run: float | None = None  # how likely a second run on the same scenarios gives another verdict, at most
-    second_run_low: float | None = None  # and at least
+    second_run: float | None = None  # upper bound of the chance of another verdict in a second run
+    second_run_low: float | None = None  # lower bound of the same
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is a pass; an inconclusive one is not, nor is none at all."""
+        """Whether the verdict is a pass; False if it is inconclusive or None."""
         return self.verdict == "pass"
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the verdict to a file as JSON, which `highbar.read_verdict` reads. Raises ReportError if that fails."""
+        from highbar.store.verdict import save  # a layer above, loaded on call only: see pyproject.toml
+
+        save(self, path)
+
     def _repr_html_(self) -> str:
-        """The verdict in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
-        shown: str = import_module("highbar.report.html").compact(self)
-        return shown
+        """The verdict in a notebook."""
+        from highbar.report.html.compact import compact  # a layer above, loaded on call only: see pyproject.toml
+
+        return compact(self)

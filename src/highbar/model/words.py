@@ -1,4 +1,4 @@
-"""The closed sets of words that flow everywhere."""
+"""Words with a fixed set of values, used everywhere."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ Operator = Literal[">=", ">", "<=", "<", "=", "!="]
 Format = Literal["jsonl", "json", "csv", "parquet"]
 
 Where = tuple[tuple[str, tuple[str, ...]], ...]
-"""Which scenarios count: for each named column, the values that are let through. Sorted by column; () is all."""
+"""Which scenarios count: for each named column, the values to select. Sorted by column; () selects all."""

@@ -1,18 +1,28 @@
-"""Report: a verdict goes in, text comes out. Pure; nothing is computed, and no file is written here.
+"""Report: a verdict, a comparison or a plan goes in, text comes out. Pure; computes nothing and writes no file.
 
-`REPORTERS` is the list of formats. To add one: write a module here with `render(verdict, display) -> str` and
-`render_problems(problems, display) -> str` that pass every text through one encoder of its own; name it in the table.
+`REPORTERS`, `COMPARISONS` and `PLANS` are the lists of formats. To add one: write a module here with
+`render(verdict, display) -> str` and `render_problems(problems, display) -> str` that pass every text through one
+encoder of its own, and name it in the table. Another distribution adds a format of the verdict by an entry point in the
+group `highbar.reporters` that names such a module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from highbar.errors import Problem
+from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
+
+if TYPE_CHECKING:  # few runs compare, and its classes take time to make
+    from highbar.model.comparison import Comparison
+
+GROUP = "highbar.reporters"
+"""The group of entry points by which other distributions add formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +38,27 @@ PAGE = Display()
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """A format: the module that renders it, loaded when it is first called, and the file endings that mean it.
+    """A format: the module and its function that render it, and the file endings that mean it.
 
-    `lists_scenarios` says that it wants `Verdict.scenarios`, which costs the engine a query more.
+    The module is loaded at the first call. Beside `function` it has one with `_problems` added to the name, for what is
+    written if there is nothing to report. `lists_scenarios` asks for `Verdict.scenarios`, which costs the engine one
+    more query.
     """
 
     module: str
-    suffixes: tuple[str, ...]
+    suffixes: tuple[str, ...] = ()
     details: bool = False  # whether it shows more than a verdict needs
     lists_scenarios: bool = False
+    function: str = "render"
 
-    def __call__(self, verdict: Verdict, display: Display = PAGE) -> str:
-        """The verdict in this format, as text that ends with a line end."""
-        text: str = import_module(self.module).render(verdict, display)
+    def __call__(self, found: Any, display: Display = PAGE) -> str:
+        """The verdict, comparison or plan in this format, as text that ends with a line end."""
+        text: str = getattr(import_module(self.module), self.function)(found, display)
         return text
 
     def refusal(self, problems: Iterable[Problem], display: Display = PAGE) -> str:
-        """What stands in place of a verdict where nothing could be judged: every problem."""
-        text: str = import_module(self.module).render_problems(problems, display)
+        """Every problem, in place of a report on something that could not be judged."""
+        text: str = getattr(import_module(self.module), f"{self.function}_problems")(problems, display)
         return text
 
 
@@ -58,12 +71,109 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
-        "github-comment": Reporter("highbar.report.comment", ()),
+        "github-comment": Reporter("highbar.report.comment"),
+    }
+)
+COMPARISONS: Mapping[str, Reporter] = MappingProxyType(
+    {
+        "text": Reporter("highbar.report.comparison_text"),
+        "json": Reporter("highbar.report.json", function="render_comparison"),
+        "markdown": Reporter("highbar.report.comparison_markdown"),
+        "html": Reporter("highbar.report.comparison_html"),
+    }
+)
+PLANS: Mapping[str, Reporter] = MappingProxyType(
+    {
+        "text": Reporter("highbar.report.plan_text"),
+        "json": Reporter("highbar.report.json", function="render_plan"),
     }
 )
 
 
+def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A002 - as the command line calls it
+    """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
+
+    HTML shows more of a verdict from `check(…, details=True)`; JUnit and CSV list the scenarios of one from
+    `check(…, list_scenarios=True)`. Raises InputError if there is no such format.
+    """
+    if isinstance(found, Verdict):
+        return reporter(format)(found)
+    if format not in COMPARISONS:
+        raise _unknown(format, COMPARISONS)
+    return COMPARISONS[format](found)
+
+
+def names() -> tuple[str, ...]:
+    """The formats of a verdict, those of installed distributions included."""
+    return tuple(dict.fromkeys((*REPORTERS, *_entry_points())))
+
+
+def reporter(name: str) -> Reporter:
+    """The format of a verdict of this name. Raises InputError if there is none, or if its distribution is broken."""
+    return REPORTERS[name] if name in REPORTERS else _installed(name)
+
+
 def format_of(file: str) -> str | None:
-    """The format that a file's ending means; None where no reporter has that ending."""
+    """The format that a file's ending means; None if no reporter has that ending."""
     name = file.lower()
-    return next((known for known, reporter in REPORTERS.items() if name.endswith(reporter.suffixes)), None)
+    own = next((known for known, each in REPORTERS.items() if name.endswith(each.suffixes)), None)
+    return own or next((known for known in _entry_points() if name.endswith(reporter(known).suffixes)), None)
+
+
+def _unknown(name: str, known: Iterable[str]) -> InputError:
+    return InputError(Problem(f"{name!r} is not a format", hint=f"wanted one of {', '.join(known)}"))
+
+
+class _Installed(Reporter):
+    """A format of another distribution, whose code may fail in any way."""
+
+    __slots__ = ()
+
+    def __call__(self, found: Any, display: Display = PAGE) -> str:
+        return self._text("render", found, display)
+
+    def refusal(self, problems: Iterable[Problem], display: Display = PAGE) -> str:
+        """Every problem, in place of a verdict."""
+        return self._text("render_problems", tuple(problems), display)
+
+    def _text(self, function: str, found: object, display: Display) -> str:
+        blame = f"the format {self.module!r} of an installed package failed"
+        try:
+            text = getattr(_loaded(self.module), function)(found, display)
+        except Exception as error:
+            raise ReportError(f"{blame}: {type(error).__name__}: {error}") from error
+        if not isinstance(text, str):
+            raise ReportError(f"{blame}: {function} gave {type(text).__name__}, not text")
+        return text
+
+
+def _installed(name: str) -> Reporter:
+    """A format of another distribution; its module says what it wants in SUFFIXES, DETAILS and LISTS_SCENARIOS."""
+    if name not in _entry_points():
+        raise _unknown(name, names())
+    module = _loaded(name)
+    suffixes = tuple(str(suffix).lower() for suffix in getattr(module, "SUFFIXES", ()))
+    return _Installed(
+        name, suffixes, bool(getattr(module, "DETAILS", False)), bool(getattr(module, "LISTS_SCENARIOS", False))
+    )
+
+
+def _loaded(name: str) -> Any:
+    """The module that an entry point names. Raises InputError if it cannot be loaded, or lacks a function."""
+    hint = "repair or remove that package"
+    try:
+        module = _entry_points()[name].load()
+    except Exception as error:
+        message = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+        raise InputError(Problem(message, hint=hint)) from error
+    for function in ("render", "render_problems"):
+        if not callable(getattr(module, function, None)):
+            raise InputError(Problem(f"the format {name!r} of an installed package has no {function}", hint=hint))
+    return module
+
+
+@cache
+def _entry_points() -> Mapping[str, Any]:
+    from importlib.metadata import entry_points  # reading the environment takes longer than most imports
+
+    return {point.name: point for point in entry_points(group=GROUP) if point.name not in REPORTERS}

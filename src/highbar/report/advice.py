@@ -1,4 +1,4 @@
-"""Without a policy: how the results stand against the typical thresholds, as rows for every report for human eyes."""
+"""Without a policy: the results compared with the typical thresholds, as rows for every report that people read."""
 
 from __future__ import annotations
 

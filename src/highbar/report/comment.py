@@ -1,7 +1,7 @@
 """The verdict as a comment on a pull request that is replaced at each run: a hidden line by which it is found again.
 
-Short where all is well: the verdict, and everything else folded away. Text of the agent cannot forge the hidden line,
-since it stands in code spans, in which `<!--` is written out.
+Short if everything passed: the verdict, and the rest folded. The agent's texts cannot forge the hidden line, since they
+are in code spans, in which `<!--` is no comment.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 
 def _compared(verdict: Verdict, room: int) -> str:
-    """What changed since the baseline, its headings one level down; nothing where there is none, or no room."""
+    """What changed since the baseline, with headings one level down; empty if there is no baseline or no room."""
     compared = verdict.details.comparison if verdict.details else None
     if compared is None:
         return ""
     from highbar.report import comparison_markdown, comparison_words  # only where there is a baseline
 
-    told = re.sub("^###", "####", comparison_markdown.render(compared).partition("\n\n")[2], flags=re.MULTILINE)
-    text = f"\n### Since the baseline\n\n{comparison_words.headline(compared)}\n\n{told}"
+    changes = re.sub("^###", "####", comparison_markdown.render(compared).partition("\n\n")[2], flags=re.MULTILINE)
+    text = f"\n### Since the baseline\n\n{comparison_words.headline(compared)}\n\n{changes}"
     return text if len(text) <= room else ""
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """What kept a verdict from being made, behind the marker."""
+    """The problems, in place of a verdict, after the marker."""
     text = markdown.render_problems(problems, display)
     return f"{MARKER}\n{text[: markdown.LONGEST - len(MARKER) - 1]}"

@@ -34,7 +34,7 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem that kept the two from being compared."""
+    """Every problem, in place of a comparison."""
     return render_verdict_problems(problems, display)
 
 

@@ -32,7 +32,7 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """A list of what kept the two from being compared."""
+    """A list of the problems, in place of a comparison."""
     return render_verdict_problems(problems, display)
 
 
@@ -69,8 +69,8 @@ def _metrics(comparison: Comparison) -> str:
         for name, change in comparison.metrics.items()
         if change.difference.value is not None
     ]
-    told = words.latency(comparison)
-    below = f"\n\n{words.explanation(comparison)}" + (f"; {told}" if told else "")
+    latency = words.latency(comparison)
+    below = f"\n\n{words.explanation(comparison)}" + (f"; {latency}" if latency else "")
     return _table(f"### Metrics over the {comparison.pairs} pairs", names, rows) + (below if rows else "")
 
 
@@ -93,9 +93,9 @@ def _slices(comparison: Comparison) -> str:
 
 def _slice(part: SliceChange) -> Sequence[str]:
     _, outcome, *numbers = words.metric_cells("", part.metrics["pass_rate"], code)
-    told = f"{outcome}, **stands out**" if part.stands_out else outcome
+    change = f"{outcome}, **stands out**" if part.stands_out else outcome
     counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
-    return code(part.by[1]), told, *counts, *numbers
+    return code(part.by[1]), change, *counts, *numbers
 
 
 def _notes(comparison: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""A comparison for a terminal: what it comes to first and last, between them what changed."""
+"""A comparison for a terminal: the headline first and last, between them what changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclus
 
 
 def render(comparison: Comparison, display: Display = PAGE) -> str:
-    """The whole report, as lines no wider than the display where words allow it."""
+    """The whole report, as lines no wider than the display if the words allow it."""
     lines = [
         render_headline(comparison, display),
         f"base: {words.side(comparison.base, visible)}",
@@ -38,13 +38,13 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
 
 
 def render_headline(comparison: Comparison, display: Display = PAGE) -> str:
-    """What it comes to on one line, without a line end."""
+    """The headline, without a line end."""
     word, _, rest = words.headline(comparison).partition(":")
     return paint(word, _COLORS[comparison.verdict], display) + f":{rest}"
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """Every problem that kept the two from being compared."""
+    """Every problem, in place of a comparison."""
     return render_verdict_problems(problems, display)
 
 
@@ -84,8 +84,8 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
     for reason, names in found.items():
         text = f"{', '.join(names)}: {cut(reason, 300)}"
         lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
-    told = words.latency(comparison)
-    return [*lines, *([f"  {told}"] if told else [])]
+    latency = words.latency(comparison)
+    return [*lines, *([f"  {latency}"] if latency else [])]
 
 
 def _scenarios(comparison: Comparison, display: Display) -> list[str]:
@@ -112,9 +112,9 @@ def _slices(comparison: Comparison, display: Display) -> list[str]:
 
 def _slice(part: SliceChange) -> tuple[str, ...]:
     _, outcome, _, _, difference = words.short_cells("", part.metrics["pass_rate"], visible)
-    told = f"{outcome}, stands out" if part.stands_out else outcome
+    change = f"{outcome}, stands out" if part.stands_out else outcome
     counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
-    return cut(visible(part.by[1]), 30), told, *counts, difference
+    return cut(visible(part.by[1]), 30), change, *counts, difference
 
 
 def _notes(comparison: Comparison, display: Display) -> list[str]:

@@ -26,9 +26,9 @@ def headline(comparison: Comparison) -> str:
     missed = sum(rule.outcome != "pass" for rule in blocking)
     warned = sum(rule.outcome != "pass" for rule in comparison.rules) - missed
     counted = f"{len(blocking)} blocking rule{'' if len(blocking) == 1 else 's'}"
-    told = f"{missed} of {counted} did not pass" if missed else f"{counted} passed"
+    outcome = f"{missed} of {counted} did not pass" if missed else f"{counted} passed"
     more = f", {warned} warning{'' if warned == 1 else 's'}" if warned else ""
-    return f"{WORDS[comparison.verdict]}: {told}{more}; {moved}"
+    return f"{WORDS[comparison.verdict]}: {outcome}{more}; {moved}"
 
 
 def _directions(comparison: Comparison) -> str:
@@ -49,24 +49,24 @@ def _count(number: int) -> str:
 
 
 def side(about: Side, encode: Encode) -> str:
-    """Where a run came from, and how much it holds."""
+    """The files of a run, and its size."""
     files = ", ".join(encode(source.file) for source in about.sources) or "rows"
-    told = [f"{'baseline ' if about.is_baseline else ''}{files}", _count(about.scenarios)]
-    told += [f"{about.trials} trials"] if about.trials != about.scenarios else []
-    told += [f"agent version {encode(about.agent_version)}"] if about.agent_version else []
-    told += [encode(about.date)] if about.date else []
-    told += filter(None, (judged(about.judged_by, encode), _selected(about, encode)))
-    return ", ".join(told)
+    facts = [f"{'baseline ' if about.is_baseline else ''}{files}", _count(about.scenarios)]
+    facts += [f"{about.trials} trials"] if about.trials != about.scenarios else []
+    facts += [f"agent version {encode(about.agent_version)}"] if about.agent_version else []
+    facts += [encode(about.date)] if about.date else []
+    facts += filter(None, (judged(about.judged_by, encode), _selected(about, encode)))
+    return ", ".join(facts)
 
 
 def _selected(about: Side, encode: Encode) -> str:
-    """Which rows were taken; how many were left out of a baseline it does not say."""
-    told = selected(about.selection, encode)
-    return told.partition(": ")[0] if about.is_baseline else told
+    """Which rows were selected; a baseline does not record how many were left out."""
+    text = selected(about.selection, encode)
+    return text.partition(": ")[0] if about.is_baseline else text
 
 
 def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, ...]:
-    """A metric's row: what its change amounts to, base, head, and the difference with its bounds."""
+    """A metric's row: outcome, base, head, and the difference with its bounds."""
     difference = change.difference
     base, head = (
         "undefined" if value.value is None else amount(value.value, value.unit)
@@ -76,13 +76,13 @@ def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, 
 
 
 def changed_passes(passes: PassChange) -> str:
-    """How likely so uneven a change would be if breaking and being fixed were as likely."""
+    """The p-value of the change, if breaking and being fixed were equally likely."""
     p_value = f"{passes.p_value:.3f}" if passes.p_value >= 0.001 else "below 0.001"
     return f"{passes.broken} broke, {passes.fixed} fixed: p = {p_value} if both were as likely (McNemar, mid-p)"
 
 
 def latency(comparison: Comparison) -> str:
-    """By how much the mean latency changed; empty where that is not known."""
+    """By how much the mean latency changed; empty if that is not known."""
     factor = comparison.latency
     if factor is None or factor.low is None or factor.high is None:
         return ""

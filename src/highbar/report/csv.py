@@ -1,8 +1,8 @@
 r"""The verdict as CSV: one table. `kind` says what a row is: verdict, problem, metric, slice, rule, advice, scenario.
 
-A spreadsheet takes a text that begins like a formula for one, quoted or not: every such text has an apostrophe before
-it, and so has one that begins with an apostrophe, so that taking the first one away gives the text back. Where a comma
-stands in numbers, a spreadsheet begins a new cell at `;`: before what would begin a formula it is written as `\x3b`.
+Spreadsheets execute a text that begins like a formula, quoted or not: an apostrophe is put before it, and before a text
+that begins with an apostrophe, so that removing the first one gives the text back. In locales with a decimal comma,
+spreadsheets begin a new cell at `;`: before what would begin a formula it is written as `\x3b`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
 
 def _about(verdict: Verdict) -> tuple[str, ...]:
     """The verdict in words, the evidence, who judged, and which rows."""
-    told = judged(verdict.judged_by, str), selected(verdict.selection, str)
-    return (headline(verdict), evidence(verdict.counts), *told)
+    origin = judged(verdict.judged_by, str), selected(verdict.selection, str)
+    return (headline(verdict), evidence(verdict.counts), *origin)
 
 
 def _rows(verdict: Verdict, bounds: _Bounds) -> Iterator[_Row]:
@@ -115,13 +115,13 @@ def _where(where: Where) -> _Row:
 
 
 def _scenarios(verdict: Verdict) -> Iterator[_Row]:
-    """All of them where the verdict lists them, else those that failed; what is not listed is counted."""
+    """All scenarios if the verdict lists them, else the failed ones; the rest is counted."""
     for one in verdict.scenarios:
         yield _scenario(one)
     if not verdict.scenarios:
         for failed in verdict.scenarios_failed:
-            told = ScenarioResult(failed.id, failed.category, failed.trials, failed.passed_trials)
-            yield {**_scenario(told), "reason": failed.reason, "required": _yes(failed.required)}
+            scenario = ScenarioResult(failed.id, failed.category, failed.trials, failed.passed_trials)
+            yield {**_scenario(scenario), "reason": failed.reason, "required": _yes(failed.required)}
         for undecided in verdict.scenarios_undecided:
             yield _scenario(undecided.as_result())
     listed = len(verdict.scenarios) or len(verdict.scenarios_failed) + len(verdict.scenarios_undecided)
@@ -163,7 +163,7 @@ def _text(rows: Iterable[_Row]) -> str:
 
 
 def _cell(column: str, value: str | int | None) -> str:
-    """A number as it is, which a reader may add up; every text in quotes."""
+    """A number without quotes, so that it can be summed; every text in quotes."""
     if value is None or value == "":
         return ""
     return str(value) if column in _NUMBERS else f'"{harmless(str(value))}"'

@@ -1,7 +1,7 @@
-"""What GitHub Actions is told: annotations at the policy's lines, a page for the run, and outputs of the step.
+"""For GitHub Actions: annotations at the policy's lines, a summary page of the run, and outputs of the step.
 
 A workflow command is a line that begins with `::`; `encode_property` and `encode_message` are the only ways into one.
-Outputs hold the verdict, counts and digests alone: no text of the agent comes near the files of a step.
+Outputs contain only the verdict, counts and digests: no text of the agent gets into the files of a step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from highbar.report.headline import NO_VERDICT, headline, is_fragile, not_passed
 from highbar.report.visible import cut, visible
 
 Located = Callable[[str], str | None]
-"""A file as it is called in the repository; None where it is not in there."""
+"""The name of a file in the repository; None if it is outside."""
 
 MOST_ANNOTATIONS = 10  # of one kind, of one step: GitHub shows no more
 LARGEST_SUMMARY = 1_048_576  # bytes, of one step
@@ -43,12 +43,12 @@ class Annotation:
             ("col", self.column if self.file else None),
             ("title", cut(visible(self.title), _LONGEST_TITLE) or None),
         )
-        told = ",".join(f"{name}={encode_property(str(value))}" for name, value in found if value is not None)
-        return f"::{self.kind}{' ' if told else ''}{told}::{encode_message(self.message)}"
+        properties = ",".join(f"{name}={encode_property(str(value))}" for name, value in found if value is not None)
+        return f"::{self.kind}{' ' if properties else ''}{properties}::{encode_message(self.message)}"
 
 
 def rule_annotations(verdict: Verdict, located: Located) -> str:
-    """A line for each rule that did not pass, where it stands in the policy; no more than GitHub shows."""
+    """A line for each rule that did not pass, at its place in the policy; no more than GitHub shows."""
     missed = not_passed(verdict.rules)
     errors = [_of_rule(rule, "error", located) for rule in missed if rule.level == "blocking"]
     warned = [_of_rule(rule, "warning", located) for rule in missed if rule.level == "warning"]
@@ -56,7 +56,7 @@ def rule_annotations(verdict: Verdict, located: Located) -> str:
 
 
 def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
-    """A line for each problem that kept a verdict from being made."""
+    """A line for each problem, in place of a verdict."""
     found = [
         Annotation(
             "error",
@@ -102,16 +102,16 @@ def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
 
 
 def refusal_outputs(exit_code: int) -> Mapping[str, str]:
-    """The outputs where nothing could be judged: no verdict is left from an earlier command of the step."""
+    """The outputs if nothing could be judged: they replace a verdict of an earlier command of the step."""
     return {"verdict": "none", "exit_code": str(exit_code), "headline": NO_VERDICT}
 
 
 def _of_rule(rule: RuleResult, kind: str, located: Located) -> Annotation:
     place = rule.place
-    told = [rule.reason, unsettled(rule) if is_fragile(rule) else "", rule.description or ""]
+    parts = [rule.reason, unsettled(rule) if is_fragile(rule) else "", rule.description or ""]
     return Annotation(
         kind,
-        "\n".join(part for part in told if part),
+        "\n".join(part for part in parts if part),
         rule.rule,
         located(place.file) if place.file else None,
         place.line,
@@ -120,12 +120,12 @@ def _of_rule(rule: RuleResult, kind: str, located: Located) -> Annotation:
 
 
 def _shown(found: list[Annotation]) -> list[Annotation]:
-    """As many as GitHub shows; the last of them counts the rest."""
+    """As many annotations as GitHub shows; the last one counts the rest."""
     if len(found) <= MOST_ANNOTATIONS:
         return found
-    kept = found[: MOST_ANNOTATIONS - 1]
-    rest = Annotation(found[0].kind, "the summary of the run has them all", f"… and {len(found) - len(kept)} more")
-    return [*kept, rest]
+    shown = found[: MOST_ANNOTATIONS - 1]
+    rest = Annotation(found[0].kind, "the summary of the run has them all", f"… and {len(found) - len(shown)} more")
+    return [*shown, rest]
 
 
 def _lines(found: Iterable[Annotation]) -> str:
@@ -133,7 +133,7 @@ def _lines(found: Iterable[Annotation]) -> str:
 
 
 def encode_message(text: str) -> str:
-    r"""The one encoder for what stands behind the second `::`.
+    r"""The one encoder for the text after the second `::`.
 
     >>> encode_message("50%\nnext")
     '50%25%0Anext'

@@ -1,6 +1,6 @@
-"""The sentences that the reports for human eyes share, first of all that of the verdict. Nothing is decided here.
+"""The sentences that the reports for people share, above all the headline of the verdict. Decides nothing.
 
-What comes from a file goes through the `encode` of the report that asks; everything else is text of ours.
+Texts from files go through the `encode` of the calling report; everything else is our own text.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def evidence(counts: Counts) -> str:
 
 def judged(judged_by: Iterable[Judging], encode: Callable[[str], str]) -> str:
     """`judged by inspect: accuracy at least 0.8 (policy); junit: …`; nothing for rows of our own."""
-    told = []
+    judges = []
     for one in judged_by:
         names = " and ".join(encode(judge) for judge in one.judges) or "its reader does not say"
-        told.append(f"{encode(one.tool)}: {names}{' (policy)' if one.by_policy else ''}")
-    return f"judged by {'; '.join(told)}" if told else ""
+        judges.append(f"{encode(one.tool)}: {names}{' (policy)' if one.by_policy else ''}")
+    return f"judged by {'; '.join(judges)}" if judges else ""
 
 
 def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
@@ -92,9 +92,9 @@ def warnings(verdict: Verdict) -> int:
 
 
 def notes(verdict: Verdict) -> tuple[str, ...]:
-    """What the verdict warns of, but for what stands at the top of the report already."""
-    told = verdict.against.notes if verdict.against else ()
-    return tuple(warning for warning in verdict.warnings if warning not in told)
+    """The warnings of the verdict, except those that the top of the report already shows."""
+    shown_above = verdict.against.notes if verdict.against else ()
+    return tuple(warning for warning in verdict.warnings if warning not in shown_above)
 
 
 def unsettled(rule: RuleResult) -> str:
@@ -102,8 +102,8 @@ def unsettled(rule: RuleResult) -> str:
     if not (is_fragile(rule) or rule.outcome == "inconclusive"):
         return ""
     clear = "its interval is clear of the threshold" if is_clear(rule) and rule.value is not None else ""
-    told = "; ".join(part for part in (_differs(rule), clear, _settling(rule)) if part)
-    return f"fragile: {told}" if told else ""
+    reasons = "; ".join(part for part in (_differs(rule), clear, _settling(rule)) if part)
+    return f"fragile: {reasons}" if reasons else ""
 
 
 def is_fragile(rule: RuleResult) -> bool:
@@ -152,7 +152,7 @@ def _settling(rule: RuleResult) -> str:
 
 
 def settled_by(rule: RuleResult) -> int | None:
-    """The scenarios of a new run that would settle a rule if its value stayed; None where no number would."""
+    """The scenarios of a new run that would settle a rule if its value stayed; None if no number would."""
     if rule.more_scenarios is None or rule.value is None:
         return None
     return rule.value.scenarios + rule.more_scenarios
@@ -191,7 +191,7 @@ def _chance_in_words(low: float | None, high: float) -> str:
 
 
 def bounds_label(verdict: Verdict) -> str:
-    """What the numbers behind a value are: `value (95% bounds)`; each end holds with that confidence by itself."""
+    """What the numbers after a value are: `value (95% bounds)`; each end has that confidence."""
     bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
     return f"value ({amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds)" if bounded else "value"
 
@@ -199,18 +199,18 @@ def bounds_label(verdict: Verdict) -> str:
 def standings(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
     """Which slices of one column are worse than the rest; their likely pass rates, and that of the lowest."""
     known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
-    told = []
+    sentences = []
     for part in known:
         likely = f"allowing for chance, its pass rate is about {amount(Fraction(part.likely or 0.0), 'ratio')}"
         if part.worse:
-            told.append(f"{encode(part.by[1])} is worse than the rest by more than chance; {likely}")
+            sentences.append(f"{encode(part.by[1])} is worse than the rest by more than chance; {likely}")
         elif part is known[0] and _pass_rate(part) < _pass_rate(known[-1]):
-            told.append(f"{encode(part.by[1])} is lowest, within what chance explains; {likely}")
-    return told
+            sentences.append(f"{encode(part.by[1])} is lowest, within what chance explains; {likely}")
+    return sentences
 
 
 def _pass_rate(part: Slice) -> Fraction:
-    """By which slices are put in order; one without a pass rate has nothing to say, and stands last."""
+    """The sort key of slices; one without a pass rate comes last."""
     known = part.metrics.get("pass_rate")
     return Fraction(2) if known is None or known.value is None else known.value
 
@@ -220,17 +220,17 @@ def repeated(verdict: Verdict) -> list[str]:
     found = verdict.repetition
     if found is None:
         return []
-    told = [f"{_count(found.flaky, 'scenario')} passed only some of the trials"]
+    sentences = [f"{_count(found.flaky, 'scenario')} passed only some of the trials"]
     if found.correlation is not None:
-        told.append(f"the trials of one scenario agree with a correlation of {found.correlation:.2f}")
+        sentences.append(f"the trials of one scenario agree with a correlation of {found.correlation:.2f}")
     possible = amount(Fraction(found.still_possible), "ratio")
     trials = _count(found.fewest, "trial")
-    told.append(f"one that passed all of {trials} may still fail: a pass rate of {possible} is not excluded")
-    return told
+    sentences.append(f"one that passed all of {trials} may still fail: a pass rate of {possible} is not excluded")
+    return sentences
 
 
 def more(total: int, shown: int) -> str:
-    """`… and 12 more`, or nothing where all were shown."""
+    """`… and 12 more`, or empty if all were shown."""
     return f"… and {total - shown} more" if total > shown else ""
 
 
@@ -239,13 +239,13 @@ def _summary(verdict: Verdict) -> str:
     missed = sum(outcome != "pass" for outcome in blocking)
     warned = warnings(verdict)
     if missed:
-        told = f"{missed} of {_count(len(blocking), 'blocking rule')} did not pass"
+        text = f"{missed} of {_count(len(blocking), 'blocking rule')} did not pass"
     else:
-        told = f"{_count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
+        text = f"{_count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
     weakened = len(verdict.against.weakened) if verdict.against else 0
-    told = f"{told}, {_count(warned, 'warning')}" if warned else told
-    told = f"{told}; the bar is weakened in {_count(weakened, 'place')}" if weakened else told
-    return f"{told}{_compared(verdict)}"
+    text = f"{text}, {_count(warned, 'warning')}" if warned else text
+    text = f"{text}; the bar is weakened in {_count(weakened, 'place')}" if weakened else text
+    return f"{text}{_compared(verdict)}"
 
 
 def _compared(verdict: Verdict) -> str:

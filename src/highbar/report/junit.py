@@ -1,15 +1,15 @@
 """The verdict as JUnit XML: a test case for each rule and for each scenario, as GitLab, Jenkins and GitHub read them.
 
-- A blocking rule that did not pass is a failure. A warning is skipped: it is seen, and marks nothing as failed.
-- A scenario that failed a trial is a failure; an error where nothing but errors kept it from passing, or where nothing
+- A blocking rule that did not pass is a failure. A warning is skipped, so that it is shown but fails nothing.
+- A scenario that failed a trial is a failure; it is an error if all its failed trials ended in errors, or if nothing
   decides whether it passed.
-- The reason stands in `message`, which Jenkins shows, and in the body, of which GitLab shows nothing else.
-- GitLab keeps one test case of each suite, class and name, joined by `_`, and others one of each name in a suite: no
-  two are alike either way.
-- Every suite and case has a time, since some readers show what lacks one as not a number.
+- The reason is in `message`, which Jenkins shows, and in the body, the only part that GitLab shows.
+- GitLab merges test cases of the same suite, class and name, joined by `_`; other readers those of the same name in a
+  suite. Names are unique either way.
+- Every suite and case has a time, since some readers show a missing one as NaN.
 - GitLab reads no file above 30 MB. What does not fit, and what the verdict does not list, is counted in one last case.
 
-ASCII only: whatever encoding a reader supposes, the file says the same.
+ASCII only, so that the file reads the same in any encoding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 @dataclass(slots=True)
-class _Suite:
+class _TestSuite:
     """Test cases as text, with the counts that the suite must state, and the names that are taken."""
 
     name: str
@@ -47,7 +47,7 @@ class _Suite:
     size: int = 0
     seconds: float = 0.0
 
-    def add(self, case: _Case) -> None:
+    def add(self, case: _TestCase) -> None:
         text = case.render(self._unique(case))
         self.size += len(text) + 1
         self.seconds += case.seconds
@@ -55,8 +55,8 @@ class _Suite:
         if case.outcome:
             self.count[case.outcome] += 1
 
-    def _unique(self, case: _Case) -> str:
-        """The case's name, with a number behind it where a reader would take it for another."""
+    def _unique(self, case: _TestCase) -> str:
+        """The case's name, with a number appended if readers would confuse it with another."""
         name, place = case.name, 1
         while not self.taken.isdisjoint(keys := (name, f"{case.classname}_{name}")):
             place += 1
@@ -77,8 +77,8 @@ class _Suite:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """A test case. `outcome` is the element that says how it did not pass; empty where it did."""
+class _TestCase:
+    """A test case. `outcome` is the element that says how it did not pass; empty if it passed."""
 
     classname: str
     name: str
@@ -95,15 +95,15 @@ class _Case:
         if self.outcome:
             head = _open(self.outcome, [("message", self.message), ("type", self.type)])
             inside.append(f"{head}{_body(self.body)}</{self.outcome}>")
-        told = [("classname", self.classname), ("name", name), ("time", _seconds(self.seconds))]
-        head = _open("testcase", [*told, *self.attributes])
+        identity = [("classname", self.classname), ("name", name), ("time", _seconds(self.seconds))]
+        head = _open("testcase", [*identity, *self.attributes])
         return "".join([head, *inside, "</testcase>"]) if inside else f"{head[:-1]}/>"
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """Two suites, `rules` and `scenarios`; whatever there is to say of the whole is in the properties of the first."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
-    rules, scenarios = _Suite("rules"), _Suite("scenarios")
+    rules, scenarios = _TestSuite("rules"), _TestSuite("scenarios")
     for problem in verdict.problems:
         rules.add(_problem(problem))
     for rule in verdict.rules:
@@ -124,21 +124,21 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """An error for each problem, and no rule: a reader sees that nothing was judged, never an empty success."""
-    suite = _Suite("problems")
+    suite = _TestSuite("problems")
     for problem in problems:
         suite.add(_problem(problem))
     return _document([(suite, (("verdict", "none"),))])
 
 
-def _problem(problem: Problem) -> _Case:
+def _problem(problem: Problem) -> _TestCase:
     place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
     hint = f"\nhint: {visible(problem.hint)}" if problem.hint else ""
     message = visible(problem.message)
     name = visible(place) or NO_VERDICT
-    return _Case("highbar.problems", name, "error", "problem", message, f"{NO_VERDICT}\n{message}{hint}")
+    return _TestCase("highbar.problems", name, "error", "problem", message, f"{NO_VERDICT}\n{message}{hint}")
 
 
-def _document(suites: Iterable[tuple[_Suite, _Attributes]]) -> str:
+def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
     """The file, read once before anyone else does: a report that cannot be read shows no failures."""
     made = list(suites)
     counts = [("tests", sum(len(suite.cases) for suite, _ in made))]
@@ -156,18 +156,18 @@ def _document(suites: Iterable[tuple[_Suite, _Attributes]]) -> str:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _rule(rule: RuleResult, bounds: _Bounds) -> _Case:
-    """A failure where a blocking rule did not pass, also where it could not be judged."""
+def _rule(rule: RuleResult, bounds: _Bounds) -> _TestCase:
+    """A failure if a blocking rule did not pass, or could not be judged."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    told = [message, visible(rule.description or ""), unsettled(rule) if is_fragile(rule) else ""]
-    return _Case(
+    lines = [message, visible(rule.description or ""), unsettled(rule) if is_fragile(rule) else ""]
+    return _TestCase(
         classname=f"highbar.rules.{rule.level}",
         name=_name(rule.rule),
         outcome=missed,
         type=rule.outcome,
         message=message,
-        body="\n".join(line for line in told if line),
+        body="\n".join(line for line in lines if line),
         properties=(
             ("outcome", rule.outcome),
             ("level", rule.level),
@@ -189,11 +189,13 @@ def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     )
 
 
-def _advice(rule: RuleResult, bounds: _Bounds) -> _Case:
+def _advice(rule: RuleResult, bounds: _Bounds) -> _TestCase:
     """A typical threshold if there is no policy: skipped, since it decides nothing, passed or not."""
     message = f"advice: {visible(rule.reason)}"
     properties = _rule(rule, bounds).properties
-    return _Case("highbar.advice", _name(rule.rule), "skipped", rule.outcome, message, message, properties=properties)
+    return _TestCase(
+        "highbar.advice", _name(rule.rule), "skipped", rule.outcome, message, message, properties=properties
+    )
 
 
 def _where(where: Where) -> Iterator[tuple[str, str]]:
@@ -229,25 +231,25 @@ def _whole(verdict: Verdict, bounds: _Bounds) -> Iterator[tuple[str, str | int |
 # --- scenarios -------------------------------------------------------------------------------
 
 
-def _scenario(scenario: ScenarioResult) -> _Case:
+def _scenario(scenario: ScenarioResult) -> _TestCase:
     trials, passed = scenario.trials, scenario.passed_trials
     only_errors = scenario.errors == trials - passed and not scenario.violated
     why = visible(scenario.reason or "")
     message = why if trials == 1 else f"{passed} of {trials} trials passed; {why}"
-    told = [message, "required by the policy" if scenario.required else ""]
+    lines = [message, "required by the policy" if scenario.required else ""]
     missed = "" if scenario.passed else "error" if only_errors or scenario.undecided else "failure"
     kind = (
         "undecided" if scenario.undecided else "error" if only_errors else "violated" if scenario.violated else "failed"
     )
     # Jenkins takes everything behind the last dot for the class.
     category = "." + visible(scenario.category).replace(".", "_") if scenario.category else ""
-    return _Case(
+    return _TestCase(
         classname=f"highbar.scenarios{category}",
         name=_name(scenario.id),
         outcome=missed,
         type=kind,
         message=message,
-        body="\n".join(line for line in told if line),
+        body="\n".join(line for line in lines if line),
         properties=(
             ("category", scenario.category),
             *((("trials", trials), ("passed_trials", passed)) if trials > 1 else ()),
@@ -265,13 +267,13 @@ def _failed(verdict: Verdict) -> Iterator[ScenarioResult]:
     yield from (one.as_result() for one in verdict.scenarios_undecided)
 
 
-def _unlisted(verdict: Verdict, listed: int) -> _Case:
+def _unlisted(verdict: Verdict, listed: int) -> _TestCase:
     rest = verdict.counts.scenarios - listed
     message = (
         f"{listed} of {verdict.counts.scenarios} scenarios are listed here, the failed first; "
         f"{verdict.counts.failed} failed in all"
     )
-    return _Case("highbar.scenarios", f"... and {rest} more", "skipped", "unlisted", message, message)
+    return _TestCase("highbar.scenarios", f"... and {rest} more", "skipped", "unlisted", message, message)
 
 
 # --- XML -------------------------------------------------------------------------------------
@@ -287,8 +289,8 @@ def _seconds(time: float) -> str:
 
 def _open(element: str, attributes: _Attributes) -> str:
     """An opening tag; an attribute without a value is left out."""
-    told = [f'{name}="{_attribute(str(value))}"' for name, value in attributes if value is not None]
-    return f"<{' '.join([element, *told])}>"
+    pairs = [f'{name}="{_attribute(str(value))}"' for name, value in attributes if value is not None]
+    return f"<{' '.join([element, *pairs])}>"
 
 
 def _properties(found: _Attributes) -> Iterator[str]:
@@ -300,8 +302,8 @@ def _properties(found: _Attributes) -> Iterator[str]:
 
 def _body(text: str) -> str:
     """Lines that are visible already; never blank, or GitLab shows the element's attributes in their place."""
-    told = "\n".join(cut(line, _LONGEST_MESSAGE) for line in text.split("\n"))
-    return _xml(told if told.strip() else "(no reason given)")
+    shortened = "\n".join(cut(line, _LONGEST_MESSAGE) for line in text.split("\n"))
+    return _xml(shortened if shortened.strip() else "(no reason given)")
 
 
 @lru_cache(maxsize=1000)  # a hundred thousand scenarios have few categories

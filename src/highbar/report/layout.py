@@ -1,4 +1,4 @@
-"""Lines for a terminal: columns that line up, text that wraps, and color where the screen has it.
+"""Lines for a terminal: columns that line up, text that wraps, and color if the screen has it.
 
 Everything here takes text that is already `visible`: escapes are added after it, never around raw input.
 """
@@ -18,7 +18,7 @@ _NARROWEST = 20
 
 
 def paint(text: str, styles: str, display: Display) -> str:
-    """`text` in the named styles (`bold red`); plain where the screen has no color."""
+    """`text` in the named styles (`bold red`); plain if the screen has no color."""
     if not display.color or not text:
         return text
     codes = ";".join(_CODES[style] for style in styles.split())
@@ -66,7 +66,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def _with_tail(head: str, tail: str, display: Display) -> list[str]:
-    """The head, then the tail beside it; where little room is left beside it, below it."""
+    """The head, then the tail beside it, or below it if little room is left."""
     room = display.width - cells(head)
     if cells(tail) <= room:
         return [(head + tail).rstrip()]

@@ -22,14 +22,14 @@ _NOT_PLAIN = re.compile(r"(?![\w.\-\[\]* \\]|(?<=\w)[:/](?=\w))[\x21-\x7e]")
 def render(verdict: Verdict) -> str:
     """The line, without its end."""
     missed = [rule for rule in not_passed(verdict.rules) if rule.level == "blocking"]
-    told = [_told(rule) for rule in missed[:_MOST_RULES]]
+    rules = [_rule(rule) for rule in missed[:_MOST_RULES]]
     rest = [f"{len(missed) - _MOST_RULES} more"] if len(missed) > _MOST_RULES else []
     left = [f"{verdict.counts.left_out} rows left out"] if verdict.selection else []
-    return "; ".join([headline(verdict), *told, *rest, *left])
+    return "; ".join([headline(verdict), *rules, *rest, *left])
 
 
-def _told(rule: RuleResult) -> str:
-    """`thresholds.blocking.safety_rate 83.3%, wanted ≥ 100%`; the name alone where there is no one number."""
+def _rule(rule: RuleResult) -> str:
+    """`thresholds.blocking.safety_rate 83.3%, wanted ≥ 100%`; only the name if the rule is not about one number."""
     name = _NOT_PLAIN.sub(lambda match: f"\\x{ord(match[0]):02x}", cut(visible(rule.rule), _LONGEST_NAME))
     value = rule.value
     if value is None:

@@ -1,7 +1,7 @@
 """The verdict as Markdown, for a pull request comment or a job summary: the verdict first, then tables.
 
-Every text from a file stands in a code span: there it can close nothing, fetch nothing, call nobody and refer to no
-issue. Inputs and outputs of scenarios are left out: a comment is read by more people than a results file.
+Every text from a file is in a code span, in which it cannot close an element, load an image, mention a user or refer to
+an issue. Inputs and outputs of scenarios are left out: more people read a comment than a results file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading, the lines that a table opens with, and its rows, of which there are `total` in truth."""
+    """A heading, the first lines of a table, and its rows, of which there are `total` in all."""
 
     heading: str
     opening: tuple[str, ...]
@@ -57,7 +57,7 @@ class _Section:
 
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """The report, cut at whole rows where it would be longer than a comment may be; the verdict always stays."""
+    """The report, cut at whole rows if it is longer than a comment may be; the verdict always stays."""
     return within(verdict, LONGEST)
 
 
@@ -90,7 +90,7 @@ def within(verdict: Verdict, longest: int) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """A heading that no verdict has, and a list of what kept one from being made."""
+    """A list of the problems, in place of a verdict, under a heading that no verdict has."""
     rows = tuple(_problem(problem) for problem in problems)
     section = _Section(f"## {NO_VERDICT}", (), rows, len(rows))
     return _fitted(section, LONGEST - 1) + "\n"
@@ -103,17 +103,17 @@ def _problem(problem: Problem) -> str:
 
 
 def _fitted(section: _Section, room: int) -> str:
-    """The section with as many of its rows as there is room for, and a count of the rest; empty where none fits."""
+    """The section with as many rows as fit, and a count of the rest; empty if no row fits."""
     head = [section.heading, "", *section.opening]
     left = room - sum(len(line) + 1 for line in head) - _ROOM_FOR_A_COUNT
-    kept: list[str] = []
+    shown: list[str] = []
     for row in section.rows:
         left -= len(row) + 1
         if left < 0:
             break
-        kept.append(row)
-    rest = more(section.total, len(kept))
-    return "\n".join([*head, *kept, *(["", rest] if rest else [])]) if kept else ""
+        shown.append(row)
+    rest = more(section.total, len(shown))
+    return "\n".join([*head, *shown, *(["", rest] if rest else [])]) if shown else ""
 
 
 def code(text: str) -> str:
@@ -193,7 +193,7 @@ def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
 
 
 def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
-    """A table for each column, and below it how its slices stand."""
+    """A table for each column, and below it which slices are worse."""
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     sections: list[_Section] = []
     for column in dict.fromkeys(part.by[0] for part in verdict.slices):

@@ -1,4 +1,4 @@
-"""Numbers for reports that programs read: the same floats as in the JSON report, written so that none is lost."""
+"""Numbers for reports that programs read: the same floats as in the JSON report, with all their digits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _NOTHING: tuple[Fraction, ...] = ()
 
 
 def number(value: Fraction | None, bounds: Iterable[Fraction] = _NOTHING) -> str:
-    """The value as a float, on its side of every bound; empty where it is undefined."""
+    """The value as a float, on the same side of every bound; empty if it is undefined."""
     return "" if value is None else repr(as_float(value, bounds))
 
 
 def end(found: float | None) -> str:
-    """An end of an interval; empty where the data do not bound it."""
+    """An end of an interval; empty if the data do not limit it."""
     return repr(found) if found is not None and math.isfinite(found) else ""
 
 
 def bound(rule: RuleResult) -> str:
-    """The number in a rule's threshold, in the metric's unit; empty where the threshold is not one number."""
+    """The number in a rule's threshold, in the metric's unit; empty if the threshold is not one number."""
     bounds = bounds_by_metric([rule]).get(rule.metric or "", ())
     return number(bounds[0]) if bounds else ""

@@ -1,7 +1,7 @@
 r"""The verdict as OpenMetrics text, for Prometheus and for GitLab's metrics reports.
 
-A value that is undefined, and an end that the data do not bound, has no sample: never 0, never NaN. How many scenarios
-a metric rests on is always there. Values are in the metric's own unit, which the `unit` label names.
+A value that is undefined, or an end that the data do not limit, has no sample: never 0, never NaN. The number of
+scenarios behind a metric always has one. Values are in the metric's own unit, which the `unit` label names.
 
 GitLab cuts a line at any `#`, and then finds its quotes unpaired: in a label it is written as `\x23`.
 """
@@ -29,7 +29,7 @@ _OUTCOMES: Sequence[str] = get_args(Outcome)
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A metric family: its samples stand together, each label set once, behind its type and its help."""
+    """A metric family: type and help, then all its samples, each label set once."""
 
     name: str
     type: str
@@ -37,13 +37,13 @@ class _Family:
     samples: dict[str, str] = field(default_factory=dict)
 
     def add(self, value: str, labels: _Labels = _NO_LABELS, suffix: str = "") -> None:
-        """One sample; none where the value is empty."""
+        """Add one sample, unless the value is empty."""
         if value:
-            told = ",".join(f'{name}="{_label(text)}"' for name, text in labels.items())
-            self.samples.setdefault(f"{self.name}{suffix}{{{told}}}" if told else f"{self.name}{suffix}", value)
+            label = ",".join(f'{name}="{_label(text)}"' for name, text in labels.items())
+            self.samples.setdefault(f"{self.name}{suffix}{{{label}}}" if label else f"{self.name}{suffix}", value)
 
     def add_state(self, state: str, states: Sequence[str], labels: _Labels = _NO_LABELS) -> None:
-        """Which of the states holds: 1 for that, 0 for the others."""
+        """Add one sample per state: 1 for the current one, 0 for the others."""
         for one in states:
             self.add("1" if one == state else "0", {**labels, self.name: one})
 
@@ -69,7 +69,7 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """The state `none` of the verdict, and how many problems there are; what they are does not belong in a label."""
+    """The state `none` of the verdict, and the number of problems; their texts do not belong in a label."""
     return _text([_verdict("none"), _problems(problems)])
 
 
@@ -107,7 +107,7 @@ def _about(verdict: Verdict) -> _Labels:
 
 def _counts(verdict: Verdict) -> Iterator[_Family]:
     counts = verdict.counts
-    for name, value, told in (
+    for name, value, help_text in (
         ("highbar_confidence", number(verdict.confidence), "With which each end of an interval holds by itself."),
         ("highbar_scenarios", str(counts.scenarios), "Scenarios that have a result."),
         ("highbar_scenarios_failed", str(counts.failed), "Scenarios that failed a trial."),
@@ -117,7 +117,7 @@ def _counts(verdict: Verdict) -> Iterator[_Family]:
         ("highbar_trials_undecided", str(counts.undecided), "Trials that neither passed nor failed."),
         ("highbar_rows_left_out", str(counts.left_out), "Rows that select or --where did not choose."),
     ):
-        family = _Family(name, "gauge", told)
+        family = _Family(name, "gauge", help_text)
         family.add(value)
         yield family
 

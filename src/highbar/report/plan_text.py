@@ -35,7 +35,7 @@ _TOLD = {
 
 
 def render(plan: Plan, display: Display = PAGE) -> str:
-    """The whole plan, as lines no wider than the display where words allow it."""
+    """The whole plan, as lines no wider than the display if the words allow it."""
     lines = [
         _assumed(plan),
         *_supposed(plan, display),
@@ -230,7 +230,7 @@ def _named(row: RuleNeed | RuleStanding) -> tuple[str, str]:
 
 
 def _name(row: RuleNeed | RuleStanding) -> str:
-    """The rule's name; one that is only a number gets its metric and its scenarios too."""
+    """The rule's name, with its metric and its slice if the name is only a number."""
     if not row.rule.startswith("rules["):
         return visible(row.rule)
     return visible(f"{row.rule} {row.metric}") + _over(row.slice)
@@ -248,25 +248,25 @@ def _repeats(plan: Plan, display: Display) -> list[str]:
     found = plan.repeats
     if found is None:
         return []
-    told = (
+    explanation = (
         f"The variance of pass_rate is {found.between:.3g} between scenarios and {found.within:.3g} within one: trials "
         f"correlate by {found.correlation:.2f}, and {found.flaky} scenarios passed only sometimes. Endless trials of "
         f"the same scenarios would bring its lower bound {found.narrowest:.0%} nearer. As close are:"
     )
     rows = [("", str(one.trials), str(one.scenarios), str(one.runs)) for one in found.equal]
-    return _section("What trials buy", ("", "trials each", "scenarios", "runs"), rows, display, told)
+    return _section("What trials buy", ("", "trials each", "scenarios", "runs"), rows, display, explanation)
 
 
 # --- words -----------------------------------------------------------------------------------
 
 
 def _section(
-    heading: str, header: Sequence[str], rows: Iterable[Sequence[str]], display: Display, told: str = ""
+    heading: str, header: Sequence[str], rows: Iterable[Sequence[str]], display: Display, explanation: str = ""
 ) -> list[str]:
     listed = list(rows)
     if not listed:
         return []
-    explained = [paint(line, "dim", display) for line in paragraph(told, 2, display)]
+    explained = [paint(line, "dim", display) for line in paragraph(explanation, 2, display)]
     return [*title(heading, display), *explained, *table(header, listed, display)]
 
 

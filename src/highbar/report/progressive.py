@@ -1,4 +1,4 @@
-"""Where the progressive rules stand, as rows that every report for human eyes shows. Nothing is computed here."""
+"""The progress of progressive rules, as rows for every report that people read. Computes nothing."""
 
 from __future__ import annotations
 

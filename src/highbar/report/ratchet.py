@@ -1,6 +1,6 @@
 """What a ratchet proposes, as text and as JSON (`highbar/ratchet/1`).
 
-Every text of a policy goes through `visible`: its lines are shown, and a log that holds them must not obey them.
+Every text of a policy goes through `visible`: its lines are shown, and a CI log must not obey them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from highbar.language.digits import as_float, wanted
 from highbar.model import Threshold
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.report import PAGE, Display
-from highbar.report.json import encode
 from highbar.report.layout import paint, paragraph
 from highbar.report.visible import visible
+from highbar.store.encoding import encode
 
 SCHEMA = "highbar/ratchet/1"
 _COLORS = {"+": "green", "-": "red"}
@@ -21,13 +21,13 @@ _COLORS = {"+": "green", "-": "red"}
 
 def render(ratchet: Ratchet, display: Display = PAGE) -> str:
     """First what becomes of each threshold and why, then the diff, which `git apply` finds behind the words."""
-    lines = [*_about(ratchet), *(line for each in ratchet.proposals for line in _told(each, display))]
+    lines = [*_about(ratchet), *(line for each in ratchet.proposals for line in _proposal_lines(each, display))]
     diff = [_shown(line, display) for line in ratchet.diff.splitlines()]
     return "\n".join([*lines, *([""] if diff else []), *diff]) + "\n"
 
 
 def render_json(ratchet: Ratchet) -> str:
-    """Everything; `after` is null where a threshold stays."""
+    """Everything; `after` is null if a threshold stays."""
     return encode(
         {
             "schema": SCHEMA,
@@ -52,7 +52,7 @@ def _about(ratchet: Ratchet) -> Iterator[str]:
         yield f"note: the baseline was recorded by force: {visible(ratchet.forced)}"
 
 
-def _told(proposal: Proposal, display: Display) -> list[str]:
+def _proposal_lines(proposal: Proposal, display: Display) -> list[str]:
     change = f"-> {_wanted(proposal.after)}" if proposal.after else "stays"
     # The name of a rule in the list `rules` is only a number.
     name = f"{proposal.rule} {proposal.metric}" if proposal.rule.startswith("rules[") else proposal.rule

@@ -1,7 +1,7 @@
 """The verdict for a terminal: the verdict first and last, between them what did not pass, then everything else.
 
-Readable without color: every color stands beside a word that says the same. Every text that comes from a file goes
-through `visible`.
+Readable without color: a word beside every color says the same. Every text that comes from a file goes through
+`visible`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
-    """The whole report, as lines no wider than the display where words allow it."""
+    """The whole report, as lines no wider than the display if the words allow it."""
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     lines = [
         render_headline(verdict, display),
@@ -88,7 +88,7 @@ def render_headline(verdict: Verdict, display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
-    """A first line that no verdict has, and every problem that kept one from being made."""
+    """Every problem, in place of a verdict, after a first line that no verdict has."""
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
 
 
@@ -106,14 +106,14 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
 
 
 def _evidence(verdict: Verdict, display: Display) -> list[str]:
-    """What was judged, by which bar. No text of theirs is wrapped: none may start a line at the margin."""
-    told = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
+    """What was judged, by which bar. Texts from files are not wrapped, so that none can start a line at the margin."""
+    origin = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     if verdict.verdict is not None:  # else the headline and the problems below say that there is none
-        told.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
+        origin.append(f"policy {visible(verdict.policy.file)}" if verdict.policy else NO_POLICY)
     if verdict.against:
-        told.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
+        origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    lines = [evidence(verdict.counts), *filter(None, (", ".join(told), who, which))]
+    lines = [evidence(verdict.counts), *filter(None, (", ".join(origin), who, which))]
     return [*lines, *paragraph(second_run(verdict), 0, display)]
 
 
@@ -126,8 +126,8 @@ def _weakened(verdict: Verdict, display: Display) -> list[str]:
     heading, rows = weakened(verdict, visible)
     if not rows:
         return []
-    told = columns([("-", row) for row in rows[:_MOST_ROWS]], 2, display)
-    return [*title(heading, display), *told, *_rest(len(rows), _MOST_ROWS)]
+    lines = columns([("-", row) for row in rows[:_MOST_ROWS]], 2, display)
+    return [*title(heading, display), *lines, *_rest(len(rows), _MOST_ROWS)]
 
 
 # --- rules -----------------------------------------------------------------------------------
@@ -142,14 +142,14 @@ def _missed(verdict: Verdict, display: Display) -> list[str]:
         word, color = _outcome(rule)
         indent = 4 + len(word)
         lines.append(f"  {paint(word, color, display)}  {visible(rule.rule)}")
-        lines += [line for told in _told(rule) for line in paragraph(told, indent, display)]
+        lines += [line for sentence in _sentences(rule) for line in paragraph(sentence, indent, display)]
         about = visible(rule.description or "")
         lines += [paint(line, "dim", display) for line in paragraph(about, indent, display)]
     return lines
 
 
-def _told(rule: RuleResult) -> list[str]:
-    """The reason, behind the metric that it is about; what was wanted of a missing value; what would settle it."""
+def _sentences(rule: RuleResult) -> list[str]:
+    """The metric and the reason; what was wanted, if the value is undefined; what would settle the rule."""
     reason, metric = visible(rule.reason), visible(rule.metric or "")
     # Once more, for a name that ends in a colon: the one behind it would make an order of the two.
     named = reason if not metric or reason.startswith(metric) else visible(f"{metric}{_where(rule.slice)}: {reason}")
@@ -158,14 +158,14 @@ def _told(rule: RuleResult) -> list[str]:
 
 
 def _outcome(rule: RuleResult) -> tuple[str, str]:
-    """The word for a rule that did not pass, and its color. A warning says so whatever became of it."""
+    """The word for a rule that did not pass, and its color. A warning is always called one."""
     if rule.level == "warning":
         return "WARN", "bold yellow"
     return ("UNSURE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
 
 
 def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
-    """The rules that passed; first, apart, those that a second run may judge differently."""
+    """The rules that passed; first, in a list of their own, those that a second run may judge differently."""
     rules = [rule for rule in verdict.rules if rule.outcome == "pass"]
     fragile = [_fragile_row(rule, bounds) for rule in rules if is_fragile(rule)]
     firm = [_passed_row(rule, bounds) for rule in rules if not is_fragile(rule)]
@@ -214,12 +214,12 @@ def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
 
 
 def _name(rule: RuleResult) -> str:
-    """The rule's name; one that is only a number gets its metric too."""
+    """The rule's name, with its metric if the name is only a number."""
     return visible(f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule)
 
 
 def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
-    """The value without its interval, where a list is for skimming; the metrics have the intervals."""
+    """The value without its interval, for lists to skim; the metrics show the intervals."""
     return show(replace(value, low=None, high=None), bounds)
 
 
@@ -268,7 +268,7 @@ def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
         lines += title(f"By {visible(column)}", display)
         lines += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
         lines += _rest(len(parts), _MOST_ROWS)
-        lines += columns([("-", told) for told in standings(parts, visible)], 2, display)
+        lines += columns([("-", sentence) for sentence in standings(parts, visible)], 2, display)
     return lines
 
 
@@ -277,16 +277,16 @@ def _has(parts: Iterable[Slice], name: str) -> bool:
 
 
 def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display: Display) -> list[str]:
-    """A row for each slice; without the intervals where they would not fit, and with the metrics that do."""
+    """A row for each slice; without intervals if they do not fit, and only with the metrics that fit."""
     room = display.width - 2
     header = ["", "scenarios", *(visible(name) for name in names)]
     for intervals in (True, False):
         rows = [header, *(_slice_row(part, names, bounds, intervals=intervals) for part in parts)]
-        kept = _fitting(rows, room)
-        if kept == len(header):
+        fitting = _fitting(rows, room)
+        if fitting == len(header):
             break
-    first, *rest = [row[:kept] for row in rows]
-    left_out = len(header) - kept
+    first, *rest = [row[:fitting] for row in rows]
+    left_out = len(header) - fitting
     more_metrics = f"  … and {left_out} more metric{'s' if left_out > 1 else ''}"
     return [*table(first, rest, display), *([more_metrics] if left_out else [])]
 
@@ -303,7 +303,7 @@ def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: boo
 
 
 def _fitting(rows: list[list[str]], width: int) -> int:
-    """How many of the columns, from the left, fit, but never less than two; a table that wraps cannot be read."""
+    """How many columns fit, from the left, but at least two: a table that wraps is unreadable."""
     taken = 0
     for place in range(len(rows[0])):
         taken += max(cells(row[place]) for row in rows) + 2
@@ -341,14 +341,14 @@ def _undecided_scenarios(verdict: Verdict, display: Display) -> list[str]:
 
 
 def _squeezed(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
-    """Without the columns in which no row says anything."""
-    kept = [place for place in range(len(rows[0])) if any(row[place] for row in rows)] if rows else []
-    return [tuple(row[place] for place in kept) for row in rows]
+    """The rows without the columns that are empty in all of them."""
+    used = [place for place in range(len(rows[0])) if any(row[place] for row in rows)] if rows else []
+    return [tuple(row[place] for place in used) for row in rows]
 
 
 def _repeated(verdict: Verdict, display: Display) -> list[str]:
-    told = [("-", sentence) for sentence in repeated(verdict)]
-    return [*title("Repeated trials", display), *columns(told, 2, display)] if told else []
+    sentences = [("-", sentence) for sentence in repeated(verdict)]
+    return [*title("Repeated trials", display), *columns(sentences, 2, display)] if sentences else []
 
 
 def _notes(verdict: Verdict, display: Display) -> list[str]:

@@ -1,4 +1,4 @@
-r"""Untrusted text → text that a terminal, a log viewer or a CI runner only ever shows, never obeys.
+r"""Untrusted text → text that a terminal, a log viewer or a CI runner only shows and never executes.
 
 Ids, column names, categories, errors and outputs come from the agent under test, which may be hostile. Nothing is
 stripped: what could act is written out (`\x1b`, `\u202e`, `\n`), so that the reader sees what was there.
@@ -46,17 +46,17 @@ def cells(text: str) -> int:
     """How many columns `text` takes on a terminal: wide characters take two, combining marks none."""
     if text.isascii():
         return len(text)
-    # The character tables are only needed, and only loaded, where text goes beyond ASCII.
+    # The character tables are loaded only for text beyond ASCII: most reports have none.
     from unicodedata import combining, east_asian_width
 
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def cut(text: str, width: int) -> str:
-    """`text`, shortened to `width` columns with `…` where it is longer."""
+    """`text`, shortened to `width` columns with `…` if it is longer."""
     if cells(text) <= width:
         return text
-    kept = text[: max(width - 1, 0)]
-    while cells(kept) > width - 1:
-        kept = kept[:-1]
-    return kept + "…"
+    start = text[: max(width - 1, 0)]
+    while cells(start) > width - 1:
+        start = start[:-1]
+    return start + "…"

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.model.verdict import Outlook
 from highbar.statistics.beta import beta_cdf, beta_quantile, beta_survival
 from highbar.statistics.binomial import at_least, at_most
 from highbar.statistics.interval import Real
 from highbar.statistics.normal import normal_cdf, normal_quantile
+from highbar.statistics.outlook import Outlook
 from highbar.statistics.trials import VarianceSplit
 
 LEAST_ALIKE, MOST_ALIKE = 0.0, 0.9

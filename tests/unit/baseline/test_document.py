@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.baseline.document import Baseline, RecordedRule, Scoring
 from highbar.baseline.reading import AMOUNTS, SHARES, is_baseline, read, read_bytes
 from highbar.baseline.text import render
 from highbar.errors import InputError
 from highbar.model import Source, Value
+from highbar.model.baseline import Baseline, RecordedRule, Scoring
 from highbar.model.records import ScenarioRecord
 
 shares = st.fractions(0, 1)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from highbar.baseline.document import Baseline, RecordedRule, Scoring
 from highbar.baseline.raising import ratchet
 from highbar.baseline.ratchet import Climb
 from highbar.baseline.rewriting import rewrite
 from highbar.baseline.text import render
 from highbar.errors import InputError
 from highbar.model import Value
+from highbar.model.baseline import Baseline, RecordedRule, Scoring
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.bounds import count_bounds
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from highbar.baseline import store
-from highbar.baseline.document import Baseline
 from highbar.baseline.reading import read
 from highbar.baseline.text import render
 from highbar.errors import InputError, ReportError
+from highbar.model.baseline import Baseline
 from highbar.model.records import ScenarioRecord
 
 BASELINE = Baseline(tuple(ScenarioRecord(f"S{i:04}", 1, 1) for i in range(500)), {})

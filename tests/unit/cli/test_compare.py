@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from highbar.report.schema_comparison import schema
+from highbar.store.comparison import schema
 from tests.commandline import Run, run
 
 MARGIN = {"baseline": {"file": "baseline.json", "margin": {"pass_rate": "5%"}}}

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import pytest
 
 from highbar.cli import main
+from highbar.store.plan import schema
 from tests import commandline
 from tests.commandline import Run
 
 RESULTS = "".join(json.dumps({"id": f"s{at}", "passed": at >= 5}) + "\n" for at in range(50))
 POLICY = "evidence: confident\nthresholds: { blocking: { pass_rate: ≥ 85% } }\n"
+SCHEMA = jsonschema.Draft202012Validator(schema())
 
 
 @pytest.fixture
@@ -34,6 +37,7 @@ def plan(run):
         assert done.exit == 0, done.err
         assert done.err == ""
         assert done.json["schema"] == "highbar/plan/1"
+        SCHEMA.validate(done.json)
         return done.json
 
     return call

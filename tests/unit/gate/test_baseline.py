@@ -10,7 +10,7 @@ import pytest
 from highbar import policy as policies
 from highbar.baseline.against import Kept, scoring_of
 from highbar.baseline.compare import compare
-from highbar.baseline.document import Scoring
+from highbar.model.baseline import Scoring
 from highbar.model.comparison import Side
 from highbar.model.records import ScenarioRecord
 

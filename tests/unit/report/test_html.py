@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from highbar import api
 from highbar.model import FailedScenario, Value
 from highbar.model.details import Bin, Details, Excerpt, RowDetails, ScenarioDetail, TrialDetail
-from highbar.report.html import charts, compact, render
+from highbar.report.html import charts, render
 from highbar.report.html.axis import around, from_zero
+from highbar.report.html.compact import compact
 from highbar.report.html.markup import element, encode, join, legible
 from highbar.report.html.page import text_of
 from highbar.report.html.scenarios import pack
@@ -115,9 +116,9 @@ def x(drawing, look):
 
 
 def test_a_value_stands_on_the_side_of_the_threshold_where_it_is():
-    drawn = charts.rule_line(value("0.9", 0.8, 0.97), charts.Bar(">=", Fraction("0.85")), "met")
+    drawn = charts.rule_line(value("0.9", 0.8, 0.97), charts.ThresholdMark(">=", Fraction("0.85")), "met")
     assert x(drawn, "dot met") > x(drawn, "bar")
-    missed = charts.rule_line(value("0.8", 0.7, 0.9), charts.Bar(">=", Fraction("0.85")), "missed")
+    missed = charts.rule_line(value("0.8", 0.7, 0.9), charts.ThresholdMark(">=", Fraction("0.85")), "missed")
     assert x(missed, "dot missed") < x(missed, "bar")
 
 
@@ -126,7 +127,7 @@ def test_a_value_stands_on_the_side_of_the_threshold_where_it_is():
 )
 def test_the_side_that_is_accepted_is_tinted(operator, better, left):
     bound = Fraction(1) if operator == "=" else Fraction(1, 2)
-    drawn = charts.rule_line(value("0.6", 0.4, 0.8, better=better), charts.Bar(operator, bound), "met")
+    drawn = charts.rule_line(value("0.6", 0.4, 0.8, better=better), charts.ThresholdMark(operator, bound), "met")
     found = re.search(r'<rect x="([\d.]+)"[^>]*class="accepted"', drawn)
     assert (float(found[1]) < x(drawn, "bar")) == left
 

@@ -9,7 +9,8 @@ import pytest
 from highbar.errors import Problem
 from highbar.model import Value
 from highbar.report import REPORTERS
-from highbar.report.json import encode, render_problems
+from highbar.report.json import render_problems
+from highbar.store.encoding import encode
 from tests.unit.report.verdicts import FAILING
 
 

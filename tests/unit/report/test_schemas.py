@@ -8,14 +8,15 @@ from hypothesis import given
 
 from highbar.catalogue import COLUMNS
 from highbar.errors import Problem
-from highbar.report import REPORTERS, schema_results, schema_verdict
+from highbar.report import REPORTERS, schema_results
+from highbar.store import verdict as verdict_document
 from tests.unit.report.strategies import VERDICTS
 
-VERDICT = jsonschema.Draft202012Validator(schema_verdict.schema())
+VERDICT = jsonschema.Draft202012Validator(verdict_document.schema())
 RESULTS = jsonschema.Draft202012Validator(schema_results.schema())
 
 
-@pytest.mark.parametrize("module", [schema_verdict, schema_results])
+@pytest.mark.parametrize("module", [verdict_document, schema_results])
 def test_the_schema_is_one(module):
     jsonschema.Draft202012Validator.check_schema(module.schema())
 

@@ -1,7 +1,7 @@
 """The verdict as one self-contained page, and as a small table for notebooks.
 
-`markup` escapes, `charts` draws. The page is read from a disk or as an artifact of CI: it fetches nothing. Without
-JavaScript everything is there but what a failed scenario opens to.
+`markup` escapes, `charts` draws. The page is opened from a disk or as an artifact of CI, so it fetches nothing. Without
+JavaScript only the details of failed scenarios are missing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from highbar.model import NO_POLICY, Verdict
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, second_run, selected
-from highbar.report.html.compact import compact, compact_comparison
 from highbar.report.html.differences import changes, moved
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.metrics import latencies, metrics, scores
@@ -25,7 +24,7 @@ from highbar.report.html.scenarios import failed, flaky, open_scenarios
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["banner", "compact", "compact_comparison", "render", "render_problems"]
+__all__ = ["banner", "render", "render_problems"]
 _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
@@ -58,16 +57,16 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
-    """A page that no verdict has, with every problem that kept one from being made."""
+    """A page that lists every problem, in place of a verdict; its heading differs from that of any verdict."""
     word, _, rest = NO_VERDICT.partition(": ")
     title = element("h1", element("b", icon("unsure"), word), element("span", rest))
     main = element("main", element("section", problem_list(problems)), id="main")
     return page(f"{word} · Highbar", "", [element("header", title, class_="banner none"), main], scripted=False)
 
 
-def banner(told: str, verdict: str | None, sections: Mapping[str, tuple[str, Markup]], *about: Markup) -> Markup:
+def banner(sentence: str, verdict: str | None, sections: Mapping[str, tuple[str, Markup]], *about: Markup) -> Markup:
     """The verdict, legible at once, what it is about, and links to the sections that there are."""
-    word, _, rest = told.partition(": ")
+    word, _, rest = sentence.partition(": ")
     kind = _KINDS.get(verdict or "", "none")
     links = [element("a", name, href=f"#{anchor}") for anchor, (name, section) in sections.items() if section]
     title = element("h1", element("b", icon(kind) if verdict else None, word), element("span", rest))
@@ -95,10 +94,10 @@ def _counts(verdict: Verdict) -> Markup:
         (counts.errors, "error"),
         (counts.undecided, "undecided trial"),
     ]
-    # What there is none of is left out, but for failures: that there are none is what the reader looks for.
-    kept = [(number, noun) for place, (number, noun) in enumerate(shown) if number or place <= 2]
+    # Zero counts are left out, except for failures: readers look for that zero.
+    counts_shown = [(number, noun) for place, (number, noun) in enumerate(shown) if number or place <= 2]
     tiles = [
         element("li", element("b", str(number)), plural(number, noun).removeprefix(str(number)))
-        for number, noun in kept
+        for number, noun in counts_shown
     ]
     return element("ul", *tiles, class_="counts")

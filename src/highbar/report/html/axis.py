@@ -1,4 +1,4 @@
-"""Where a number stands on a line of so many pixels. For drawing only: nothing is decided here, and nothing rounded."""
+"""The position of a number on a line of pixels. For drawing only: decides and rounds nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Axis:
     unit: Unit
 
     def at(self, number: float) -> float:
-        """The pixel of a number; what is beyond an end stands at that end."""
+        """The pixel of a number; a number beyond an end is drawn at that end."""
         inside = min(max(number, self.start), self.end)
         return round(self.left + (inside - self.start) / (self.end - self.start) * (self.right - self.left), 1)
 
@@ -46,7 +46,7 @@ def label(number: float, unit: Unit) -> str:
 def around(numbers: Iterable[float], unit: Unit, left: float, right: float, *, signed: bool = False) -> Axis:
     """An axis that shows all of the numbers with some room beside them, and has round numbers at its ends.
 
-    It stays where the unit does, above 0 and below 100 %, unless the numbers are `signed`, as differences are.
+    It stays in the range of the unit, above 0 and below 100 %, unless the numbers are `signed`, as differences are.
     """
     known = sorted(number for number in numbers if math.isfinite(number))
     low, high = (known[0], known[-1]) if known else (0.0, 1.0)

@@ -22,14 +22,14 @@ _EDGE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """What a value is held against: from here on, in the good direction, it is met."""
+class ThresholdMark:
+    """A threshold: from here on, in the good direction, it is met."""
 
     operator: str
     value: Fraction
 
 
-def rule_line(value: Value, bar: Bar | None, look: str) -> Markup:
+def rule_line(value: Value, bar: ThresholdMark | None, look: str) -> Markup:
     """A value, its interval and its threshold on an axis of their own; the side that is accepted is tinted."""
     numbers = numbers_of(value)
     if not numbers:
@@ -56,7 +56,7 @@ def rule_line(value: Value, bar: Bar | None, look: str) -> Markup:
 
 
 def change_line(difference: Difference, look: str) -> Markup:
-    """A difference and its interval, and where no change is; the better side is tinted."""
+    """A difference and its interval, and the line of no change; the better side is tinted."""
     value, unit = difference.value, difference.head.unit
     if value is None or not math.isfinite(as_number(value)):
         return EMPTY
@@ -64,7 +64,7 @@ def change_line(difference: Difference, look: str) -> Markup:
     axis = around((0.0, as_number(value), *ends), unit, _EDGE, WIDTH - _EDGE, signed=True)
     changed = replace(difference.head, value=value, low=difference.low, high=difference.high)
     middle = 14.0
-    bar = Bar(">" if changed.better == "higher" else "<", Fraction(0))
+    bar = ThresholdMark(">" if changed.better == "higher" else "<", Fraction(0))
     labels = [
         element("text", change(Fraction(f"{number:.9g}"), unit), x=x, y=36, class_="tick", text_anchor=anchor)
         for number, x, anchor in ((axis.start, axis.left, "start"), (axis.end, axis.right, "end"))
@@ -117,7 +117,7 @@ def shared_axis(values: Iterable[Value], more: Iterable[Fraction] = ()) -> Axis:
 
 
 def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) -> Markup:
-    """What a term adds to a score, before the outline of the most that it could add."""
+    """What a term adds to a score, inside the outline of the most that it could add."""
     if adds is None or not longest:
         return EMPTY
     axis = Axis(0.0, as_number(longest), as_number(longest), 0.0, float(WIDTH), "number")
@@ -142,7 +142,7 @@ def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) ->
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A line across a histogram: a threshold, or where a percentile stands."""
+    """A line across a histogram: a threshold or the value of a percentile."""
 
     text: str
     value: Fraction
@@ -152,7 +152,7 @@ class Limit:
 def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Markup:
     """Counts as columns over their range, the limits as lines across them, each with its label on a row of its own.
 
-    A bin without an end is drawn pale, from where it begins to the end of the axis: somewhere in there, or beyond.
+    A bin without an upper end is drawn pale, up to the end of the axis: its trials are there or beyond.
     """
     width, height, row = 760.0, 150.0, 16.0
     last = as_number(bins[-1].low) * 1.15 if bins[-1].high is None else as_number(bins[-1].high)
@@ -202,7 +202,7 @@ def _anchor(place: int, count: int) -> str:
     return "start" if place == 0 else "end" if place == count - 1 else "middle"
 
 
-def _accepted(axis: Axis, bar: Bar, value: Value, middle: float) -> Markup:
+def _accepted(axis: Axis, bar: ThresholdMark, value: Value, middle: float) -> Markup:
     """The side of the threshold that meets it."""
     x = axis.at(as_number(bar.value))
     if bar.operator == "!=" or (bar.operator == "=" and axis.start < as_number(bar.value) < axis.end):

@@ -41,18 +41,18 @@ def compact(verdict: Verdict) -> str:
 
 
 def _judging(verdict: Verdict) -> tuple[str, str]:
-    """Who judged, and which rows; nothing of what goes without saying."""
+    """Who judged, and which rows; empty if all rows of our own format were judged."""
     return judged(verdict.judged_by, code), selected(verdict.selection, code)
 
 
 def _unjudged(verdict: Verdict) -> Markup:
     """Why nothing was judged, and the typical thresholds as advice."""
-    told = [element("p", problem.message, class_="dim") for problem in verdict.problems]
-    return join(*told, table(("metric", *advice.COLUMNS), advice.rows(verdict)))
+    messages = [element("p", problem.message, class_="dim") for problem in verdict.problems]
+    return join(*messages, table(("metric", *advice.COLUMNS), advice.rows(verdict)))
 
 
 def compact_comparison(comparison: Comparison) -> str:
-    """What it comes to, every metric in both runs, and the scenarios that broke."""
+    """The headline, every metric in both runs, and the scenarios that broke."""
     word, _, rest = words.headline(comparison).partition(": ")
     kind = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}.get(comparison.verdict or "", "plain")
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}

@@ -31,14 +31,14 @@ def changes(comparison: Comparison) -> Markup:
         join(element("dt", name), element("dd", Markup(words.side(side, code))))
         for name, side in (("Base", comparison.base), ("Head", comparison.head))
     ]
-    told = words.latency(comparison)
+    latency = words.latency(comparison)
     return element(
         "section",
         heading(f"Changes over {comparison.pairs} pairs", "changes"),
         element("dl", *sides, class_="record"),
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
-        element("p", told, class_="dim") if told else EMPTY,
+        element("p", latency, class_="dim") if latency else EMPTY,
         _undefined(comparison),
         aria_labelledby="changes",
     )
@@ -65,8 +65,8 @@ def _undefined(comparison: Comparison) -> Markup:
 def moved(comparison: Comparison) -> Markup:
     """The scenarios that broke, were fixed, or could not be compared."""
     lists = [_ids(title, ids, opened=place < 2) for place, (title, ids) in enumerate(words.listed(comparison)) if ids]
-    told = element("p", words.changed_passes(comparison.passes))
-    return element("section", heading("Scenarios", "moved"), told, *lists, aria_labelledby="moved")
+    summary = element("p", words.changed_passes(comparison.passes))
+    return element("section", heading("Scenarios", "moved"), summary, *lists, aria_labelledby="moved")
 
 
 def _ids(title: str, ids: Sequence[str], *, opened: bool) -> Markup:
@@ -77,7 +77,7 @@ def _ids(title: str, ids: Sequence[str], *, opened: bool) -> Markup:
 
 
 def slice_changes(comparison: Comparison) -> Markup:
-    """How the pass rate changed in each slice; those that stand out are marked."""
+    """How the pass rate changed in each slice; changes that are more than chance are marked."""
     if not comparison.slices:
         return EMPTY
     parts = [_column(column, list(group)) for column, group in groupby(comparison.slices, lambda part: part.by[0])]

@@ -37,7 +37,7 @@ def encode(text: str) -> Markup:
 
 
 def legible(text: str) -> str:
-    """`text` with its line ends and tabs kept and everything else revealed: for a script that sets it as text."""
+    """`text` with invisible characters revealed, except line ends and tabs: for a script that sets it as text."""
     return "\n".join("\t".join(map(revealed, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
 
 

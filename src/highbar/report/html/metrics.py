@@ -1,4 +1,4 @@
-"""The metrics, the scores split into their terms, and how latencies are spread."""
+"""The metrics, the scores split into their terms, and the distribution of latencies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _undefined(verdict: Verdict) -> Markup:
 
 
 def scores(verdict: Verdict) -> Markup:
-    """What each term adds to a score, beside the most that it could."""
+    """What each term adds to a score, and the most that it could add."""
     found = verdict.details.scores if verdict.details else ()
     if not found:
         return EMPTY
@@ -71,8 +71,8 @@ def _score(score: Score, verdict: Verdict) -> Markup:
     ]
     value = verdict.metrics.get(score.metric)
     shown = show(value) if value else ""
-    told = element("p", code(score.metric), " ", element("b", shown), " = ", code(score.formula))
-    return join(told, table(("term", "adds", "at most", unseen("drawn")), rows, "terms"))
+    equation = element("p", code(score.metric), " ", element("b", shown), " = ", code(score.formula))
+    return join(equation, table(("term", "adds", "at most", unseen("drawn")), rows, "terms"))
 
 
 # --- latency ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The whole page around its sections: nothing is fetched, and only our own script and style may run.
 
-The policy of the page (CSP) names them by their digest. Whatever else gets into the markup cannot act.
+The page's Content-Security-Policy names them by their digest. Nothing else in the markup can run.
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ _UNSURE = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"
 
 
 def code(text: str) -> Markup:
-    """A name or a text of theirs: set apart, never running into its neighbors, whatever way its letters run."""
+    """A name or text from a file, isolated from its neighbors in either writing direction."""
     return element("code", cut(revealed(text), LONGEST_TEXT))
 
 
 def heading(text: str, anchor: str, *more: str) -> Markup:
-    """The heading of a section, which links lead to."""
+    """The heading of a section, as a target of links."""
     return element("h2", text, *more, id=anchor)
 
 
@@ -32,14 +32,14 @@ def icon(kind: str) -> Markup:
 
 
 def badge(outcome: Outcome, level: Level) -> Markup:
-    """An outcome as a word, a sign and a color; what only warns says so."""
+    """An outcome as a word, a sign and a color; a warning is called one."""
     warned = level == "warning" and outcome != "pass"
     kind = "warn" if warned else {"pass": "pass", "inconclusive": "unsure"}.get(outcome, "fail")
     return element("span", icon(kind), "warning" if warned else _WORDS[outcome], class_=f"badge {kind}")
 
 
 def unseen(text: str) -> Markup:
-    """A name for those who hear the page, where others see a drawing."""
+    """A text for screen readers in place of a drawing."""
     return element("span", text, class_="unseen")
 
 
@@ -55,7 +55,7 @@ def _first(cell: str) -> Markup:
 
 
 def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
-    """What has no value, by the reason, behind a title; nothing where all have one."""
+    """The metrics without a value, by reason, in a folded section; empty if all have one."""
     if not names_by_reason:
         return EMPTY
     entries = [
@@ -66,7 +66,7 @@ def without(title: str, names_by_reason: Mapping[str, Sequence[str]]) -> Markup:
 
 
 def scenarios(value: Value) -> Markup:
-    """How many scenarios a value rests on, and how many it lacks."""
+    """The number of scenarios behind a value, and how many lack one."""
     count, _, lacking = counted(value).partition(", ")
     return join(count, element("span", f" {lacking}", class_="dim") if lacking else None)
 

@@ -13,7 +13,7 @@ from highbar.report.html.parts import code, heading, icon, table
 
 
 def steps(verdict: Verdict) -> Markup:
-    """Where the progressive rules stand."""
+    """The progress of the progressive rules."""
     rows = [tuple(Markup(cell) for cell in row) for row in progressive.rows(verdict, code)]
     if not rows:
         return EMPTY
@@ -22,16 +22,16 @@ def steps(verdict: Verdict) -> Markup:
 
 
 def weakened(verdict: Verdict) -> Markup:
-    """What the bar demanded at the ref that it was held against, and does not any more."""
-    title, told = headline.weakened(verdict, encode)
-    if not told:
+    """What the policy at the ref demanded and today's does not."""
+    title, notes = headline.weakened(verdict, encode)
+    if not notes:
         return EMPTY
-    listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in told))
+    listed = element("ul", *(element("li", icon("warn"), Markup(each)) for each in notes))
     return element("section", heading(Markup(title), "weakened"), listed, aria_labelledby="weakened")
 
 
 def unjudged(verdict: Verdict) -> Markup:
-    """Why nothing was judged, and the typical thresholds as advice; nothing if there is a policy."""
+    """Why nothing was judged, and the typical thresholds as advice; empty if there is a policy."""
     if verdict.verdict is not None:
         return EMPTY
     listed = table(("metric", *advice.COLUMNS), advice.rows(verdict), "steps") if verdict.advice else EMPTY
@@ -51,7 +51,7 @@ def _problem(problem: Problem) -> tuple[Markup, ...]:
 
 
 def noted(verdict: Verdict) -> Markup:
-    """What else should be known."""
+    """The warnings."""
     found = headline.notes(verdict)
     if not found:
         return EMPTY
@@ -60,7 +60,7 @@ def noted(verdict: Verdict) -> Markup:
 
 
 def record(verdict: Verdict) -> Markup:
-    """Everything by which the same verdict can be had again."""
+    """Everything that is needed to reproduce the verdict."""
     confidence = amount(verdict.confidence, "ratio", [verdict.confidence])
     version = verdict.details.version if verdict.details else None
     entries = [
@@ -71,7 +71,7 @@ def record(verdict: Verdict) -> Markup:
         ("Confidence", join(f"{confidence} of each end of an interval")),
         *([("Highbar", join(version))] if version else []),
     ]
-    listed = element("dl", *(join(element("dt", name), element("dd", told)) for name, told in entries), class_="record")
+    listed = element("dl", *(join(element("dt", name), element("dd", text)) for name, text in entries), class_="record")
     return element("section", heading("What was judged", "judged"), listed, _policy(verdict), aria_labelledby="judged")
 
 
@@ -87,7 +87,7 @@ def _source(source: Source) -> Markup:
 
 
 def _policy(verdict: Verdict) -> Markup:
-    """The text, line by line, so that a rule can lead to its own."""
+    """The text, line by line, so that a rule can link to its line."""
     text = verdict.details.policy_text if verdict.details else None
     if not text:
         return EMPTY

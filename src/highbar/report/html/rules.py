@@ -1,4 +1,4 @@
-"""Every rule: what became of it, why, and its value, interval and threshold on one line."""
+"""Every rule: its outcome, the reason, and its value, interval and threshold on one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
 from highbar.model.details import Details
 from highbar.report.headline import accepted, is_fragile, not_passed, unsettled
-from highbar.report.html.charts import Bar, change_line, rule_line
+from highbar.report.html.charts import ThresholdMark, change_line, rule_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import badge, code, heading
 
@@ -19,7 +19,7 @@ Bounds = Mapping[str, tuple[Fraction, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A value and the canonical text of what it is held against; `metric` where the row does not say it."""
+    """A value and the canonical text of its threshold; `metric` if the row does not show it."""
 
     value: Value
     threshold: str | None
@@ -51,7 +51,7 @@ def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
 
 
 def look(rule: RuleResult) -> str:
-    """How a rule is drawn."""
+    """The style in which a rule is drawn."""
     if rule.outcome == "pass":
         return "fragile" if is_fragile(rule) else "met"
     if rule.outcome == "fail":
@@ -76,7 +76,7 @@ def _row(rule: RuleResult, details: Details, bounds: Bounds) -> Markup:
     return element(
         "tr",
         element("td", badge(rule.outcome, rule.level), class_="outcome"),
-        element("th", _told(rule, details), scope="row", class_="told"),
+        element("th", _name_cell(rule, details), scope="row", class_="told"),
         element("td", *_amounts(shown), class_="value"),
         element("td", _wanted(rule), class_="wanted"),
         element("td", *charts, class_="chart"),
@@ -88,12 +88,12 @@ def _row(rule: RuleResult, details: Details, bounds: Bounds) -> Markup:
 
 
 def _amounts(shown: str) -> tuple[Markup, ...]:
-    """`92.0% (82.6–97.2)`, the interval apart, so that it can stand on a line of its own."""
+    """`92.0% (82.6–97.2)`, the interval in an element of its own, so that it can wrap to the next line."""
     number, _, interval = shown.partition(" (")
     return element("b", number), element("span", f" ({interval}" if interval else "", class_="dim")
 
 
-def _told(rule: RuleResult, details: Details) -> Markup:
+def _name_cell(rule: RuleResult, details: Details) -> Markup:
     name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
     return join(
         code(name),
@@ -112,14 +112,14 @@ def _where(where: Where) -> Iterator[Markup]:
 
 
 def _place(rule: RuleResult, details: Details) -> Markup:
-    """The line of the policy, which the page holds where it has its text."""
+    """The line of the policy, as a link if the page shows its text."""
     line = rule.place.line
     if line is None or rule.outcome == "pass":
         return EMPTY
     text = f"policy, line {line}"
     there = (details.policy_text or "").count("\n") + 1 >= line
-    told = element("a", text, href=f"#policy-{line}") if there else text
-    return element("p", told, class_="dim")
+    reference = element("a", text, href=f"#policy-{line}") if there else text
+    return element("p", reference, class_="dim")
 
 
 def _wanted(rule: RuleResult) -> Markup:
@@ -129,7 +129,7 @@ def _wanted(rule: RuleResult) -> Markup:
 
 
 def _charts(rule: RuleResult, details: Details) -> list[Markup]:
-    """A rule about the baseline is drawn as the difference that it is about, where that is known."""
+    """A rule about the baseline is drawn as its difference, if that is known."""
     compared = details.comparison.metrics if details.comparison else {}
     if rule.rule.startswith("baseline.") and not rule.slice and (found := compared.get(rule.metric or "")) is not None:
         about = element("p", "difference to the baseline", class_="dim")
@@ -145,7 +145,7 @@ def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
 
 def _chart(drawn: _Drawn, how: str) -> Markup:
     found = held_against(drawn.threshold or "")
-    bar = None if found is None else Bar(*found)
+    bar = None if found is None else ThresholdMark(*found)
     text = wanted(drawn.threshold or "", drawn.value.unit)
     label = element("p", drawn.metric, " ", text, class_="dim") if drawn.metric else EMPTY
     return join(label, rule_line(drawn.value, bar, how))

@@ -57,7 +57,7 @@ def failed(verdict: Verdict) -> Markup:
 
 
 def open_scenarios(verdict: Verdict) -> Markup:
-    """The first scenarios of which nothing says whether they passed, and why."""
+    """The first undecided scenarios, and why they are undecided."""
     found = verdict.scenarios_undecided
     if not found:
         return EMPTY
@@ -77,7 +77,7 @@ def _row(scenario: FailedScenario) -> Markup:
 
 
 def _summary(scenario: FailedScenario) -> tuple[Markup, ...]:
-    """As the script builds it too."""
+    """The closed row of a scenario; the script builds the same markup."""
     trials = f"{scenario.passed_trials} of {scenario.trials} trials passed" if scenario.trials > 1 else ""
     return (
         code(scenario.id),
@@ -89,7 +89,7 @@ def _summary(scenario: FailedScenario) -> tuple[Markup, ...]:
 
 
 def _tools(listed: Sequence[FailedScenario]) -> Markup:
-    """Shown by the script: without it they would do nothing. It fills in the categories."""
+    """The filters and the search field. The script shows them, since they need it, and fills in the categories."""
     search = element(
         "label", "Search", element("input", type="search", id="search", autocomplete="off", spellcheck="false")
     )
@@ -126,7 +126,7 @@ def _packed(opened: Sequence[ScenarioDetail]) -> Markup:
 
 
 def pack(value: Any) -> str:
-    """JSON, deflated, as letters: what DecompressionStream('deflate') reads back."""
+    """JSON, deflated and Base64-encoded, for DecompressionStream('deflate')."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(zlib.compress(text.encode())).decode("ascii")
 
@@ -144,7 +144,7 @@ def _indexed(detail: ScenarioDetail) -> list[Any]:
 
 
 def _kinds(detail: ScenarioDetail) -> str:
-    """The filters that let a scenario through, a letter each."""
+    """The filters that show a scenario, one letter each."""
     violated = any(trial.violations or trial.violation_count for trial in detail.trials)
     errors = any(trial.error for trial in detail.trials)
     some = 0 < detail.scenario.passed_trials < detail.scenario.trials
@@ -184,8 +184,8 @@ def _excerpt(excerpt: Excerpt | None) -> list[Any] | None:
 
 def flaky(verdict: Verdict) -> Markup:
     """What repeated trials show, and the scenarios that passed only some of them."""
-    told = [element("li", sentence) for sentence in repeated(verdict)]
-    if not told and not verdict.flaky:
+    items = [element("li", sentence) for sentence in repeated(verdict)]
+    if not items and not verdict.flaky:
         return EMPTY
     total = verdict.repetition.flaky if verdict.repetition else len(verdict.flaky)
     rows = [
@@ -199,7 +199,7 @@ def flaky(verdict: Verdict) -> Markup:
     return element(
         "section",
         heading("Repeated trials", "flaky"),
-        element("ul", *told) if told else EMPTY,
+        element("ul", *items) if items else EMPTY,
         table(names, first, "flaky") if first else EMPTY,
         closed,
         element("p", left_out, class_="dim") if left_out else EMPTY,
@@ -208,7 +208,7 @@ def flaky(verdict: Verdict) -> Markup:
 
 
 def _pips(passed: int, trials: int) -> Markup:
-    """A dot for each trial, filled for those that passed; a share of a bar where they are many."""
+    """A dot for each trial, filled if it passed; a bar if there are many."""
     if trials > 20:
         return EMPTY
     dots = [

@@ -36,23 +36,23 @@ def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, r
     ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
     names = [name for name in verdict.metrics if name in ruled and any(_known(part, name) for part in parts)]
     names.sort(key=lambda name: name != "pass_rate")
-    kept = _kept(parts, min(MOST_ROWS, room))
-    told = [element("p", sentence) for sentence in _standings(parts)]
-    charts = [_chart(name, column, kept, verdict, bounds) for name in names[:1]]
-    left_out = more(len(parts), len(kept))
+    drawn = _most_telling(parts, min(MOST_ROWS, room))
+    sentences = [element("p", sentence) for sentence in _standings(parts)]
+    charts = [_chart(name, column, drawn, verdict, bounds) for name in names[:1]]
+    left_out = more(len(parts), len(drawn))
     title = element("h3", "By ", code(column))
-    others = _others(names[1:], column, kept, verdict, bounds, room)
-    return join(title, *told, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, others)
+    others = _others(names[1:], column, drawn, verdict, bounds, room)
+    return join(title, *sentences, *charts, element("p", left_out, class_="dim") if left_out else EMPTY, others)
 
 
 def _others(
-    names: Sequence[str], column: str, kept: Sequence[Slice], verdict: Verdict, bounds: Bounds, room: int
+    names: Sequence[str], column: str, drawn: Sequence[Slice], verdict: Verdict, bounds: Bounds, room: int
 ) -> Markup:
     """The charts of the other metrics, as many as there is room for."""
-    fitting = names[: max(room // max(len(kept), 1), 1)]
+    fitting = names[: max(room // max(len(drawn), 1), 1)]
     if not fitting:
         return EMPTY
-    charts = [_chart(name, column, kept, verdict, bounds) for name in fitting]
+    charts = [_chart(name, column, drawn, verdict, bounds) for name in fitting]
     title = element("summary", f"{plural(len(fitting), 'more metric')} by ", code(column))
     left_out = more(len(names), len(fitting))
     return element("details", title, *charts, element("p", left_out, class_="dim") if left_out else EMPTY)
@@ -62,18 +62,18 @@ def _standings(parts: Sequence[Slice]) -> list[Markup]:
     return [Markup(sentence) for sentence in standings(parts, lambda text: encode(cut(text, LONGEST_TEXT)))]
 
 
-def _kept(parts: list[Slice], most: int) -> list[Slice]:
-    """As many as are read, in their order; the flagged ones always."""
+def _most_telling(parts: list[Slice], most: int) -> list[Slice]:
+    """The slices to draw, in their order, at most so many; flagged ones are always among them."""
     if len(parts) <= most:
         return parts
     flagged = sum(part.worse for part in parts)
     room = max(most - flagged, 0)
-    kept: list[Slice] = []
+    drawn: list[Slice] = []
     for part in parts:
         if part.worse or room > 0:
-            kept.append(part)
+            drawn.append(part)
             room -= not part.worse
-    return kept
+    return drawn
 
 
 def _known(part: Slice, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a baseline holds. `text.render` writes it, `reading.read` reads it; the two are each other's inverse."""
+"""A baseline: a recorded run that later ones are compared with."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.model import Decision, Source, Value, Where
 from highbar.model.records import ScenarioRecord
+from highbar.model.verdict import Source, Value
+from highbar.model.words import Decision, Where
 
 SCHEMA = "highbar/baseline/1"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRule:
-    """What a rule of the policy measured when the baseline was recorded; only rules about one metric are kept."""
+    """The value of a rule when the baseline was recorded; only rules about one metric are recorded."""
 
     rule: str
     metric: str
@@ -25,7 +26,7 @@ class RecordedRule:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """The settings of the policy by which trials were scored: another pass_score makes another pass rate."""
+    """The settings of the policy that scoring depends on: another pass_score gives another pass rate."""
 
     pass_score: Fraction = Fraction(1)
     positive: str | None = None
@@ -35,10 +36,10 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A run that later ones are held against: its metrics with their bounds, and every scenario, so that runs pair up.
+    """A recorded run: its metrics with their bounds, and every scenario, so that later runs can be paired with it.
 
-    `forced` is the reason for recording it although the run did not pass or was not complete. `date` is whatever the
-    caller said: a label, never compared. `file` and `sha256` are those of the baseline itself, once it was read.
+    `forced`: the --force reason, if the run did not pass or was not complete. `date` is a label that the caller gave
+    and is never compared. `file` and `sha256` are those of the baseline itself, if it was read from a file.
     """
 
     scenarios: tuple[ScenarioRecord, ...]  # sorted by id
@@ -60,5 +61,5 @@ class Baseline:
 
     @property
     def trials(self) -> int:
-        """How many trials it rests on."""
+        """The number of trials."""
         return sum(scenario.trials for scenario in self.scenarios)

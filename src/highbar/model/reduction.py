@@ -1,0 +1,166 @@
+"""What an engine makes of the rows: sums, ranks and lists, from which metrics and rules are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from highbar.model.sums import Percentile, Ratio, Term, Trial, Undecided
+from highbar.model.verdict import FailedScenario, FlakyScenario, ScenarioResult, UndecidedScenario
+from highbar.statistics.bounds import Sums
+from highbar.statistics.composite import CrossSums
+from highbar.statistics.ratio import ThirdSums
+
+if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
+    from highbar.model.details import RowDetails
+    from highbar.model.judging import Selection
+    from highbar.model.records import ScenarioRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A term's exact sum over the `scenarios` that have a value.
+
+    `undecided` trials are counted at their worst, or at their best in `Reduction.best`. For a column without bounds,
+    `valueless` is the number of scenarios with a trial that has no value, and `beyond` the number with a value beyond
+    the limit that the policy declares for such trials.
+    """
+
+    value: Fraction
+    scenarios: int
+    undecided: int = 0
+    valueless: int = 0
+    beyond: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The value at a percentile's rank: None if a trial with an error has that rank, or if no trial has a value.
+
+    `low` and `high` are its bounds; None if the data do not limit that end.
+    """
+
+    value: Fraction | None
+    trials: int
+    errors: int
+    scenarios: int
+    low: Fraction | None = None
+    high: Fraction | None = None
+    undecided: int = 0  # of the trials: how many have no value of their own
+    fewest: int = 0  # the smallest number of ranked trials of a scenario that has any
+    most: int = 0  # and the largest
+
+
+@dataclass(frozen=True, slots=True)
+class RatioTotals:
+    """The sums over units (scenarios, or clusters of them) from which the bounds of a ratio are computed.
+
+    `largest` is the largest d of a unit; `trials` is the effective number of trials (Kish). `thirds` has the sums of
+    products of three, `imperfect` the number of units with z below d and `nonzero` the number with z above 0; each is
+    None if it was not requested.
+    """
+
+    sums: Sums
+    largest: float
+    trials: float
+    thirds: ThirdSums | None = None
+    imperfect: int | None = None
+    nonzero: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The sums over all scenarios (`by` is None), or over those that share one value of one slice column."""
+
+    by: tuple[str, str] | None
+    scenarios: int
+    trials: int
+    totals: Mapping[Term, Total]
+    ranks: Mapping[Percentile, Rank]
+    ratios: Mapping[Ratio, RatioTotals]
+    crosses: Mapping[tuple[Ratio, Ratio], CrossSums]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The scenarios whose ids match a pattern: how many, how many failed a trial, and examples of those.
+
+    `undecided` counts those that failed no trial but have an undecided one.
+    """
+
+    scenarios: int
+    failed: int
+    examples: tuple[str, ...]
+    undecided: int = 0
+    undecided_examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteMatch:
+    """How the results differ from the suite: scenarios missing, scenarios extra, and other values in fixed columns."""
+
+    missing: int
+    missing_ids: tuple[str, ...]
+    extra: int
+    extra_ids: tuple[str, ...]
+    different: tuple[str, ...]
+    excused_ids: tuple[str, ...] = ()  # optional scenarios of the suite that have no result
+    unlooked: tuple[str, ...] = ()  # demands of the suite that some trial does not answer, in words
+    unlooked_more: int = 0  # how many more there are
+    unjudged_ids: tuple[str, ...] = ()  # scenarios with an unjudged trial
+
+
+@dataclass(frozen=True, slots=True)
+class RepetitionSums:
+    """Sums over the scenarios of their pass rate p over m trials: Σ(m-1), Σ m p (1-p), Σp, Σp², Σ1/m."""
+
+    fewest: int
+    freedom: int
+    within: Fraction
+    rate: Fraction
+    rate_squares: Fraction
+    inverse_trials: Fraction
+    flaky: int
+    scenarios_flaky: tuple[FlakyScenario, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Everything that is computed from the rows: a few kilobytes, however many rows there are."""
+
+    whole: Group
+    slices: tuple[Group, ...]
+    errors: int
+    unjudged: int
+    undecided: int  # trials that neither passed nor failed
+    blank: int  # trials that nothing judges
+    failed: int
+    scenarios_failed: tuple[FailedScenario, ...]
+    patterns: Mapping[str, Matched]
+    suite: SuiteMatch | None
+    repetition: RepetitionSums | None
+    clustered: bool
+    agent_version: str | None
+    columns: tuple[str, ...]
+    categories: tuple[str, ...]
+    warnings: tuple[str, ...]
+    best: Group | None = None  # `whole` with undecided trials at their best; None if no trial is undecided
+    best_slices: tuple[Group, ...] = ()
+    scenarios_undecided: tuple[UndecidedScenario, ...] = ()
+    undecided_trials: Mapping[Undecided, tuple[Trial, ...]] = field(default_factory=dict)
+    scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
+    details: RowDetails | None = None
+    records: Records | None = None  # only for a baseline or a comparison
+    selection: Selection | None = None  # what was left out, if rows were chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """One record per scenario, sorted by id, and the judges and the suites of the run."""
+
+    scenarios: tuple[ScenarioRecord, ...]
+    judges: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+    best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if no trial is undecided

@@ -1,0 +1,305 @@
+"""Forms: a value of the model ↔ JSON, and the JSON Schema of that JSON, each described once.
+
+A `Form` is three things that must agree: what it writes, what it reads, and the schema of both. Documents are composed
+of forms, so none of the three can be changed alone. Reading is strict, and finds every fault of a document at once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any, NamedTuple, get_args
+
+from highbar.language.digits import as_float
+from highbar.model import Value, Where
+
+MOST_SHOWN = 40  # characters of a wrong value that a message repeats
+
+
+class Context(NamedTuple):
+    """What a field must know of the rest of its document.
+
+    `bounds` has the thresholds of each metric: a written number is on the same side of them as the exact one. `here`
+    are those of the metric whose fields are being written or read. `values` are those of the document by metric and
+    slice, since a rule about one of them repeats only its numbers.
+    """
+
+    bounds: Mapping[str, tuple[Fraction, ...]] = {}
+    here: tuple[Fraction, ...] = ()
+    values: Mapping[tuple[str, Where], Value] = {}
+
+    def of(self, metric: object) -> Context:
+        """The same for the fields of one metric."""
+        return self._replace(here=self.bounds.get(metric, ()) if isinstance(metric, str) else ())
+
+
+Path = tuple[str | int, ...]
+"""Keys and indexes that lead to a value: ("rules", 0, "level")."""
+
+
+class DamagedError(Exception):
+    """What a document has that its forms do not allow; each fault is a path and a message."""
+
+    def __init__(self, *faults: tuple[Path, str]) -> None:
+        super().__init__(faults)
+        self.faults = faults
+
+    def below(self, step: str | int) -> Iterator[tuple[Path, str]]:
+        """The same faults, seen from the value that contains this one."""
+        return (((step, *path), message) for path, message in self.faults)
+
+
+class Form(NamedTuple):
+    """One kind of value. `write` goes to JSON, `read` comes back from it or raises DamagedError."""
+
+    schema: Mapping[str, Any]
+    write: Callable[[Any, Context], Any]
+    read: Callable[[Any, Context], Any]
+
+
+class Field(NamedTuple):
+    """A member of a JSON object: its name, its form, where its value comes from, and the argument that takes it back.
+
+    `argument` is None if the member is not needed to rebuild the object.
+    """
+
+    name: str
+    form: Form
+    get: Callable[[Any], Any]
+    argument: str | None
+
+
+def field(name: str, form: Form, description: str | None = None, *, of: str | Callable[[Any], Any] = "") -> Field:
+    """A member; its value is the attribute of the same name, or `of`: another attribute, or a function."""
+    if description is not None:
+        form = form._replace(schema={**form.schema, "description": description})
+    if callable(of):
+        return Field(name, form, of, name)
+    return Field(name, form, attrgetter(of or name), (of or name).replace(".", "_"))
+
+
+def constant(name: str, value: str) -> Field:
+    """A member that is always the same text."""
+    form = Form({"const": value}, lambda *_: value, _reader(repr(value), lambda found: found == value))
+    return Field(name, form, lambda _: value, None)
+
+
+def record(build: Callable[..., Any], *fields: Field, description: str | None = None) -> Form:
+    """An object with these members; `build` is called with their arguments. Other members are allowed, and ignored."""
+    schema: dict[str, Any] = {"type": "object"}
+    if description is not None:
+        schema["description"] = description
+    schema["required"] = [each.name for each in fields]
+    schema["properties"] = {each.name: each.form.schema for each in fields}
+
+    def write(value: Any, context: Context) -> dict[str, Any]:
+        return {each.name: each.form.write(each.get(value), context) for each in fields}
+
+    def read(found: Any, context: Context) -> Any:
+        members = {each.name: each.form.read for each in fields}
+        values = _read_members(_object(found), members, context)
+        return build(**{each.argument: values[each.name] for each in fields if each.argument is not None})
+
+    return Form(schema, write, read)
+
+
+def rebuilt(form: Form, build: Callable[[Any, Context], Any]) -> Form:
+    """A form whose values take the context to rebuild; `form` reads them as far as it can without."""
+    return form._replace(read=lambda found, context: build(form.read(found, context), context))
+
+
+def for_metric(form: Form) -> Form:
+    """A form of an object with a `metric`, whose numbers are held against the thresholds of that metric."""
+    return form._replace(
+        write=lambda value, context: form.write(value, context.of(value.metric)),
+        read=lambda found, context: form.read(found, context.of(_object(found).get("metric"))),
+    )
+
+
+def by_metric(form: Form) -> Form:
+    """An object from metrics to values."""
+
+    def write(values: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        return {name: form.write(value, context.of(name)) for name, value in values.items()}
+
+    def read(found: Any, context: Context) -> dict[str, Any]:
+        members = {name: _of_metric(form, name) for name in _object(found)}
+        return _read_members(found, members, context)
+
+    return Form({"type": "object", "additionalProperties": form.schema}, write, read)
+
+
+def _of_metric(form: Form, metric: str) -> Callable[[Any, Context], Any]:
+    return lambda found, context: form.read(found, context.of(metric))
+
+
+def list_of(form: Form, **limits: int) -> Form:
+    """An array, with `minItems` or `maxItems` if given; a tuple in the model."""
+    least, most = limits.get("minItems", 0), limits.get("maxItems", math.inf)
+
+    def read(found: Any, context: Context) -> tuple[Any, ...]:
+        if not isinstance(found, list):
+            raise _unlike(found, "a list")
+        if not least <= len(found) <= most:
+            wanted = f"at least {least}" if least else f"at most {most}"
+            raise DamagedError(((), f"found a list of {len(found)}, wanted {wanted}"))
+        members = dict.fromkeys(range(len(found)), form.read)
+        return tuple(_read_members(found, members, context).values())
+
+    schema = {"type": "array", **limits, "items": form.schema}
+    return Form(schema, lambda values, context: [form.write(value, context) for value in values], read)
+
+
+def optional(form: Form) -> Form:
+    """The form, or null."""
+    return Form(
+        _or_null(form.schema),
+        lambda value, context: None if value is None else form.write(value, context),
+        lambda found, context: None if found is None else form.read(found, context),
+    )
+
+
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    if "enum" in schema:
+        return {**schema, "enum": [*schema["enum"], None]}
+    if "type" in schema and schema["type"] != "object":
+        return {**schema, "type": [schema["type"], "null"]}
+    return {"oneOf": [schema, {"type": "null"}]}
+
+
+def one_of(words: Any) -> Form:
+    """One of the words of a Literal."""
+    known = get_args(words)
+    wanted = " or ".join(known)
+    return Form(
+        {"enum": list(known)}, _as_it_is, _reader(wanted, lambda found: isinstance(found, str) and found in known)
+    )
+
+
+def named(name: str, form: Form) -> Form:
+    """A form whose schema is among the `$defs` of the document, under this name."""
+    return form._replace(schema={"$ref": f"#/$defs/{name}"})
+
+
+def _as_it_is(value: Any, _context: Context) -> Any:
+    return value
+
+
+def _reader(wanted: str, fits: Callable[[Any], bool]) -> Callable[[Any, Context], Any]:
+    def read(found: Any, _context: Context) -> Any:
+        if not fits(found):
+            raise _unlike(found, wanted)
+        return found
+
+    return read
+
+
+def _is_number(found: object) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+
+
+def _plain(schema: Mapping[str, Any], wanted: str, fits: Callable[[Any], bool]) -> Form:
+    return Form(schema, _as_it_is, _reader(wanted, fits))
+
+
+TEXT = _plain({"type": "string"}, "text", lambda found: isinstance(found, str))
+FLAG = _plain({"type": "boolean"}, "true or false", lambda found: isinstance(found, bool))
+WHOLE = _plain({"type": "integer"}, "a whole number", lambda found: type(found) is int)
+COUNT = _plain(
+    {"type": "integer", "minimum": 0}, "a whole number from 0 on", lambda found: type(found) is int and found >= 0
+)
+NUMBER = _plain({"type": "number"}, "a number", _is_number)
+SHARE = _plain(
+    {"type": "number", "minimum": 0, "maximum": 1},
+    "a number from 0 to 1",
+    lambda found: _is_number(found) and 0 <= found <= 1,
+)
+NULL = _plain({"type": "null"}, "null", lambda found: found is None)
+TEXTS = list_of(TEXT)
+DIGEST = _plain(
+    {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    "64 hexadecimal digits",
+    lambda found: isinstance(found, str) and re.fullmatch("[0-9a-f]{64}", found) is not None,
+)
+
+
+def _rounded(value: Fraction, context: Context) -> float:
+    return as_float(value, context.here)
+
+
+def _exact(found: Any, context: Context) -> Fraction:
+    """A number that is written as `found`: the decimal as it is written, or the threshold that it equals."""
+    if not _is_number(found):
+        raise _unlike(found, "a number")
+    number = float(found)
+    candidates = (Fraction(repr(number)), *context.here, Fraction(number))
+    return next((each for each in candidates if as_float(each, context.here) == number), candidates[0])
+
+
+EXACT = Form({"type": "number"}, _rounded, _exact)
+"""A fraction, as the nearest number that is on the same side of the thresholds of its metric."""
+
+
+def _end(value: float | None, _context: Context) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+END = optional(NUMBER)._replace(write=_end)
+"""An end of an interval; null if there is none, or if the data do not bound it."""
+
+
+def _object(found: Any) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise _unlike(found, "an object")
+    return found
+
+
+def _read_members(found: Any, members: Mapping[Any, Callable[[Any, Context], Any]], context: Context) -> dict[Any, Any]:
+    """Every member of an object or array, read; raises all of their faults at once."""
+    values: dict[Any, Any] = {}
+    faults: list[tuple[Path, str]] = []
+    for name, read in members.items():
+        try:
+            values[name] = read(_member(found, name), context)
+        except DamagedError as error:
+            faults += error.below(name)
+    if faults:
+        raise DamagedError(*faults)
+    return values
+
+
+def _member(found: Any, name: str | int) -> Any:
+    if isinstance(name, str) and name not in found:
+        raise DamagedError(((), "is missing"))
+    return found[name]
+
+
+def _unlike(found: object, wanted: str) -> DamagedError:
+    return DamagedError(((), f"found {shown(found)}, wanted {wanted}"))
+
+
+def shown(found: object) -> str:
+    """A value of a document, as a message repeats it."""
+    if isinstance(found, dict | list):
+        return "an object" if isinstance(found, dict) else "a list"
+    text = (
+        {None: "null", True: "true", False: "false"}[found]
+        if found is None or isinstance(found, bool)
+        else ascii(found)
+    )
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…"
+
+
+def differences(written: Any, found: Any) -> Iterable[tuple[Path, str]]:
+    """Where a document says something else than what would be written for what was read from it."""
+    if isinstance(written, dict) and isinstance(found, dict) and written.keys() <= found.keys():
+        return [((key, *path), why) for key in written for path, why in differences(written[key], found[key])]
+    if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):
+        pairs = enumerate(zip(written, found, strict=True))
+        return [((index, *path), why) for index, pair in pairs for path, why in differences(*pair)]
+    return (
+        [] if written == found else [((), f"found {shown(found)}, but the rest of the document says {shown(written)}")]
+    )

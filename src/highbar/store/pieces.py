@@ -1,0 +1,143 @@
+"""The parts that several documents share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+from highbar.errors import Problem
+from highbar.model import Source, Where
+from highbar.model.judging import Judging, Selection
+from highbar.store.forms import (
+    COUNT,
+    DIGEST,
+    NULL,
+    TEXT,
+    TEXTS,
+    Context,
+    DamagedError,
+    Form,
+    constant,
+    field,
+    list_of,
+    one_of,
+    optional,
+    record,
+    shown,
+)
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+SOURCE = record(
+    Source,
+    field("file", TEXT),
+    field("sha256", optional(DIGEST)),
+)
+
+PROBLEM = record(
+    Problem,
+    field("file", optional(TEXT)),
+    field("line", optional(COUNT)),
+    field("column", optional(COUNT)),
+    field("message", TEXT),
+    field("hint", optional(TEXT)),
+)
+PROBLEMS = list_of(PROBLEM, minItems=1)
+
+
+def refusal(schema: str) -> Form:
+    """What is written in place of a document if nothing could be judged; `schema` is the name of the document."""
+    return record(
+        lambda verdict, problems: (verdict, problems),
+        constant("schema", schema),
+        field("verdict", NULL, of=lambda _: None),
+        field("problems", PROBLEMS, of=list),
+        description="Nothing could be judged: exit code 2 or 4.",
+    )
+
+
+JUDGED_BY = list_of(
+    record(
+        lambda tool, judges, declared_by: Judging(tool, judges, by_policy=declared_by == "policy"),
+        field("tool", TEXT),
+        field("judges", TEXTS, "The scorers that judged, in words."),
+        field(
+            "declared_by",
+            one_of(Literal["policy", "file"]),
+            "The policy's `judged_by`, or the file itself.",
+            of=lambda judging: "policy" if judging.by_policy else "file",
+        ),
+        description="Who judged the records of one tool.",
+    )
+)
+
+
+def _lists(where: Where, _context: Context) -> dict[str, list[str]]:
+    return {column: list(values) for column, values in where}
+
+
+def _chosen(found: Any, context: Context) -> Where:
+    if not isinstance(found, dict):
+        raise DamagedError(((), f"found {shown(found)}, wanted an object"))
+    faults: list[Any] = []
+    where: list[tuple[str, tuple[str, ...]]] = []
+    for column, values in found.items():
+        try:
+            where.append((column, (values,) if isinstance(values, str) else TEXTS.read(values, context)))
+        except DamagedError as error:
+            faults += error.below(column)
+    if faults:
+        raise DamagedError(*faults)
+    return tuple(where)
+
+
+SELECTION = optional(
+    record(
+        Selection,
+        field("where", Form({"type": "object", "additionalProperties": TEXTS.schema}, _lists, _chosen)),
+        field("rows_left_out", COUNT, of="rows"),
+        field("scenarios_left_out", COUNT, of="scenarios_count"),
+        description="Which rows were judged, and what was left out.",
+    )
+)
+
+
+def _slice(where: Where, _context: Context) -> dict[str, Any] | None:
+    return {column: values[0] if len(values) == 1 else list(values) for column, values in where} or None
+
+
+SLICE = Form(
+    {"type": ["object", "null"], "additionalProperties": {"type": ["string", "array"], "items": TEXT.schema}},
+    _slice,
+    lambda found, context: () if found is None else _chosen(found, context),
+)
+"""The scenarios that a rule is about: for each column its value, or a list of values; null if all."""
+
+
+def of_value(name: str) -> Callable[[Any], Any]:
+    """An attribute of the value of a rule; None for a rule without one."""
+    return lambda rule: None if rule.value is None else getattr(rule.value, name)
+
+
+def _only(found: Any, _context: Context) -> tuple[str, str]:
+    if isinstance(found, dict) and len(found) == 1 and all(isinstance(value, str) for value in found.values()):
+        return next(iter(found.items()))
+    raise DamagedError(((), f"found {shown(found)}, wanted an object with one column and its value"))
+
+
+BY = Form(
+    {"type": "object", "additionalProperties": TEXT.schema, "minProperties": 1, "maxProperties": 1},
+    lambda by, _context: {by[0]: by[1]},
+    _only,
+)
+"""The column that a slice is made by, and its value."""
+
+
+def schema_of(title: str, choices: Iterable[str], definitions: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """A whole schema, as draft 2020-12. Readers must let further fields pass: a version may gain some."""
+    return {
+        "$schema": DRAFT,
+        "title": title,
+        "oneOf": [{"$ref": f"#/$defs/{name}"} for name in choices],
+        "$defs": dict(definitions),
+    }

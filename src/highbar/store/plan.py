@@ -1,0 +1,142 @@
+"""A plan as a document, `highbar/plan/1`: every answer in a list of its own, empty if it was not asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highbar.model import Level, Outcome
+from highbar.planning import Plan, RuleNeed, RuleStanding
+from highbar.store.forms import (
+    COUNT,
+    EXACT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    Context,
+    Field,
+    Form,
+    constant,
+    field,
+    list_of,
+    one_of,
+    optional,
+    record,
+)
+from highbar.store.pieces import SLICE, of_value, schema_of
+
+SCHEMA = "highbar/plan/1"
+
+_FLOAT = NUMBER._replace(write=lambda value, _context: float(value))
+"""A number of the question, as it was asked."""
+
+
+def _fields(form: Form, *names: str) -> tuple[Field, ...]:
+    return tuple(field(name, form) for name in names)
+
+
+_ASSUMPTIONS = record(
+    dict,
+    *_fields(_FLOAT, "confidence", "power", "tolerate"),
+    field("trials", COUNT),
+    field("correlation", optional(_FLOAT), of=lambda assumed: assumed.correlation if assumed.trials > 1 else None),
+)
+_COUNTS = record(dict, field("scenarios", optional(COUNT)), field("trials", COUNT))
+_SUPPOSITION = record(
+    dict,
+    *_fields(_FLOAT, "threshold", "rate"),
+    field("outcome", one_of(Outcome)),
+    *_fields(optional(COUNT), "scenarios", "runs", "fewest"),
+)
+_SUITE = record(
+    dict,
+    field("threshold", _FLOAT),
+    field("scenarios", COUNT),
+    *_fields(optional(COUNT), "passes_from", "fails_to"),
+    *_fields(optional(NUMBER), "rate_to_pass", "rate_to_fail"),
+)
+_CHANCE = record(
+    dict,
+    *_fields(_FLOAT, "threshold", "rate"),
+    field("scenarios", COUNT),
+    field("pass", NUMBER, of="passes"),
+    field("fail", NUMBER, of="fails"),
+    field("inconclusive", NUMBER),
+)
+_DIFFERENCE = record(
+    dict, field("scenarios", optional(COUNT)), field("differing", _FLOAT), field("difference", optional(NUMBER))
+)
+
+_RULE = (
+    field("rule", TEXT),
+    field("level", one_of(Level)),
+    field("metric", optional(TEXT)),
+    field("slice", SLICE),
+    field("threshold", optional(TEXT)),
+)
+"""How a rule of the policy begins, whether it is planned before or after there are results."""
+_NEED = record(
+    dict,
+    *_RULE,
+    field("fewest", optional(COUNT)),
+    field("supposed", optional(EXACT)),
+    field("scenarios", optional(COUNT)),
+    *_fields(optional(NUMBER), "rate_to_pass", "rate_to_fail"),
+    field("reason", optional(TEXT)),
+    field("chance", optional(NUMBER)),
+    field("together", optional(COUNT)),
+)
+
+
+_STANDING = record(
+    dict,
+    *_RULE,
+    field("value", optional(EXACT), of=of_value("value")),
+    field("low", optional(NUMBER), of=of_value("low")),
+    field("high", optional(NUMBER), of=of_value("high")),
+    field("scenarios", optional(COUNT), of=of_value("scenarios")),
+    field("outcome", one_of(Outcome)),
+    field("settled", FLAG),
+    field("more_scenarios", optional(COUNT)),
+    field("reason", TEXT),
+)
+
+
+def _planned(rule: RuleNeed | RuleStanding, context: Context) -> Any:
+    return (_NEED if isinstance(rule, RuleNeed) else _STANDING).write(rule, context)
+
+
+_PLANNED = Form({"anyOf": [_NEED.schema, _STANDING.schema]}, _planned, lambda found, _context: found)
+_JOINT = record(dict, field("rules", COUNT), *_fields(NUMBER, "low", "high"))
+_REPETITION = record(
+    dict,
+    field("trials", _FLOAT),
+    *_fields(NUMBER, "between", "within", "correlation"),
+    field("flaky", COUNT),
+    field("narrowest", NUMBER),
+    field("equal", list_of(record(dict, *_fields(COUNT, "trials", "scenarios", "runs")))),
+)
+_PLAN = record(
+    dict,
+    constant("schema", SCHEMA),
+    field("assumptions", _ASSUMPTIONS),
+    field("counts", optional(_COUNTS), of=lambda plan: None if plan.trials is None else plan),
+    field("suppositions", list_of(_SUPPOSITION), of="supposed"),
+    field("suites", list_of(_SUITE), of="reaches"),
+    field("chances", list_of(_CHANCE)),
+    field("differences", list_of(_DIFFERENCE)),
+    field("policy", optional(TEXT)),
+    field("rules", list_of(_PLANNED), of=lambda plan: (*plan.rules, *plan.standings)),
+    field("joint", optional(_JOINT)),
+    field("repetition", optional(_REPETITION), of="repeats"),
+)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the document."""
+    return schema_of("Highbar plan", ("plan",), {"plan": _PLAN.schema})
+
+
+def write(plan: Plan) -> dict[str, Any]:
+    """The document as JSON values."""
+    document: dict[str, Any] = _PLAN.write(plan, Context())
+    return document

@@ -1,0 +1,147 @@
+"""A document in a file: read whole, or refused with the line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from highbar.errors import InputError, Problem
+from highbar.store import forms
+
+if TYPE_CHECKING:  # the places of a document are needed only if it is refused
+    from highbar.policy.tree import Node
+
+MOST_BYTES = 512 * 1024 * 1024
+"""A document is small; this keeps a wrong file name from filling the memory."""
+MOST_PROBLEMS = 20
+"""A document with more of them is of another kind, and a longer list tells no more."""
+
+_AGAIN = "highbar check --output verdict.json and Verdict.save write one"
+_Read = TypeVar("_Read")
+
+
+class StoredDocument(NamedTuple):
+    """A document that was read, and where."""
+
+    file: str
+    text: str
+    content: Mapping[str, Any]
+
+    def read(self, read: Callable[[Mapping[str, Any]], _Read]) -> _Read:
+        """What `read` makes of the content. Raises InputError with every fault that it finds."""
+        try:
+            return read(self.content)
+        except forms.DamagedError as error:
+            raise self.refusal(*error.faults[:MOST_PROBLEMS]) from None
+
+    def refusal(self, *faults: tuple[forms.Path, str], hint: str = _AGAIN) -> InputError:
+        """The faults as problems, each with the line and column of its value."""
+        tree = _tree(self.text)
+        return InputError(
+            *(Problem(_spelled(path) + message, self.file, *_place(tree, path), hint) for path, message in faults)
+        )
+
+
+def read(path: str | PathLike[str], schema: str) -> StoredDocument:
+    """The document of this schema in a file. Raises InputError if it is another one, or not JSON."""
+    file = os.fspath(path)
+    text = _text(file)
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise InputError(Problem(f"not JSON: {error.msg}", file, error.lineno, error.colno, _AGAIN)) from None
+    except _RefusedError as error:
+        raise InputError(Problem(str(error), file, _line_of(text, error.text), hint=_AGAIN)) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(Problem(f"not a document of Highbar: {error}", file, hint=_AGAIN)) from None
+    found = StoredDocument(file, text, content if isinstance(content, dict) else {})
+    named = found.content.get("schema")
+    if named != schema:
+        raise _foreign(found, forms.shown(named if isinstance(content, dict) else content), schema)
+    return found
+
+
+def _foreign(found: StoredDocument, named: str, schema: str) -> InputError:
+    """Why a document is not of this schema."""
+    kind, _, version = schema.rpartition("/")
+    other = re.fullmatch(f"'{re.escape(kind)}/([0-9]{{1,9}})'", named)
+    if other and int(other[1]) > int(version):
+        message = f"found {named}, which a newer version of Highbar wrote"
+        return found.refusal((("schema",), message), hint=f"update Highbar: this version reads {schema}")
+    return found.refusal((("schema",), f"found {named}, wanted a document of schema {schema}"))
+
+
+def _text(file: str) -> str:
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise InputError(Problem(f"larger than {MOST_BYTES // 2**20} MiB", file))
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(Problem("not JSON: the bytes are not UTF-8", file)) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Problem(f"cannot be read: {reason}", file)) from None
+
+
+class _RefusedError(ValueError):
+    """Something that JSON allows, or Python's reader of it, and a document of ours never has."""
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__(message)
+        self.text = text
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
+        raise _RefusedError(f"the key {forms.shown(twice)} is there twice", json.dumps(twice))
+    return members
+
+
+def _refuse_constant(name: str) -> float:
+    raise _RefusedError(f"found the number {name}, wanted plain digits", name)
+
+
+def _line_of(text: str, part: str) -> int | None:
+    """The line of the last place where `part` is written; None if it is spelled in another way."""
+    at = text.rfind(part)
+    return None if at < 0 else text.count("\n", 0, at) + 1
+
+
+def _tree(text: str) -> Node | None:
+    """The document with the place of every value; None if a text has half of a surrogate pair."""
+    from highbar.policy.json_tree import parse_json  # only for a document that is refused
+
+    try:
+        return parse_json(text, "")
+    except InputError:
+        return None
+
+
+def _place(tree: Node | None, path: forms.Path) -> tuple[int | None, int | None]:
+    """The line and column of the value at `path`, or of the nearest value around it that is there."""
+    if tree is None:
+        return None, None
+    node: Node = tree
+    for step in path:
+        named = ((key.text, value) for key, value in node.entries)
+        members: Iterable[tuple[str | int, Node]] = named if isinstance(step, str) else enumerate(node.items)
+        following = next((value for name, value in members if name == step), None)
+        if following is None:
+            break
+        node = following
+    return node.line, node.column
+
+
+def _spelled(path: forms.Path) -> str:
+    """`rules[0].level: `, before a message about it."""
+    steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+    return f"{steps}: " if steps else ""
