@@ -101,7 +101,7 @@ def unsettled(rule: RuleResult) -> str:
     """How far the outcome of a fragile rule can be trusted, and how large a new run would have to be to settle it."""
     if not (is_fragile(rule) or rule.outcome == "inconclusive"):
         return ""
-    clear = "its interval is clear of the threshold" if is_clear(rule) and rule.value is not None else ""
+    clear = "its interval is clear of the threshold" if is_clear(rule) else ""
     reasons = "; ".join(part for part in (_differs(rule), clear, _settling(rule)) if part)
     return f"fragile: {reasons}" if reasons else ""
 
@@ -113,7 +113,7 @@ def is_fragile(rule: RuleResult) -> bool:
 
 def is_clear(rule: RuleResult) -> bool:
     """Whether the whole interval lies on one side of the threshold: `plan` calls such a rule settled."""
-    return rule.outcome in ("pass", "fail") and not rule.fragile
+    return rule.outcome in ("pass", "fail") and not rule.fragile and rule.value is not None
 
 
 def accepted(rule: RuleResult) -> str:
