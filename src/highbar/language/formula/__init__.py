@@ -10,9 +10,10 @@ Every fault in a text is a FormulaError with its line, column and a hint; nothin
 """
 
 from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, judge
-from highbar.language.formula.parsing import Composite, parse, parse_composite, parse_condition
-from highbar.language.formula.tokens import COLUMN_FUNCTIONS, FUNCTIONS, FormulaError
-from highbar.language.formula.writing import columns, leaves, names, to_words
+from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
+from highbar.language.formula.tokens import FormulaError
+from highbar.language.formula.tree import COLUMN_FUNCTIONS, comparisons, fold, leaves, names
+from highbar.language.formula.writing import to_words
 
 __all__ = [
     "COLUMN_FUNCTIONS",
@@ -21,8 +22,9 @@ __all__ = [
     "FormulaError",
     "Lookup",
     "Undefined",
-    "columns",
+    "comparisons",
     "evaluate",
+    "fold",
     "judge",
     "leaves",
     "names",

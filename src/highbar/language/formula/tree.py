@@ -1,0 +1,66 @@
+"""The tree of a formula: the one walk over it that all its readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative
+
+COLUMN_FUNCTIONS = ("mean", "sum", "percentile")
+"""Functions of a column of the results; their first argument is a column's name, not a measure's."""
+
+T = TypeVar("T")
+
+
+def operands(node: Expression) -> tuple[Expression, ...]:
+    """The expressions that `node` is computed from: none for a number, a name, or a function of a column."""
+    match node:
+        case Negative(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return left, right
+        case Call(function, arguments) if function not in COLUMN_FUNCTIONS:
+            return arguments
+    return ()
+
+
+def fold(node: Expression, combine: Callable[[Expression, list[T]], T]) -> T:
+    """What `combine` makes of `node` and of what it made of each operand; leaves first, from left to right."""
+    return combine(node, [fold(operand, combine) for operand in operands(node)])
+
+
+def comparisons(condition: Condition) -> Iterator[Comparison]:
+    """Every comparison in a condition, from left to right."""
+    if isinstance(condition, Comparison):
+        yield condition
+    else:
+        for operand in condition.operands:
+            yield from comparisons(operand)
+
+
+def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
+    """The names and functions of a column whose values `node` needs, each once, from left to right."""
+    return tuple(dict.fromkeys(leaf for side in _sides(node) for leaf in _leaves(side)))
+
+
+def names(node: Expression | Condition) -> frozenset[str]:
+    """The measures, metrics and settings that `node` names; columns inside `mean`, `sum` and `percentile` are not."""
+    return frozenset(leaf.name for leaf in leaves(node) if isinstance(leaf, Name))
+
+
+def _sides(node: Expression | Condition) -> Iterator[Expression]:
+    if isinstance(node, Comparison | Logic):
+        for comparison in comparisons(node):
+            yield comparison.left
+            yield comparison.right
+    else:
+        yield node
+
+
+def _leaves(node: Expression) -> Iterator[Name | Call]:
+    inside = operands(node)
+    if isinstance(node, Name | Call) and not inside:
+        yield node
+    for operand in inside:
+        yield from _leaves(operand)
