@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
+from highbar.language.formula import operations
+from highbar.language.formula.operations import Operation, derivative
 from highbar.measure.doubts import Span, weights_differ
-from highbar.measure.parts import Formula, Node, Part, goodness, is_share, is_weighted, per_scenario
-from highbar.measure.pieces import apply, distinct_pieces, divisors, fixed_totals, slope
+from highbar.measure.parts import Formula, Node, Part, Size, goodness, is_share, is_weighted, per_scenario
+from highbar.measure.pieces import distinct_pieces, divisors, fixed_totals
 from highbar.model import Percentile, Ratio
 from highbar.model import Term as TermOfSums
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
@@ -109,12 +111,14 @@ class Bounds:
         parts = Formula(node).parts()
         if len(parts) <= 1:
             return self._carried(node, parts)
-        return self._chosen(node) if node[0] in ("min", "max") else self._combined(node)
+        if isinstance(node, Operation) and node.operator in ("min", "max"):
+            return self._chosen(node)
+        return self._combined(node)
 
-    def _chosen(self, node: tuple[str, tuple[Node, ...]]) -> tuple[float, Interval]:
+    def _chosen(self, node: Operation[Part | Size]) -> tuple[float, Interval]:
         """The smallest or largest of several: each end is the smallest or largest of theirs."""
-        choose = min if node[0] == "min" else max
-        known = [self._of(child) for child in node[1]]
+        choose = min if node.operator == "min" else max
+        known = [self._of(operand) for operand in node.operands]
         ends = [interval for _, interval in known]
         return choose(value for value, _ in known), Interval(choose(e.low for e in ends), choose(e.high for e in ends))
 
@@ -237,7 +241,7 @@ class Bounds:
             inside = Formula(piece).parts()
             part = inside[0] if len(inside) == 1 else None
             alone = part is None or isinstance(part, Percentile)
-            terms.append(Term(values[piece], low, high, slope(node, values, piece), alone))
+            terms.append(Term(values[piece], low, high, derivative(node, piece, values.get), alone))
             parts.append(part)
             signs.append(1 if part is None else self._direction(piece, part))
         matrix = [
@@ -255,7 +259,7 @@ class Bounds:
         an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
         value falls.
         """
-        slopes = {piece: slope(node, values, piece) for piece in known}
+        slopes = {piece: derivative(node, piece, values.get) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
         ways = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
         if len(ways) != 1 or 0 in ways or 0 in better.values():
@@ -266,7 +270,7 @@ class Bounds:
             at = {piece: known[piece][1][end if better[piece] * way > 0 else 1 - end] for piece in better}
             corner = {**values, **at}
             number = self._at(node, corner)
-            turned = any(slope(node, corner, piece) * better[piece] * way < 0 for piece in better)
+            turned = any(derivative(node, piece, corner.get) * better[piece] * way < 0 for piece in better)
             if turned or math.isnan(number):
                 return None
             corners.append(number)
@@ -278,8 +282,8 @@ class Bounds:
         parts = Formula(piece).parts()
         if len(parts) == 1:
             return self._direction(piece, parts[0]) * goodness(parts[0])
-        if isinstance(piece, tuple) and piece[0] in ("min", "max"):
-            inside = {self._goodness(child) for child in piece[1] if Formula(child).parts()}
+        if isinstance(piece, Operation) and piece.operator in ("min", "max"):
+            inside = {self._goodness(operand) for operand in piece.operands if Formula(operand).parts()}
             return inside.pop() if len(inside) == 1 else 0
         return 0
 
@@ -310,17 +314,15 @@ class Bounds:
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
         """The value of a node, in floats, for given values of some nodes inside."""
-        if node in values:
-            return values[node]
-        if isinstance(node, Fraction):
-            return float(node)
-        if isinstance(node, Ratio | Percentile):
-            return self._value(node)
-        operator, children = node
-        numbers = [self._at(child, values) for child in children]
-        if operator == "size" and isinstance(children[0], Ratio):
-            return numbers[0] * float(self.group.ratios[children[0]].sums.d)
-        return apply(operator, numbers)
+
+        def known(inner: Node) -> float | None:
+            if inner in values:
+                return values[inner]
+            if isinstance(inner, Size):
+                return float(self.group.ratios[inner.ratio].sums.d)
+            return self._value(inner) if isinstance(inner, Ratio | Percentile) else None
+
+        return operations.value(node, known)
 
 
 def _scaled(sums: Sums, most: Fraction) -> Sums:

@@ -12,6 +12,8 @@ from fractions import Fraction
 from typing import assert_never
 
 from highbar import catalogue
+from highbar.language.formula import operations
+from highbar.language.formula.operations import Operation
 from highbar.model import (
     Binary,
     Call,
@@ -29,8 +31,17 @@ from highbar.model import (
 )
 
 Part = Ratio | Percentile
-Node = Fraction | Part | tuple[str, tuple["Node", ...]]
-"""A formula with its parts in place of names: a number, a part, or an operation on nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The lower sum of a ratio: a number of scenarios, which does not vary from run to run."""
+
+    ratio: Ratio
+
+
+Node = operations.Node[Part | Size]
+"""A formula with its parts in place of names."""
 
 SHARES = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score"}
 """Columns between 0 and 1 in every scenario."""
@@ -49,21 +60,15 @@ class Formula:
 
 
 def ratios(node: Node) -> Iterator[Ratio]:
-    """Every ratio that a formula's value needs, those that do not vary too."""
-    if isinstance(node, Ratio):
-        yield node
-    elif isinstance(node, tuple):
-        for child in node[1]:
-            yield from ratios(child)
+    """Every ratio that a formula's value needs, including those that do not vary."""
+    return (inner for inner in operations.walk(node) if isinstance(inner, Ratio))
 
 
 def _parts(node: Node) -> Iterator[Part]:
-    if isinstance(node, Ratio | Percentile):
-        if isinstance(node, Percentile) or node.z != node.d:  # a count over itself does not vary
-            yield node
-    elif isinstance(node, tuple):
-        for child in node[1]:
-            yield from _parts(child)
+    for inner in operations.walk(node):
+        # A count over itself does not vary.
+        if isinstance(inner, Percentile) or (isinstance(inner, Ratio) and inner.z != inner.d):
+            yield inner
 
 
 def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
@@ -86,11 +91,11 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
                 return wanted
             if function == "sum":
                 return _total(_terms(expression, where)[0])
-            return function, tuple(_node(policy, argument, where) for argument in arguments)
+            return Operation(function, tuple(_node(policy, argument, where) for argument in arguments))
         case Negative(operand):
-            return "-", (Fraction(0), _node(policy, operand, where))
+            return Operation("-", (Fraction(0), _node(policy, operand, where)))
         case Binary(operator, left, right):
-            return operator, (_node(policy, left, where), _node(policy, right, where))
+            return Operation(operator, (_node(policy, left, where), _node(policy, right, where)))
     assert_never(expression)
 
 
@@ -103,9 +108,10 @@ def _named(policy: Policy, name: str, where: Where) -> Node:
 
 
 def _total(term: Term) -> Node:
-    """A sum by itself: the mean over the scenarios, times how many there are, which is not left to chance."""
+    """A sum that no other sum divides: the mean over the scenarios, times how many there are."""
     everything = Term("scenario", where=term.where)
-    return "size", (Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),)),)
+    mean = Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),))
+    return Operation("*", (mean, Size(mean)))
 
 
 def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
@@ -216,4 +222,6 @@ def _through_jaccard(ratio: Ratio) -> Node:
     if len(ratio.z) != 1 or not rest or factor <= 1 or below.get(term) != factor or any(n != 1 for n in rest):
         return ratio
     share = Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below))
-    return "/", (("*", (factor, share)), ("+", (Fraction(1), ("*", (factor - 1, share)))))
+    above: Node = Operation("*", (factor, share))
+    rise: Node = Operation("*", (factor - 1, share))
+    return Operation("/", (above, Operation("+", (Fraction(1), rise))))

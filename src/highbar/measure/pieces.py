@@ -1,34 +1,16 @@
-"""The pieces of a formula that vary by themselves, and how the formula rises or falls with each of them."""
+"""The pieces of a formula that vary independently: what its interval is combined from."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Iterator
 
-from highbar.measure.parts import Formula, Node
-from highbar.model import Percentile, Ratio
-
-
-def apply(operator: str, numbers: list[float]) -> float:
-    """What an operator makes of numbers; division by 0 gives an infinity."""
-    if operator in ("min", "max"):
-        return min(numbers) if operator == "min" else max(numbers)
-    if operator == "abs":
-        return abs(numbers[0])
-    left, right = numbers
-    if operator == "+":
-        return left + right
-    if operator == "-":
-        return left - right
-    if operator == "*":
-        return 0.0 if left == 0 or right == 0 else left * right  # 0 × ∞: a part that does not count
-    return left / right if right else math.copysign(math.inf, left) if left else 0.0
+from highbar.language.formula.operations import Operation, walk
+from highbar.measure.parts import Formula, Node, Size
 
 
 def distinct_pieces(node: Node) -> list[Node]:
-    """The pieces of a node; a part that stands in several of them is a piece by itself, so that its slopes add up."""
+    """The pieces of a node; a part that several of them share becomes a piece of its own, so that its slopes add up."""
     pieces = list(dict.fromkeys(_pieces(node)))
     holding = Counter(part for piece in pieces for part in Formula(piece).parts())
     found: dict[Node, None] = {}
@@ -40,29 +22,27 @@ def distinct_pieces(node: Node) -> list[Node]:
 
 
 def _is_choice(node: Node) -> bool:
-    return isinstance(node, tuple) and node[0] in ("min", "max") and len(Formula(node).parts()) > 1
+    return isinstance(node, Operation) and node.operator in ("min", "max") and len(Formula(node).parts()) > 1
 
 
 def _has_total(node: Node) -> bool:
-    """Whether a sum by itself is inside, whose size only the group knows."""
-    return isinstance(node, tuple) and (node[0] == "size" or any(_has_total(child) for child in node[1]))
+    """Whether a number of scenarios is inside, which only the group knows."""
+    return any(isinstance(inner, Size) for inner in walk(node))
 
 
 def fixed_totals(node: Node) -> list[Node]:
     """The nodes inside that hold a number of scenarios and nothing that varies."""
-    if not isinstance(node, tuple) or not _has_total(node):
+    if not isinstance(node, Operation) or not _has_total(node):
         return []
     if not Formula(node).parts():
         return [node]
-    return [fixed for child in node[1] for fixed in fixed_totals(child)]
+    return [fixed for operand in node.operands for fixed in fixed_totals(operand)]
 
 
 def divisors(node: Node) -> list[Node]:
-    """Everything inside that is divided by."""
-    if not isinstance(node, tuple):
-        return []
-    inside = [divisor for child in node[1] for divisor in divisors(child)]
-    return [*inside, node[1][1]] if node[0] == "/" else inside
+    """Every node inside that another one is divided by."""
+    inside: Iterator[Node] = walk(node)
+    return [inner.operands[1] for inner in inside if isinstance(inner, Operation) and inner.operator == "/"]
 
 
 def _pieces(node: Node) -> list[Node]:
@@ -70,36 +50,6 @@ def _pieces(node: Node) -> list[Node]:
     parts = Formula(node).parts()
     if len(parts) == 1 or _is_choice(node):
         return [node]
-    if not parts or not isinstance(node, tuple):
+    if not parts or not isinstance(node, Operation):
         return []
-    return [piece for child in node[1] for piece in _pieces(child)]
-
-
-def slope(node: Node, values: Mapping[Node, float], piece: Node) -> float:
-    """The derivative of a node by one of its pieces, at their values."""
-    if node == piece:
-        return 1.0
-    if node in values or not isinstance(node, tuple):
-        return 0.0
-    operator, children = node
-    slopes = [slope(child, values, piece) for child in children]
-    numbers = [_number(child, values) for child in children]
-    if operator in ("min", "max"):
-        chosen = min(range(len(numbers)), key=lambda i: numbers[i] if operator == "min" else -numbers[i])
-        return slopes[chosen]
-    if operator == "abs":
-        return math.copysign(slopes[0], slopes[0] * numbers[0])
-    left, right = numbers
-    if operator in ("+", "-"):
-        return slopes[0] + (slopes[1] if operator == "+" else -slopes[1])
-    if operator == "*":
-        return slopes[0] * right + left * slopes[1]
-    return slopes[0] / right - left * slopes[1] / (right * right)
-
-
-def _number(node: Node, values: Mapping[Node, float]) -> float:
-    if node in values or isinstance(node, Ratio | Percentile):
-        return values[node]
-    if isinstance(node, Fraction):
-        return float(node)
-    return apply(node[0], [_number(child, values) for child in node[1]])
+    return [piece for operand in node.operands for piece in _pieces(operand)]

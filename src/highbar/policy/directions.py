@@ -6,12 +6,13 @@ its own, and what is multiplied by something of unknown sign is not decided.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.catalogue import MEASURES, SETTINGS
-from highbar.language.formula import to_words
+from highbar.language.formula import COLUMN_FUNCTIONS, to_words
+from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number, Operator
 from highbar.policy.ranges import value_range
 
@@ -55,23 +56,20 @@ def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
         return {name: (share > 0) - (share < 0) for name, share in parts.items() if name and share}
     match node:
         case Negative(operand):
-            return _scaled(slopes(operand, metrics), -1)
-        case Call(function, arguments) if function in ("min", "max"):
-            return _merged(slopes(argument, metrics) for argument in arguments)
-        case Call("abs", (argument,)):
-            return _scaled(slopes(argument, metrics), _sign(argument, metrics))
+            return _of_operation("-", (Number(Fraction(0)), operand), metrics)
+        case Call(function, arguments) if function not in COLUMN_FUNCTIONS:
+            return _of_operation(function, arguments, metrics)
         case Binary(operator, left, right):
-            return _of_binary(operator, left, right, metrics)
+            return _of_operation(operator, (left, right), metrics)
         case _:
             return {}
 
 
-def _of_binary(operator: str, left: Expression, right: Expression, metrics: Mapping[str, Metric]) -> Slopes:
-    first, second = slopes(left, metrics), slopes(right, metrics)
-    if operator in ("+", "-"):
-        return _merged((first, second if operator == "+" else _scaled(second, -1)))
-    turned = second if operator == "*" else _scaled(second, -1)
-    return _merged((_scaled(first, _sign(right, metrics)), _scaled(turned, _sign(left, metrics))))
+def _of_operation(operator: str, operands: tuple[Expression, ...], metrics: Mapping[str, Metric]) -> Slopes:
+    inside = [slopes(operand, metrics) for operand in operands]
+    signs = [_sign(operand, metrics) for operand in operands]
+    found = dict.fromkeys(name for each in inside for name in each)
+    return {name: direction(operator, [each.get(name, 0) for each in inside], signs.__getitem__) for name in found}
 
 
 def linear(node: Expression) -> dict[str, Fraction] | None:
@@ -125,15 +123,3 @@ def _sign(node: Expression, metrics: Mapping[str, Metric]) -> int | None:
     """The sign that the formula always has; None where it may have either."""
     low, high = value_range(node, metrics)
     return 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else None
-
-
-def _scaled(found: Slopes, sign: int | None) -> Slopes:
-    return {name: None if slope is None or sign is None else slope * sign for name, slope in found.items()}
-
-
-def _merged(several: Iterable[Slopes]) -> Slopes:
-    merged: Slopes = {}
-    for found in several:
-        for name, slope in found.items():
-            merged[name] = slope if merged.get(name, slope) == slope else None
-    return merged

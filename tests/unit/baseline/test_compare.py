@@ -126,6 +126,14 @@ def test_few_trials_cannot_bound_a_high_percentile():
     assert found.outcome == "cannot_tell"
 
 
+def test_a_percentile_over_a_number_of_scenarios_is_compared():
+    base, head = ([{"id": f"S{i:02}", "latency_ms": start + i} for i in range(40)] for start in (100, 140))
+    metric = {"name": "m", "formula": "percentile(latency_ms, 50%) / total_scenarios", "better": "lower"}
+    difference = highbar.compare(base, head, {**RULES, "metrics": [metric]}).metrics["m"].difference
+    assert difference.value == 1
+    assert difference.low <= 1 <= difference.high
+
+
 def test_clusters_stand_or_fall_together():
     rows = [scenario(i, passed=True, cluster=f"C{i // 10}") for i in range(40)]
     head = [{**row, "passed": row["cluster"] != "C0"} for row in rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
@@ -45,7 +45,7 @@ Show = Callable[[Expression, Fraction], str]
 def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
     """The exact value of `node`; undefined by its first undefined part, from the left, or by a 0 to divide by."""
 
-    def combine(node: Expression, operands: list[Fraction | Undefined]) -> Fraction | Undefined:
+    def combine(node: Expression, operands: Iterator[Fraction | Undefined]) -> Fraction | Undefined:
         values = []
         for operand in operands:
             if isinstance(operand, Undefined):

@@ -25,9 +25,12 @@ def operands(node: Expression) -> tuple[Expression, ...]:
     return ()
 
 
-def fold(node: Expression, combine: Callable[[Expression, list[T]], T]) -> T:
-    """What `combine` makes of `node` and of what it made of each operand; leaves first, from left to right."""
-    return combine(node, [fold(operand, combine) for operand in operands(node)])
+def fold(node: Expression, combine: Callable[[Expression, Iterator[T]], T]) -> T:
+    """What `combine` makes of `node` and of what it made of each operand, from left to right.
+
+    An operand is computed when `combine` asks for it, so that it can stop at the first one that settles the result.
+    """
+    return combine(node, (fold(operand, combine) for operand in operands(node)))
 
 
 def comparisons(condition: Condition) -> Iterator[Comparison]:

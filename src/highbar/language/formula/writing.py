@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from highbar.language.exact import write_decimal
@@ -21,7 +22,7 @@ def to_words(node: Expression | Condition) -> str:
     return _condition(node)[0] if isinstance(node, Comparison | Logic) else fold(node, _expression)[0]
 
 
-def _expression(node: Expression, operands: list[_Written]) -> _Written:
+def _expression(node: Expression, operands: Iterator[_Written]) -> _Written:
     match node:
         case Number(value):
             return write_decimal(value), _ATOM
@@ -32,7 +33,7 @@ def _expression(node: Expression, operands: list[_Written]) -> _Written:
         case Call(function, arguments):
             return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _ATOM
         case Negative():
-            return f"-{_bracketed(operands[0], _NEGATIVE)}", _NEGATIVE
+            return f"-{_bracketed(next(operands), _NEGATIVE)}", _NEGATIVE
         case Binary(operator):
             rank = _RANK[operator]
             left, right = operands
