@@ -15,13 +15,13 @@ from highbar.gate.outlook import certain, of_difference, of_scenarios, without_p
 from highbar.gate.thresholds import Judged, doubted, judge_value
 from highbar.language import digits
 from highbar.language.exact import write_decimal
+from highbar.language.phrases import count, some
 from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
 from highbar.model.comparison import Difference
 from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
 
 _UNLIMITED = float("inf")
-_MOST_IDS = 10
 _ALLOWED = "which --allow-missing-baseline accepts"
 
 
@@ -164,10 +164,10 @@ def _accepted(rule: BaselineRule, difference: Difference) -> str:
 def _lacking(difference: Difference, compared: Compared) -> str:
     """Why a pass over these pairs is none: something that the baseline has is not there now."""
     if compared.absent:
-        ids = _some(sorted(compared.absent))
-        return f"; but {_count(len(compared.absent))} of the baseline without a result: {ids}"
+        ids = some(sorted(compared.absent))
+        return f"; but {count(len(compared.absent), 'scenario')} of the baseline without a result: {ids}"
     if difference.lost:
-        return f"; but {_count(difference.lost)} of the baseline had it and have it no more"
+        return f"; but {count(difference.lost, 'scenario')} of the baseline had it and have it no more"
     return ""
 
 
@@ -217,17 +217,13 @@ def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence)
         return _undefined("no scenario that it is about passed all its trials in the baseline")
     broken = [id_ for id_ in held if id_ in compared.broken]
     absent = [id_ for id_ in held if id_ in compared.absent]
-    told = [f"{_count(len(broken))} passed in the baseline and not now: {_some(broken)}"] if broken else []
-    told += [f"{_count(len(absent))} passed in the baseline, with no result now: {_some(absent)}"] if absent else []
     outlooks = of_scenarios(len(held) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
-    if told:
-        return Judged("fail", "; ".join(told), outlooks=certain("fail") if absent else outlooks)
-    return Judged("pass", f"each of the {_count(len(held))} that passed in the baseline passes", outlooks=outlooks)
-
-
-def _count(number: int) -> str:
-    return f"{number} scenario" if number == 1 else f"{number} scenarios"
-
-
-def _some(ids: list[str]) -> str:
-    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
+    reasons = []
+    if broken:
+        reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")
+    if absent:
+        reasons.append(f"{count(len(absent), 'scenario')} passed in the baseline, with no result now: {some(absent)}")
+    if reasons:
+        return Judged("fail", "; ".join(reasons), outlooks=certain("fail") if absent else outlooks)
+    each = f"each of the {count(len(held), 'scenario')}"
+    return Judged("pass", f"{each} that passed in the baseline passes", outlooks=outlooks)

@@ -12,6 +12,7 @@ from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import Judged, judge_value
 from highbar.language import formula
+from highbar.language.phrases import count, some
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -161,17 +162,17 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
         is_pattern = any(character in rule.pattern for character in "*?")
         return "fail", f"no id matches {rule.pattern}" if is_pattern else f"no result has the id {rule.pattern}"
     if found.failed:
-        ids = _some(found.failed, found.examples)
+        ids = some(found.examples, total=found.failed)
         return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
     if found.undecided and not evidence.at_best:
-        ids = _some(found.undecided, found.undecided_examples)
+        ids = some(found.undecided_examples, total=found.undecided)
         return "fail", f"{found.undecided} of {count(found.scenarios, 'scenario')} with an undecided trial: {ids}"
     excused = () if evidence.suite is None else evidence.suite.excused_ids
     absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
     if absent:
         return (
             "fail",
-            f"{count(len(absent), 'scenario')} of the suite without a result: {_some(len(absent), absent[:10])}",
+            f"{count(len(absent), 'scenario')} of the suite without a result: {some(absent)}",
         )
     return "pass", f"{count(found.scenarios, 'scenario')} passed every trial"
 
@@ -181,10 +182,10 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
         return "undefined", "the results were not compared with the suite"
     parts = []
     if match.missing:
-        ids = _some(match.missing, match.missing_ids)
+        ids = some(match.missing_ids, total=match.missing)
         parts.append(f"{count(match.missing, 'scenario')} of the suite without a result: {ids}")
     if match.extra:
-        parts.append(f"{count(match.extra, 'scenario')} not in the suite: {_some(match.extra, match.extra_ids)}")
+        parts.append(f"{count(match.extra, 'scenario')} not in the suite: {some(match.extra_ids, total=match.extra)}")
     parts.extend(match.different)
     more = f" and {match.unlooked_more} more" if match.unlooked_more else ""
     parts += [f"not everything that the suite demands was looked at: {'; '.join(match.unlooked)}{more}"] * bool(
@@ -225,12 +226,3 @@ def name_of(trial: Trial) -> str:
     """`SEC-001`, or `SEC-001 trial 2`."""
     id_, number = trial
     return id_ if number is None else f"{id_} trial {number}"
-
-
-def _some(number: int, ids: tuple[str, ...]) -> str:
-    return ", ".join(ids) + (", …" if number > len(ids) else "")
-
-
-def count(number: int, noun: str) -> str:
-    """`1 scenario`, `2 scenarios`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
 from highbar.language import digits
+from highbar.language.phrases import count
 from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.tolerance import clusters_to_exclude
@@ -123,7 +124,7 @@ def _number_accepted(demand: Demand, failing: int | None) -> str:
     """How many failed, and how many may; nothing without an acceptance number."""
     if not demand.failures:
         return ""
-    failed = "failures cannot be counted" if failing is None else f"{count(failing)} failed"
+    failed = "failures cannot be counted" if failing is None else f"{count(failing, 'scenario')} failed"
     return f"; {failed}, {demand.failures} {'is' if demand.failures == 1 else 'are'} accepted"
 
 
@@ -184,14 +185,9 @@ def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) ->
     margin = (
         "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"
     )
-    counted = f"over {count(value.scenarios)}" + (f", {value.missing} lack it" if value.missing else "")
+    counted = f"over {count(value.scenarios, 'scenario')}" + (f", {value.missing} lack it" if value.missing else "")
     return f"{digits.show(value, marks)} {word} {wanted}{margin} ({counted})"
 
 
 def _demanded(scenarios: int) -> str:
-    return f"{count(scenarios)} {'is' if scenarios == 1 else 'are'} demanded"
-
-
-def count(number: int) -> str:
-    """`1 scenario`, `2 scenarios`."""
-    return f"{number} scenario" if number == 1 else f"{number} scenarios"
+    return f"{count(scenarios, 'scenario')} {'is' if scenarios == 1 else 'are'} demanded"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from highbar.language.digits import amount, gap, wanted
 from highbar.language.exact import write_decimal
+from highbar.language.phrases import some_and_more
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -32,7 +33,6 @@ from highbar.policy.settings import LIMITS
 from highbar.policy.versions import order, steps_from
 from highbar.policy.words import say
 
-_MOST_IDS = 10
 _WEIGHED = ThresholdRule | ConditionRule | BaselineRule | StepRule
 
 
@@ -203,15 +203,10 @@ def _of_suite(before: Policy, now: Policy) -> Iterator[Weakening]:
     kept = now.suite.scenarios
     gone = sorted(before.suite.scenarios.keys() - kept.keys())
     if gone:
-        yield Weakening("suite", "removed", _some(gone))
+        yield Weakening("suite", "removed", some_and_more(gone))
     for name, columns in before.suite.scenarios.items():
         if name in kept and kept[name] != columns:
             yield Weakening(f"suite.{name}", "changed", _fixed(columns.items()), _fixed(kept[name].items()))
-
-
-def _some(ids: list[str]) -> str:
-    rest = len(ids) - _MOST_IDS
-    return ", ".join(ids[:_MOST_IDS]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _fixed(columns: Iterable[tuple[str, str]]) -> str:
@@ -233,7 +228,7 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
     for key in ("allow_columns", "allow_categories"):
         added = sorted(getattr(now, key) - getattr(before, key))
         if added:
-            yield Weakening(key, "changed", "not allowed", _some(added))
+            yield Weakening(key, "changed", "not allowed", some_and_more(added))
     yield from _of_weights(before, now)
 
 
