@@ -170,10 +170,7 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     excused = () if evidence.suite is None else evidence.suite.excused_ids
     absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
     if absent:
-        return (
-            "fail",
-            f"{count(len(absent), 'scenario')} of the suite without a result: {some(absent)}",
-        )
+        return "fail", f"{count(len(absent), 'scenario')} of the suite without a result: {some(absent)}"
     return "pass", f"{count(found.scenarios, 'scenario')} passed every trial"
 
 
@@ -188,9 +185,8 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
         parts.append(f"{count(match.extra, 'scenario')} not in the suite: {some(match.extra_ids, total=match.extra)}")
     parts.extend(match.different)
     more = f" and {match.unlooked_more} more" if match.unlooked_more else ""
-    parts += [f"not everything that the suite demands was looked at: {'; '.join(match.unlooked)}{more}"] * bool(
-        match.unlooked
-    )
+    if match.unlooked:
+        parts.append(f"not everything that the suite demands was looked at: {'; '.join(match.unlooked)}{more}")
     if match.unjudged_ids and not at_best:
         ids = ", ".join(match.unjudged_ids)
         parts.append(f"unjudged trials, so that not every scenario was judged: {ids}")

@@ -7,6 +7,7 @@ formula, a weight) counts as changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from highbar.language.digits import amount, gap, wanted
 from highbar.language.exact import write_decimal
@@ -22,6 +23,7 @@ from highbar.model import (
     ScenarioRule,
     Step,
     StepRule,
+    SuiteRule,
     Threshold,
     ThresholdRule,
     Weakening,
@@ -66,22 +68,26 @@ def _covers(other: Rule, rule: Rule) -> bool:
     """Whether `other` demands all that `rule` does."""
     if not _alike(other, rule) or (rule.level == "blocking" and other.level != "blocking"):
         return False
-    match other, rule:
-        case ThresholdRule(), ThresholdRule():
-            return _reaches(other, rule)
-        case ProgressiveRule(), ThresholdRule():
-            return all(_reaches(step, rule) for step in other.steps)
-        case ConditionRule(), ConditionRule():
-            return other.condition == rule.condition and _weighs(other.demand, rule.demand)
-        case BaselineRule(), BaselineRule():
-            same = other.relative == rule.relative and other.margin <= rule.margin
+    match rule:
+        case ThresholdRule():
+            if isinstance(other, ProgressiveRule):
+                return all(_reaches(step, rule) for step in other.steps)
+            return isinstance(other, ThresholdRule) and _reaches(other, rule)
+        case ConditionRule():
+            same = isinstance(other, ConditionRule) and other.condition == rule.condition
             return same and _weighs(other.demand, rule.demand)
-        case StepRule(), StepRule():
-            same = other.relative == rule.relative and other.step >= rule.step
+        case BaselineRule():
+            same = isinstance(other, BaselineRule) and other.relative == rule.relative and other.margin <= rule.margin
             return same and _weighs(other.demand, rule.demand)
-        case NewFailuresRule(), NewFailuresRule():
-            return "*" in other.patterns or set(other.patterns) >= set(rule.patterns)
-    return True
+        case StepRule():
+            same = isinstance(other, StepRule) and other.relative == rule.relative and other.step >= rule.step
+            return same and _weighs(other.demand, rule.demand)
+        case NewFailuresRule():
+            patterns = other.patterns if isinstance(other, NewFailuresRule) else ()
+            return "*" in patterns or set(patterns) >= set(rule.patterns)
+        case ScenarioRule() | SuiteRule() | ProgressiveRule():
+            return True  # two that are alike demand the same; the steps of a progressive rule are compared one by one
+    assert_never(rule)
 
 
 def _alike(other: Rule, rule: Rule) -> bool:

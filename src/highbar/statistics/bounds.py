@@ -133,12 +133,6 @@ def effective_trials(weight: Real, largest: Real) -> Fraction:
     return Fraction(weight) / Fraction(largest)
 
 
-def f1_bounds(jaccard: Sums, alpha: float) -> Interval | None:
-    """The bounds of F1, through the share J = tp / (tp + fp + fn): F1 is 2J / (1 + J), which rises with it."""
-    bounds = share_bounds(jaccard, alpha)
-    return bounds and Interval(2 * bounds.low / (1 + bounds.low), 2 * bounds.high / (1 + bounds.high))
-
-
 def effective_clusters(sums: Sums) -> float:
     """As many equal clusters as are worth these unequal ones (Kish): (ΣD)² / ΣD²."""
     return float(Fraction(sums.d) ** 2 / Fraction(sums.dd)) if sums.clusters else 0.0

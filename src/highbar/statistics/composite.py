@@ -47,13 +47,6 @@ def combine(value: float, terms: Sequence[Term], correlations: Sequence[Sequence
     return Interval(value - low, value + high)
 
 
-def contributions(terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """How much narrower, as a share, the lower and the upper side would be if each term were known exactly."""
-    return [
-        (_saved(index, terms, correlations, -1), _saved(index, terms, correlations, 1)) for index in range(len(terms))
-    ]
-
-
 def correlation(first: Sums, second: Sums, cross: CrossSums) -> float:
     """The correlation of two shares over the same scenarios, from -1 to 1; 0 where one of them does not vary."""
     rate, other = first.value, second.value
@@ -98,15 +91,3 @@ def _width(distances: Sequence[float], terms: Sequence[Term], correlations: Sequ
     )
     added = math.fsum(abs(distance) for distance, term in zip(distances, terms, strict=True) if term.worst_case)
     return math.sqrt(max(square, 0.0)) + added
-
-
-def _saved(index: int, terms: Sequence[Term], correlations: Sequence[Sequence[float]], side: int) -> float:
-    distances = [_distance(term, side) for term in terms]
-    width = _width(distances, terms, correlations)
-    if width == 0:
-        return 0.0
-    known = [0.0 if other == index else distance for other, distance in enumerate(distances)]
-    without = _width(known, terms, correlations)
-    if math.isinf(width):
-        return 0.0 if math.isinf(without) else 1.0
-    return 1.0 - without / width

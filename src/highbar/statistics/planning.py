@@ -159,21 +159,6 @@ def smallest_difference(scenarios: int, variance: Real, power: float = 0.8, alph
     return _strength(power, alpha) * math.sqrt(float(variance) / scenarios)
 
 
-def design_effect(trials: int, correlation: float) -> float:
-    """How many of a scenario's m trials are worth one of another scenario: 1 + (m - 1) × intraclass correlation."""
-    return 1.0 + (trials - 1) * correlation
-
-
-def scenarios_with_trials(scenarios: int, trials: int, correlation: float) -> int:
-    """How many scenarios of m trials each are worth so many of one trial."""
-    return math.ceil(scenarios * (1 + (trials - 1) * _exact(correlation)) / trials)
-
-
-def best_trials(cost: float, within: float, between: float) -> int:
-    """The trials for each scenario that buy the most, if a scenario costs `cost` trials: √(cost × within / between)."""
-    return max(1, round(math.sqrt(cost * within / between))) if between > 0 else LARGEST
-
-
 def _strength(power: float, alpha: float) -> float:
     return normal_quantile(1 - alpha) + normal_quantile(power)
 

@@ -37,16 +37,6 @@ def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
     return Fraction(comb(passed, k), comb(trials, k))
 
 
-def is_flaky(passed: int, trials: int) -> bool:
-    """Whether a scenario passed sometimes and failed sometimes."""
-    return 0 < passed < trials
-
-
-def flaky_detection(rate: float, trials: int) -> float:
-    """How likely so many trials show a scenario of this pass rate to be flaky: 1 - p^m - (1-p)^m."""
-    return 1.0 - rate**trials - (1.0 - rate) ** trials
-
-
 def never_failed_bound(trials: int, alpha: float) -> float:
     """The smallest pass rate that so many trials without a failure leave possible: alpha^(1/m)."""
     return float(alpha ** (1.0 / trials))

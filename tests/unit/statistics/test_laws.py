@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.statistics.bounds import Sums, count_bounds, f1_bounds, share_bounds, share_p_value, suite_bounds
+from highbar.statistics.bounds import Sums, count_bounds, share_bounds, share_p_value, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price
 from highbar.statistics.percentile import percentile_ranks
@@ -96,15 +96,6 @@ def test_a_p_value_below_alpha_is_an_upper_bound_below_the_rate(pairs, rate):
     high = bounds_of(pairs, 0.05).high
     if abs(high - rate) > 1e-6 and high > float(sums.value):
         assert (share_p_value(sums, rate) < 0.05) == (high < rate)
-
-
-@given(suites, alphas)
-def test_f1_holds_its_value(pairs, alpha):
-    jaccard = float(Sums.of(pairs).value)
-    bounds = f1_bounds(Sums.of(pairs), alpha)
-    assert bounds is not None
-    assert 0 <= bounds.low <= 2 * jaccard / (1 + jaccard) + DIGITS
-    assert 2 * jaccard / (1 + jaccard) - DIGITS <= bounds.high <= 1
 
 
 @given(counts, alphas)
