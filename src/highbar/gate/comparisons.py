@@ -13,7 +13,7 @@ _MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">
 
 
 def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPart, ...]:
-    """Every comparison of a metric with a number in the conditions among the rules; what stands below a NOT is not."""
+    """Every comparison of a metric with a number in the conditions among the rules; those below a NOT are left out."""
     found = []
     for rule in rules:
         if isinstance(rule, ConditionRule):

@@ -46,7 +46,7 @@ class Measured(Protocol):
 
 
 class Span(Protocol):
-    """The least and the most that something can come to; None where there is no bound."""
+    """The least and the most that something can come to; None if there is no bound."""
 
     @property
     def low(self) -> Fraction | None:
@@ -126,7 +126,7 @@ class Compared(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why the two cannot be held against each other: another judge, another suite, nothing in common."""
+        """Why the two cannot be compared: another judge, another suite, nothing in common."""
 
     @property
     def absent(self) -> frozenset[str]:

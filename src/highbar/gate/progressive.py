@@ -1,4 +1,4 @@
-"""A progressive rule's stage and the value → where the rule stands: the step that holds, what the next ones lack."""
+"""A progressive rule's stage and the value → the state of the rule: the step that applies, what the next ones lack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from highbar.model import Goal, Progressive, Stage, Threshold, Value
 
 
 def stand(stage: Stage, value: Value) -> Progressive:
-    """Where the rule stands. Distances are of the value itself, whatever evidence a later step will demand."""
+    """The state of the rule. Distances are of the value itself, whatever evidence a later step will demand."""
     following = stage.next
     return Progressive(
         step=stage.step.version,

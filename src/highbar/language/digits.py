@@ -1,7 +1,7 @@
 """Exact values → the digits a reader sees. Nothing here decides anything: rounding is for display only.
 
-A shown number never tells another story than the exact one: it stands on the same side of 0, of 100 % and of every
-threshold it was held against. 89.988 % under a bar of 90 % is shown as 89.988 %, and only 100 % is shown as 100 %.
+A rounded number never contradicts the exact one: it is on the same side of 0, of 100 % and of every threshold that a
+rule compares it with. 89.988 % below a bar of 90 % is shown as 89.988 %, and only 100 % is shown as 100 %.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOTHING: tuple[Fraction, ...] = ()
 
 
 def show(value: Value, bounds: Iterable[Fraction] = _NOTHING) -> str:
-    """The value in its unit, with its interval where it has one: `92.0% (82.6–97.2)`; `undefined` where it is."""
+    """The value in its unit, with its interval if it has one: `92.0% (82.6–97.2)`; or `undefined`."""
     if value.value is None:
         return "undefined"
     marks = tuple(bounds)
@@ -61,7 +61,7 @@ def change(value: Fraction, unit: Unit) -> str:
 
 
 def show_change(difference: Difference) -> str:
-    """A difference with its bounds: `-4.0 points (-9.1 to +1.0)`; `undefined` where it is."""
+    """A difference with its bounds: `-4.0 points (-9.1 to +1.0)`; or `undefined`."""
     if difference.value is None:
         return "undefined"
     unit = difference.head.unit
@@ -72,7 +72,7 @@ def show_change(difference: Difference) -> str:
 
 
 def wanted(threshold: str, unit: Unit | None) -> str | None:
-    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None where it is something else."""
+    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None if it is something else."""
     found = _THRESHOLD.fullmatch(threshold)
     if found is None:
         return None
@@ -83,13 +83,13 @@ def wanted(threshold: str, unit: Unit | None) -> str | None:
 
 
 def held_against(threshold: str) -> tuple[str, Fraction] | None:
-    """The operator and the number of a canonical threshold; None where it is something else."""
+    """The operator and the number of a canonical threshold; None if it is something else."""
     found = _THRESHOLD.fullmatch(threshold)
     return None if found is None else (found[1], Fraction(found[2]))
 
 
 def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction, ...]]:
-    """For each metric the thresholds that rules hold it against: what its digits must not be rounded across."""
+    """For each metric the thresholds that rules compare it with: rounding must not cross them."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:
         match = _THRESHOLD.fullmatch(rule.threshold or "")
@@ -99,7 +99,7 @@ def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction
 
 
 def as_float(value: Fraction, bounds: Iterable[Fraction] = _NOTHING) -> float:
-    """The nearest float that stands on the same side of 0, 1 and `bounds` as the exact value; always finite."""
+    """The nearest float on the same side of 0, 1 and `bounds` as the exact value; always finite."""
     nearest = _float(value)
     for mark in (Fraction(0), Fraction(1), *bounds):
         if value != mark and nearest == _float(mark):
@@ -164,8 +164,8 @@ def _fixed(value: Fraction, places: int) -> str:
 def _trimmed(text: str, places: int) -> str:
     """Without the zeros at the end beyond `places`."""
     whole, _, rest = text.partition(".")
-    kept = rest[:places] + rest[places:].rstrip("0")
-    return f"{whole}.{kept}" if kept else whole
+    digits = rest[:places] + rest[places:].rstrip("0")
+    return f"{whole}.{digits}" if digits else whole
 
 
 def _exact(value: Fraction) -> str:

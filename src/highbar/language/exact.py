@@ -14,7 +14,7 @@ _WHOLE = re.compile(NUMBER)
 
 
 def read_decimal(text: str) -> Fraction | None:
-    """The number that `text` says, or None where it is not one by our grammar, or has too many digits.
+    """The number in `text`, or None if it does not fit our grammar, or has too many digits.
 
     >>> read_decimal("0.95"), read_decimal("1e2"), read_decimal("1_000")
     (Fraction(19, 20), None, None)
@@ -23,7 +23,7 @@ def read_decimal(text: str) -> Fraction | None:
 
 
 def write_decimal(value: Fraction) -> str:
-    """`value` written out to its last digit; as a quotient in brackets where no decimal ends.
+    """`value` written out to its last digit; as a quotient in brackets if no decimal is exact.
 
     >>> write_decimal(Fraction(19, 20)), write_decimal(Fraction(1, 3))
     ('0.95', '(1 / 3)')

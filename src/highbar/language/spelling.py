@@ -18,23 +18,23 @@ _INVISIBLE = re.compile(
 _IDEOGRAPH = re.compile(
     "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
 )
-"""Characters that stand for a word or a syllable each; Korean blocks too, as one of them turns high into low."""
+"""Characters that mean a word or a syllable each; Korean blocks too, as one of them turns high into low."""
 _LOOK_ALIKES = str.maketrans(
-    # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, as they stand after case folding.
+    # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, after case folding.
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `word` most likely stands for: the fewest edits, at most one in three letters; else None."""
+    """The candidate that `word` most likely means: the fewest edits, at most one in three letters; else None."""
     allowed = max(1, min(len(word), _LONGEST) // 3)
     ranked = sorted((_distance(word.lower(), candidate.lower()), candidate) for candidate in set(candidates))
     return ranked[0][1] if ranked and ranked[0][0] <= allowed else None
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
-    """The hint for an unknown `word`, where there is one to give."""
+    """The hint for an unknown `word`, if a candidate is near."""
     found = nearest(word, candidates)
     return f"did you mean '{found}'?" if found else None
 

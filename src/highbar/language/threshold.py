@@ -83,7 +83,7 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A threshold's text, taken apart; `suffix` is its unit, "" where it has none."""
+    """A threshold's text, taken apart; `suffix` is its unit, "" if it has none."""
 
     operator: Operator | None
     value: Fraction
@@ -94,8 +94,8 @@ class _Written:
 def read(text: str, metric: Metric) -> Threshold:
     """The threshold that `text` sets for `metric`; without an operator, its good direction with equality passing.
 
-    For a ratio where higher is better, a number without a unit is a percentage above 1 and a fraction from 0 to 1; a
-    bare `1` could be either and is refused. Where lower is better, such a number is refused unless it is a fraction
+    A ratio that is better when higher: a number without a unit is a percentage above 1 and a fraction from 0 to 1; a
+    bare `1` could be either and is refused. If lower is better, such a number is refused unless it is a fraction
     with an operator before it.
     """
     written = _take_apart(text, _EXAMPLES[metric.unit])
@@ -166,7 +166,7 @@ def read_share(text: str) -> Fraction:
 
 
 def _share_hint(written: _Written) -> str:
-    """The share that was most likely meant; an example where none was."""
+    """The share that was most likely meant; an example if that is not clear."""
     if written.suffix in ("ms", "s") or not 0 <= written.value <= 100:
         return "write 5% or 0.05"
     if written.suffix or written.value <= 1:
@@ -246,7 +246,7 @@ def _check_range(metric: Metric, operator: Operator, value: Fraction) -> None:
 
 
 def _end(metric: Metric, *, good: bool) -> Fraction | None:
-    """The best or the worst value that the metric can have, where its range ends there."""
+    """The best or the worst value that the metric can have; None if its range is open at that end."""
     upper = (metric.better == "higher") == good
     return _HIGHEST[metric.unit] if upper else _LOWEST[metric.unit]
 

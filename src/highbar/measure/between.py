@@ -2,9 +2,9 @@
 
 Undecided trials are judged at their worst and at their best. For a formula that only rises, or only falls, with each of
 its parts, nothing in between is beyond those two. `accuracy / pass_rate` is not such a formula: it is at its least if
-the answers are wrong and the trials pass all the same. Each part on which it surely rises or falls is put at the end
-that makes it least (or most); for the others interval arithmetic gives a bound. Parts are taken to vary by themselves,
-which is never too narrow.
+the answers are wrong and yet the trials pass. Each part on which it surely rises or falls is put at the end
+that makes it least (or most); for the others interval arithmetic gives a bound. Parts are taken to vary
+independently, which is never too narrow.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Node = operations.Node[Leaf]
 Ends = Mapping[Leaf, tuple[Fraction, Fraction]]
 """Of each part, its value at the worst and at the best."""
 Monomial = tuple[int, ...]
-"""Places of the parts that are multiplied, sorted; one that stands twice is squared."""
+"""Places of the parts that are multiplied, sorted; a repeated place is a square."""
 Polynomial = dict[Monomial, Fraction]
 
 _MOST_TERMS = 2000
@@ -50,7 +50,7 @@ _CONSTANT: Polynomial = {(): Fraction(1)}
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The least and the most that a formula can come to; None where there is no bound."""
+    """The least and the most that a formula can come to; None if there is no bound."""
 
     low: Fraction | None
     high: Fraction | None
@@ -122,7 +122,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """Every part with the range that it lies in."""
+    """Every part with its range."""
 
     ranges: Mapping[Leaf, Range]
     places: Mapping[Leaf, int] = field(default_factory=dict)  # of the parts that vary

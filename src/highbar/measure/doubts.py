@@ -87,7 +87,7 @@ class Group(Summed, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Between which values a scenario's part in a sum lies, as far as the policy says."""
+    """The range of what one scenario adds to a sum, if the policy gives one."""
 
     ends: Mapping[str, Ends]
     totals: Mapping[Term, Total]
@@ -110,7 +110,7 @@ class Spans:
 
 
 def doubt(formula: Formula, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
-    """The first reason to doubt the interval of a formula; `sampled` if its scenarios stand for others."""
+    """The first reason to doubt the interval of a formula; `sampled` if its scenarios are a sample of others."""
     found = (_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
     return next((one for one in found if one is not None), None)
 

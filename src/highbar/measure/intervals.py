@@ -2,7 +2,7 @@
 
 One ratio that is a share has the pseudo-cluster Beta bound, and so has one whose sums have limits; another ratio has
 the jackknife, corrected for skewness; a percentile the values whose share below is bounded. A formula of several parts
-that all pull the same way is at its worst where all of them are: so what breaks a trial never improves it. If parts
+that all pull the same way is at its worst when all of them are: so what breaks a trial never improves it. If parts
 pull against each other, they are combined through the gradient with their correlation (MOVER).
 """
 
@@ -85,7 +85,7 @@ class Group(Protocol):
 
 
 def _nothing_bounds(_: TermOfSums) -> None:
-    """Where no policy says between which values a column lies."""
+    """No range: for runs without a policy that gives one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,24 +253,24 @@ class Bounds:
     def _together(
         self, node: Node, known: Mapping[Node, tuple[float, Interval]], values: Mapping[Node, float]
     ) -> Interval | None:
-        """The formula where all its pieces are at their worse ends, and at their better ones.
+        """The formula with all its pieces at their worse ends, and at their better ones.
 
-        None if the pieces pull in different ways, so that one cannot say which ends those are. No correlation is used:
+        None if the pieces pull in different directions, so that those ends are not known. No correlation is used:
         an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
         value falls.
         """
         slopes = {piece: derivative(node, piece, values.get) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
-        ways = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
-        if len(ways) != 1 or 0 in ways or 0 in better.values():
+        directions = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
+        if len(directions) != 1 or 0 in directions or 0 in better.values():
             return None
-        way = ways.pop()
+        direction = directions.pop()
         corners = []
-        for end in (0, 1):  # each piece at the end where the formula is lowest, then highest
-            at = {piece: known[piece][1][end if better[piece] * way > 0 else 1 - end] for piece in better}
+        for end in (0, 1):  # each piece at the end that makes the formula lowest, then highest
+            at = {piece: known[piece][1][end if better[piece] * direction > 0 else 1 - end] for piece in better}
             corner = {**values, **at}
             number = self._at(node, corner)
-            turned = any(derivative(node, piece, corner.get) * better[piece] * way < 0 for piece in better)
+            turned = any(derivative(node, piece, corner.get) * better[piece] * direction < 0 for piece in better)
             if turned or math.isnan(number):
                 return None
             corners.append(number)

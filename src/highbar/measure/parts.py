@@ -1,7 +1,7 @@
 """A metric's formula → the ratios and percentiles that it is made of: what can vary from one run to the next.
 
 Every part is a ratio of sums over the same scenarios, or a percentile; nearly every metric is just one ratio. A part
-that stands alone under a function (`1 - normalized_latency`) is carried through it end by end; several are combined.
+that is alone under a function (`1 - normalized_latency`) is carried through it end by end; several are combined.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
 
 
 def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None:
-    """The expression as one sum over another, where it is that."""
+    """The expression as one sum over another; None if it is something else."""
     if isinstance(expression, Call) and expression.function == "mean":
         total, count = _terms(expression, where)
         return Ratio(((total, Fraction(1)),), ((count, Fraction(1)),))
@@ -134,7 +134,7 @@ def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None
 
 
 def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | None:
-    """The expression as a weighted sum of terms, where it is that and nothing else is added."""
+    """The expression as a weighted sum of terms; None if anything else is added."""
     match expression:
         case Name(name) if name not in policy.metrics and name not in catalogue.SETTINGS:
             return ((_terms(expression, where)[0], Fraction(1)),)
@@ -167,7 +167,7 @@ def _added(first: Linear | None, second: Linear | None) -> Linear | None:
 
 
 def is_share(ratio: Ratio) -> bool:
-    """Whether, in every scenario, the upper sum lies between 0 and the lower one by what the terms mean."""
+    """Whether, in every scenario, the upper sum is between 0 and the lower one by what the terms mean."""
     if any(number < 0 for _, number in (*ratio.z, *ratio.d)):
         return False
     below = dict(ratio.d)

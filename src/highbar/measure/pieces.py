@@ -12,10 +12,10 @@ from highbar.measure.parts import Formula, Node, Size
 def distinct_pieces(node: Node) -> list[Node]:
     """The pieces of a node; a part that several of them share becomes a piece of its own, so that its slopes add up."""
     pieces = list(dict.fromkeys(_pieces(node)))
-    holding = Counter(part for piece in pieces for part in Formula(piece).parts())
+    occurrences = Counter(part for piece in pieces for part in Formula(piece).parts())
     found: dict[Node, None] = {}
     for piece in pieces:
-        shared = [part for part in Formula(piece).parts() if holding[part] > 1]
+        shared = [part for part in Formula(piece).parts() if occurrences[part] > 1]
         whole = _is_choice(piece) or _has_total(piece)
         found.update(dict.fromkeys(shared if shared and not whole else [piece]))
     return list(found)

@@ -24,7 +24,7 @@ COMPARED = "pass_rate"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a slice stands against the rest."""
+    """How a slice compares with the rest."""
 
     worse: bool = False
     p_value: float | None = None
@@ -82,7 +82,7 @@ class Sums(Protocol):
 
 
 def repetition(sums: Sums | None, scenarios: int, alpha: float) -> Repetition | None:
-    """What repeated trials show; None where no scenario has two."""
+    """What repeated trials show; None if no scenario has two."""
     split = sums and variance_split_from_sums(
         scenarios=scenarios,
         freedom=sums.freedom,

@@ -42,7 +42,7 @@ def ends(policy: Policy) -> Mapping[str, Ends]:
     """By column without bounds, the ends at which a trial without a value counts.
 
     A limit of the policy gives those of ours. A metric that is the mean or a percentile of a column, and nothing else,
-    says which end of it is better, and its `range` where the ends are.
+    says which end of it is better, and its `range` gives the ends.
     """
     found = {column: Ends(limit, Fraction(0)) for column, limit in policy.limits.items()}
     for metric in policy.metrics.values():

@@ -140,7 +140,7 @@ class Measured:
         return find
 
     def _other(self, metric: Metric, where: Where) -> Value:
-        """The value in the other group, by itself."""
+        """The value in the other group alone."""
         if not self._twin and self.best is not None:
             self._twin.append(Measured(self.policy, self.best, _formulas=self._formulas))
         return self._twin[0]._measure(metric, where)  # noqa: SLF001 - the same class
@@ -311,7 +311,7 @@ class Measured:
 
 
 def _spanning(value: Value, other: Value) -> Value:
-    """A value with the interval that reaches over its own and another's; unbounded or doubtful where either is."""
+    """A value with the interval that reaches over its own and another's; unbounded or doubtful if either is."""
     if value.value is None:
         return value
     low = None if value.low is None or other.low is None else min(value.low, other.low)
@@ -331,7 +331,7 @@ def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Valu
 
 
 def _shown(end: float) -> float | None:
-    """An end of an interval to twelve digits, which is what sums taken in any order agree on; None where unbounded."""
+    """An end of an interval to twelve digits, which is what sums taken in any order agree on; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None
 
 

@@ -1,4 +1,4 @@
-"""Between which values a column of numbers must lie."""
+"""The range in which the numbers of a column must be."""
 
 from __future__ import annotations
 

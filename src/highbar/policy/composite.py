@@ -97,7 +97,7 @@ def check_condition(cursor: Cursor, condition: Condition, table: MetricTable) ->
 
 
 def check_formula(definition: Definition, table: MetricTable) -> None:
-    """Refuse a final_score that only rises where the results get worse."""
+    """Refuse a final_score that only rises as the results get worse."""
     expression = definition.metric.expression
     found = rewards(expression, ">=", table.metrics)
     if found.only_worse and FINAL_SCORE not in table.broken:
@@ -116,7 +116,7 @@ class Demanded:
 
     comparison: Comparison
     operator: Operator
-    alternative: bool  # it stands in an OR, so that the others need not hold
+    alternative: bool  # it is part of an OR, so that the others need not hold
 
     @property
     def difference(self) -> Expression:
@@ -155,12 +155,14 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
         cursor.refuse(decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
-        told = f"'{to_words(comparison)}' is met more easily where {listed(found.worse)} worse"
-        cursor.refuse(told, f"turn it around: {to_words(replace(comparison, operator=_MIRRORED[comparison.operator]))}")
+        message = f"'{to_words(comparison)}' is met more easily where {listed(found.worse)} worse"
+        cursor.refuse(
+            message, f"turn it around: {to_words(replace(comparison, operator=_MIRRORED[comparison.operator]))}"
+        )
 
 
 def _bound(comparison: Comparison, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
-    """A metric beside a number, on whichever side it stands."""
+    """A metric beside a number, on either side."""
     left, right = comparison.left, comparison.right
     if isinstance(left, Number) and isinstance(right, Name):
         left, operator, right = right, _MIRRORED[operator], left

@@ -1,6 +1,6 @@
-"""Which way a formula goes where the results get worse, as far as its text tells: what rewards worse results is found.
+"""How a formula moves as the results get worse, as far as its text tells, to find formulas that reward worse results.
 
-A name is *wanted* upward where its metric is better when higher, downward where lower. A measure has no direction of
+A name is *wanted* upward if its metric is better when higher, downward if lower. A measure has no direction of
 its own, and what is multiplied by something of unknown sign is not decided.
 """
 
@@ -20,7 +20,7 @@ UPWARD = frozenset({"passed", "correct", "behavior_score", "quality_score"})
 DOWNWARD = frozenset({"latency_ms", "cost_usd", "tokens_used"})
 
 Slopes = dict[str, int | None]
-"""By name, 1 where the formula rises with it, -1 where it falls, None where that is not decided."""
+"""By name, 1 if the formula rises with it, -1 if it falls, None if that is not decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _of_operation(operator: str, operands: tuple[Expression, ...], metrics: Mapp
 
 
 def linear(node: Expression) -> dict[str, Fraction] | None:
-    """The formula as so much of each name and, under the empty name, of 1; None where it is more than that."""
+    """The formula as so much of each name and, under the empty name, of 1; None if it is more than that."""
     match node:
         case Number(value):
             return {"": value}
@@ -120,6 +120,6 @@ def _wanted(name: str, metrics: Mapping[str, Metric]) -> int:
 
 
 def _sign(node: Expression, metrics: Mapping[str, Metric]) -> int | None:
-    """The sign that the formula always has; None where it may have either."""
+    """The sign that the formula always has; None if it may have either."""
     low, high = value_range(node, metrics)
     return 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else None

@@ -32,7 +32,7 @@ class Document:
 
 
 def find(start: Path | None = None) -> Path | None:
-    """The policy that holds in `start`, the working folder unless said: in it, or above it up to the repository's root.
+    """The policy that holds in `start`, by default the working folder: in it, or above it up to the repository's root.
 
     Outside a repository only the folder itself is looked at. Raises InputError if a folder has two, or if something
     has the name of a policy and is no file: to go on upward would judge by another bar than the one that is meant.
@@ -111,7 +111,7 @@ def names_in(path: Path) -> tuple[str, ...]:
 
 
 def read_document(path: Path, max_bytes: int = MAX_BYTES, data: bytes | None = None) -> Document:
-    """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError.
+    """The tree of a YAML or JSON file; by its name, JSON if that ends in .json. Raises InputError.
 
     Where `data` is given it is what the file would hold, and the file itself is not read.
     """
@@ -125,7 +125,7 @@ def read_document(path: Path, max_bytes: int = MAX_BYTES, data: bytes | None = N
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of a file. Raises InputError where there is none, or it is larger than `max_bytes`."""
+    """The bytes of a file. Raises InputError if there is none, or it is larger than `max_bytes`."""
     try:
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)

@@ -1,4 +1,4 @@
-"""The rules of a policy: each block's node in, its rules out, named by where they stand."""
+"""The rules of a policy: each block's node in, its rules out, named by their place."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class RuleReader:
         )
 
     def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
-        """A threshold as text, as a number, or as a mapping with demands; `outer` has demands that stand beside it."""
+        """A threshold as text, as a number, or as a mapping with demands; `outer` has demands beside it."""
         fields = {key: value for key, value in (outer or {}).items() if key in DEMAND_KEYS}
         if cursor.is_kind("mapping"):
             for key, value in cursor.fields(THRESHOLD_KEYS).items():

@@ -110,7 +110,7 @@ def read_id(cursor: Cursor) -> str | None:
 
 
 def read_ids(cursor: Cursor) -> list[tuple[str, Cursor]]:
-    """The ids of a list, each once, with where they stand."""
+    """The ids of a list, each once, with their places."""
     found: dict[str, Cursor] = {}
     for item in cursor.items():
         id_ = read_id(item)

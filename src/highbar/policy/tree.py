@@ -43,12 +43,12 @@ class Node:
     line: int | None = None
     column: int | None = None
     text_at: tuple[int, int] | None = None
-    """Line and column of the text's first character; None where places in the text are not places in the file."""
+    """Line and column of the text's first character; None if places in the text are not places in the file."""
     block: bool = False
     """Whether YAML read it as a block of text, as it does with whatever follows a `>` or `|`."""
 
     def place(self, file: str | None, line: int = 1, column: int = 1) -> Place:
-        """Where in `file` the character at `line` and `column` of this node's text stands, as nearly as is known."""
+        """The place in `file` of the character at `line` and `column` of this node's text, as nearly as is known."""
         if self.text_at is None or (line, column) == (1, 1):
             return Place(file, self.line, self.column)
         first_line, first_column = self.text_at

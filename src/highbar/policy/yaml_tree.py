@@ -24,7 +24,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
     """The tree of a YAML document, and what is wrong with it but did not keep it from being read.
 
     An unquoted `>= 95%` stops any YAML parser. It is reported, then read as `≥  95%`, so that the problems after it are
-    found in the same go. Raises InputError where the text is not YAML for any other reason.
+    found in the same go. Raises InputError if the text is not YAML for any other reason.
     """
     import yaml  # twice as long to import as everything else here, and a JSON policy needs none of it
 

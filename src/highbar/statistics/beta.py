@@ -23,7 +23,7 @@ _LARGEST_LOGIT = 700.0  # beyond it x would no longer be a normal double
 _MOST_STEPS = 100  # five or six are usual
 _NEAR = 0.5  # the correction of Halley's method is trusted up to here
 _CLOSE = 1e-5  # a step this small triples its digits, which a double cannot hold
-_SERIES_FROM, _SERIES_TO = -0.4, 0.7  # where the series of e - log(1 + e) is short
+_SERIES_FROM, _SERIES_TO = -0.4, 0.7  # between these the series of e - log(1 + e) is short
 _ASYMPTOTIC = 16.0  # from here on Stirling's series has all the digits of a double
 _LAST_DIGIT = 2.0**-52
 
@@ -34,7 +34,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def beta_survival(x: float, a: float, b: float) -> float:
-    """P(X > x) of a Beta(a, b) variable, accurate where it is small."""
+    """P(X > x) of a Beta(a, b) variable, accurate even if it is tiny."""
     return beta_pair_tails(x, 1.0 - x, a, b)[1]
 
 
@@ -87,7 +87,7 @@ def _solve(target: float, a: float, b: float) -> float:
 
 
 def _start(target: float, a: float, b: float) -> float:
-    """A first guess of the logit: where its normal law has the tail, or the middle where that law is far off."""
+    """A first guess of the logit: by the normal law, or the middle if that law is far off."""
     if min(a, b) < 1.0:
         return math.log(a / b)
     z = normal_quantile(math.exp(target))

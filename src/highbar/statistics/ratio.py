@@ -63,7 +63,7 @@ class RelativeChange:
 def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
     """The bounds of Σq / Σt from one (q, t) for each scenario.
 
-    None where they do not exist: below two scenarios, or where one of them holds the whole denominator.
+    None if they do not exist: below two scenarios, or if one of them holds the whole denominator.
     """
     listed = list(pairs)
     influences = ratio_influences(listed)
@@ -121,7 +121,7 @@ def _unskewed(quantile: float, skewness: float, count: int) -> float:
 
 
 def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
-    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None where it would not exist."""
+    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None if it would not exist."""
     q_sum, t_sum = math.fsum(q for q, _ in pairs), math.fsum(t for _, t in pairs)
     if len(pairs) <= 1 or any(t_sum - t <= 0 for _, t in pairs):
         return None
@@ -156,7 +156,7 @@ def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: f
     """By what factor Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each.
 
     The jackknife of the logarithm, so that the bounds of base over head are those of head over base turned over. None
-    where a sum is not above 0 or would not be without one scenario. With every t = 1 it compares means.
+    if a sum is not above 0 or would not be without one scenario. With every t = 1 it compares means.
     """
     listed = [(float(a), float(b), float(c), float(d)) for a, b, c, d in rows]
     whole = [math.fsum(column) for column in zip(*listed, strict=True)]

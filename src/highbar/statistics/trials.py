@@ -15,7 +15,7 @@ class VarianceSplit:
     """The variance of one trial's outcome: between scenarios, within a scenario, and the share of the former.
 
     `between` is an unbiased estimate and so may come out below 0; `correlation`, the intraclass one, is then 0. It is
-    None where nothing varies at all.
+    None if nothing varies at all.
     """
 
     between: float
@@ -43,7 +43,7 @@ def never_failed_bound(trials: int, alpha: float) -> float:
 
 
 def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
-    """The split from (passed, trials) of each scenario; None below two scenarios or where none has two trials."""
+    """The split from (passed, trials) of each scenario; None below two scenarios, or if none has two trials."""
     rates = [(Fraction(passed, trials), trials) for passed, trials in counts]
     return variance_split_from_sums(
         scenarios=len(rates),

@@ -2,7 +2,7 @@
 
 Reading has two steps, because AND, comparisons and arithmetic share one syntax: first the text becomes a tree of
 operations, then that tree is read as a number or as a condition. Faults in the text thus come before faults in its
-meaning, each at the place where a reader would look for it.
+meaning, each at the token that caused it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class _Syntax:
         while (binding := self._binding()) >= least:
             operator = self.next.operator
             operands = [found]
-            # `a and b and c` is one AND of three; `a < b < c` is kept whole, to be refused as what it is.
+            # `a and b and c` is one AND of three; `a < b < c` stays one operation, so that its message can name it.
             while True:
                 self._take_operator()
                 operands.append(self._operation(binding + 1))
