@@ -1,14 +1,16 @@
-"""One rule and the evidence → its outcome, with a reason in words."""
+"""One rule and the evidence → its outcome, with a reason in words; the outcomes of all rules → the decision."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import assert_never
 
+from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, judge_condition
 from highbar.gate.evidence import Evidence, SuiteMatch
 from highbar.gate.outlook import certain, of_scenarios
-from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import Judged, judge_value
 from highbar.language import formula
@@ -16,16 +18,22 @@ from highbar.language.phrases import count, some
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    Decision,
+    Goal,
     NewFailuresRule,
     Outcome,
+    Progressive,
     ProgressiveRule,
     Rule,
     RuleResult,
     ScenarioRule,
+    Stage,
     StepRule,
     SuiteRule,
+    Threshold,
     ThresholdRule,
     Trial,
+    Value,
 )
 from highbar.policy import matches
 
@@ -110,7 +118,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
         outlooks=judged.outlooks,
-        progressive=stand(rule.stage, value) if rule.stage else None,
+        progressive=progress(rule.stage, value) if rule.stage else None,
         slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
     )
 
@@ -222,3 +230,36 @@ def name_of(trial: Trial) -> str:
     """`SEC-001`, or `SEC-001 trial 2`."""
     id_, number = trial
     return id_ if number is None else f"{id_} trial {number}"
+
+
+def progress(stage: Stage, value: Value) -> Progressive:
+    """The state of a progressive rule: the step that applies, and what the next ones lack.
+
+    Distances are of the value itself, whatever evidence a later step will demand.
+    """
+    following = stage.next
+    return Progressive(
+        step=stage.step.version,
+        next=_goal(following.threshold, value, following.version) if following else None,
+        target=_goal(stage.target, value) if stage.target else None,
+    )
+
+
+def _goal(threshold: Threshold, value: Value, version: str | None = None) -> Goal:
+    number = value.value
+    if number is None:
+        return Goal(threshold.text, met=False, distance=None, version=version)
+    lacking = threshold.value - number if value.better == "higher" else number - threshold.value
+    return Goal(threshold.text, threshold.met_by(number), max(lacking, Fraction(0)), version)
+
+
+def decide(results: Sequence[RuleResult]) -> Decision:
+    """Fail if a blocking rule failed or is undefined; else inconclusive if one is; pass if all of them passed."""
+    if not results:
+        raise InputError(Problem("there is no rule to judge by", hint="a policy needs at least one rule"))
+    outcomes = {result.outcome for result in results if result.level == "blocking"}
+    if outcomes <= {"pass"}:
+        return "pass"
+    if outcomes <= {"pass", "inconclusive"}:
+        return "inconclusive"
+    return "fail"

@@ -17,8 +17,19 @@ from typing import Protocol
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, derivative
 from highbar.measure.doubts import Span, weights_differ
-from highbar.measure.parts import Formula, Node, Part, Size, goodness, is_share, is_weighted, per_scenario
-from highbar.measure.pieces import distinct_pieces, divisors, fixed_totals
+from highbar.measure.parts import (
+    Formula,
+    Node,
+    Part,
+    Size,
+    distinct_pieces,
+    divisors,
+    fixed_totals,
+    goodness,
+    is_share,
+    is_weighted,
+    per_scenario,
+)
 from highbar.model import Percentile, Ratio
 from highbar.model import Term as TermOfSums
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
