@@ -14,14 +14,13 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from highbar.language.limits import LARGEST_WRITTEN_OUT, MOST_PLACES
 from highbar.model import RuleResult, Unit, Value
 
 if TYPE_CHECKING:  # few checks compare, and its classes take time to make
     from highbar.model.comparison import Difference
 
-_MOST_PLACES = 12
 _THREE_DIGITS = 100
-_LARGEST = Fraction(10) ** 15
 _SIGNS = MappingProxyType({">=": "≥", "<=": "≤", "!=": "≠", "=": "=", "<": "<", ">": ">"})
 _THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
 _NOTHING: tuple[Fraction, ...] = ()
@@ -133,17 +132,17 @@ def _places(value: Fraction, unit: Unit) -> int:
     if unit != "USD" and value.denominator == 1:
         return 0
     size = abs(value)
-    places = next((place for place in range(_MOST_PLACES) if size * 10**place >= _THREE_DIGITS), _MOST_PLACES)
+    places = next((place for place in range(MOST_PLACES) if size * 10**place >= _THREE_DIGITS), MOST_PLACES)
     return max(places, 2) if unit == "USD" else 1 if unit == "ms" else places
 
 
 def _digits(value: Fraction, places: int, marks: tuple[Fraction | int, ...]) -> str:
     """`value` with `places` decimals, or as many more as keep it on its side of every mark; on a mark, exactly that."""
-    if abs(value) >= _LARGEST:
+    if abs(value) >= LARGEST_WRITTEN_OUT:
         return f"{_float(value):.6g}"
     if value in marks:
         return _exact(value)
-    for more in (places, *range(max(places, 2) + 1, _MOST_PLACES + 1)):
+    for more in (places, *range(max(places, 2) + 1, MOST_PLACES + 1)):
         shown = Fraction(round(value * 10**more), 10**more)
         if all(_side(shown, mark) == _side(value, mark) for mark in marks):
             return _trimmed(_fixed(shown, more), places)

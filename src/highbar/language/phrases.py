@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MOST_NAMES = 10
-"""A message names this many: enough to find the cause, few enough to read. Reports list all."""
+from highbar.language.limits import MOST_NAMES
 
 
 def count(number: int, noun: str) -> str:

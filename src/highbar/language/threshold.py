@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.errors import HighbarError
-from highbar.language.exact import MAX_DIGITS, NUMBER, write_decimal
+from highbar.language.exact import NUMBER, write_decimal
+from highbar.language.limits import MOST_DIGITS
 from highbar.model import Metric, Operator, Threshold, Unit
 
 _OPERATORS: dict[str, Operator] = {
@@ -202,8 +203,8 @@ def _take_apart(text: str, wanted: str) -> _Written:
 
 
 def _fraction(digits: str) -> Fraction:
-    if len(digits) > MAX_DIGITS:
-        raise ThresholdError(f"the number has more than {MAX_DIGITS} digits")
+    if len(digits) > MOST_DIGITS:
+        raise ThresholdError(f"the number has more than {MOST_DIGITS} digits")
     return Fraction(digits)
 
 

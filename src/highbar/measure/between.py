@@ -19,6 +19,7 @@ from highbar import catalogue
 from highbar.language import formula
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, Range, Sign
+from highbar.measure.limits import MOST_TERMS
 from highbar.model import (
     Better,
     Binary,
@@ -43,8 +44,6 @@ Monomial = tuple[int, ...]
 """Places of the parts that are multiplied, sorted; a repeated place is a square."""
 Polynomial = dict[Monomial, Fraction]
 
-_MOST_TERMS = 2000
-"""Longer polynomials are not written out: what they would prove is bounded instead."""
 _CONSTANT: Polynomial = {(): Fraction(1)}
 
 
@@ -180,7 +179,7 @@ class _Box:
     def _by_derivative(self, node: Node, leaf: Leaf) -> Sign:
         """By the sign of the derivative, if the node is one polynomial over another, in which terms cancel out."""
         written = self._written(node)
-        if written is None or len(written[0]) * len(written[1]) > _MOST_TERMS:
+        if written is None or len(written[0]) * len(written[1]) > MOST_TERMS:
             return None
         above, below = written
         if operations.sign_of(self._range_of_polynomial(below)) is None:
@@ -210,7 +209,7 @@ class _Box:
         if operator in ("min", "max", "abs"):
             return None
         left, right = (self._written(operand) for operand in operands)
-        if left is None or right is None or len(left[0]) * len(right[1]) * len(right[0]) > _MOST_TERMS:
+        if left is None or right is None or len(left[0]) * len(right[1]) * len(right[0]) > MOST_TERMS:
             return None
         if operator in ("+", "-"):
             sign = 1 if operator == "+" else -1

@@ -13,18 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
 from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
 from highbar.statistics.bounds import Sums, effective_clusters
 from highbar.statistics.percentile import THREEFOLD
 
-FEW = 40
-"""Scenarios of equal weight: fewer are too few to bound a weighted share."""
-HEAVY = 0.10
-"""The share of the weight that one scenario may carry."""
 ONE_SIDED = 1.645
-_ROUNDING = 1e-9
 _UNIT = (Fraction(0), Fraction(1))
 _BOUNDED = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score", "quality_both"}
 _BOUNDED |= {"tp", "fp", "fn"}
@@ -133,9 +129,9 @@ def weights_differ(ratio: Ratio, group: Summed) -> bool:
         return False
     plain = group.ratios.get(unweighted(ratio))
     if plain is None or not plain.sums.d:
-        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=_ROUNDING)
+        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=ROUNDING)
     worth, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
-    return not all(math.isclose(a, b, rel_tol=_ROUNDING) for a, b in zip(worth, largest, strict=True))
+    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(worth, largest, strict=True))
 
 
 def of_weights(worth: float, share: float) -> Doubt | None:
@@ -143,9 +139,9 @@ def of_weights(worth: float, share: float) -> Doubt | None:
     if share > HEAVY:
         reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
         return Doubt("weights", reason)
-    if worth < FEW:
-        reason = f"the weights leave the worth of {worth:.0f} scenarios, and below {FEW} no interval is known to hold"
-        return Doubt("weights", reason)
+    if worth < FEW_WEIGHTED:
+        below = f"below {FEW_WEIGHTED} no interval is known to hold"
+        return Doubt("weights", f"the weights leave the worth of {worth:.0f} scenarios, and {below}")
     return None
 
 
@@ -160,7 +156,7 @@ def heavier_fail_more(ratio: Ratio, group: Summed) -> bool:
     if squares <= 0:
         return False
     correlation = (count * wx - w * x) / math.sqrt(squares)
-    rest = max(1 - correlation * correlation, _ROUNDING)
+    rest = max(1 - correlation * correlation, ROUNDING)
     return correlation * math.sqrt((count - 2) / rest) < -ONE_SIDED
 
 

@@ -17,6 +17,7 @@ from typing import Protocol
 from highbar.language.formula import operations
 from highbar.language.formula.operations import Operation, derivative
 from highbar.measure.doubts import Span, weights_differ
+from highbar.measure.limits import ROUNDING, STEPS
 from highbar.measure.parts import (
     Formula,
     Node,
@@ -39,8 +40,6 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ThirdSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
-STEPS = 32
-ROUNDING = 1e-9
 
 
 class RatioTotals(Protocol):

@@ -12,12 +12,12 @@ from highbar.language.formula import FormulaError
 from highbar.language.spelling import did_you_mean
 from highbar.language.threshold import ThresholdError
 from highbar.model import Place
+from highbar.policy.limits import MOST_SUGGESTIONS
 from highbar.policy.tree import KIND_NAMES, Kind, Node
 
 DESCRIPTION = "description"
 
 T = TypeVar("T")
-_MAX_SUGGESTIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Cursor:
 
     def suggest(self, word: str, candidates: Iterable[str]) -> str | None:
         """The hint for an unknown word; none any more where so much is wrong that nobody reads them all."""
-        return did_you_mean(word, candidates) if len(self.problems) < _MAX_SUGGESTIONS else None
+        return did_you_mean(word, candidates) if len(self.problems) < MOST_SUGGESTIONS else None
 
     def is_kind(self, *kinds: Kind) -> bool:
         """Whether the node is of one of these kinds."""

@@ -28,6 +28,7 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import Cursor
+from highbar.policy.limits import MOST_FAILURES
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.patterns import matches
 from highbar.policy.settings import Settings, check_category, read_where
@@ -35,8 +36,6 @@ from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
 from highbar.policy.yaml_tree import QUOTE_IT
 
-MOST_FAILURES = 1000
-"""The largest acceptance number: what it takes to show is searched for one scenario at a time."""
 DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
 RULE_KEYS = ("metric", "where", "level", *THRESHOLD_KEYS)

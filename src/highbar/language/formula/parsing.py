@@ -14,6 +14,7 @@ from typing import cast
 
 from highbar.language.formula.tokens import FormulaError, Token, tokenize
 from highbar.language.formula.tree import COLUMN_FUNCTIONS
+from highbar.language.limits import MOST_NESTING, MOST_OPERATORS
 from highbar.model import (
     COMPARE,
     Binary,
@@ -30,12 +31,6 @@ from highbar.model import (
 
 FUNCTIONS = ("min", "max", "abs", *COLUMN_FUNCTIONS)
 
-MAX_DEPTH = 64
-"""Brackets and signs inside each other: deeper formulas are unreadable, and reading recurses once for each."""
-MAX_OPERATORS = 200
-"""The tree of a chain of operators is as deep as the chain is long, and all readers of trees recurse."""
-
-_LARGEST_SHARE = 1
 _MIN_ARGUMENTS = {"min": 2, "max": 2}
 _ARGUMENTS = {"abs": 1, "mean": 1, "sum": 1, "percentile": 2}
 _COMPOSITE_START = re.compile(r"\s*final_score\s*=(?!=)")
@@ -159,8 +154,8 @@ class _Syntax:
 
     def _take_operator(self) -> None:
         self.operators += 1
-        if self.operators > MAX_OPERATORS:
-            message = f"the formula has more than {MAX_OPERATORS} operators"
+        if self.operators > MOST_OPERATORS:
+            message = f"the formula has more than {MOST_OPERATORS} operators"
             raise self._fault(message, self.next.offset, "split it into metrics")
         self._take()
 
@@ -213,8 +208,8 @@ class _Syntax:
         return tuple(found)
 
     def _check_depth(self, offset: int) -> None:
-        if len(self.open) + self.prefixes > MAX_DEPTH:
-            raise self._fault(f"nested deeper than {MAX_DEPTH}", offset, "split it into metrics")
+        if len(self.open) + self.prefixes > MOST_NESTING:
+            raise self._fault(f"nested deeper than {MOST_NESTING}", offset, "split it into metrics")
 
     def _fault(self, message: str, offset: int, hint: str | None = None) -> FormulaError:
         return FormulaError(message, self.text, offset, hint)
@@ -269,7 +264,7 @@ class _Meaning:
         return Call(name, values)
 
     def _check_share(self, share: Expression, node: _Operation) -> None:
-        if not isinstance(share, Number) or not 0 < share.value <= _LARGEST_SHARE:
+        if not isinstance(share, Number) or not 0 < share.value <= 1:
             message = "a percentile's share is not between 0% and 100%"
             raise self._fault(message, node, "percentile(latency_ms, 95%)")
 

@@ -9,11 +9,9 @@ from fractions import Fraction
 from typing import Literal
 
 from highbar.errors import HighbarError
-from highbar.language.exact import MAX_DIGITS, NUMBER
+from highbar.language.exact import NUMBER
+from highbar.language.limits import MOST_CHARACTERS, MOST_DIGITS
 from highbar.model import Call, Name, Number
-
-MAX_LENGTH = 10_000
-"""Characters of a formula: far more than anyone writes, and few enough to read at once."""
 
 Kind = Literal["value", "operator", "not", "(", ")", ",", "end"]
 
@@ -78,8 +76,10 @@ _REFUSED = {
 
 def tokenize(text: str) -> Iterator[Token]:
     """The tokens of `text`, each read when it is asked for, so that faults come in the order of the text."""
-    if len(text) > MAX_LENGTH:
-        raise FormulaError(f"the formula has {len(text)} characters, wanted at most {MAX_LENGTH}", text, MAX_LENGTH)
+    if len(text) > MOST_CHARACTERS:
+        raise FormulaError(
+            f"the formula has {len(text)} characters, wanted at most {MOST_CHARACTERS}", text, MOST_CHARACTERS
+        )
     offset = 0
     while offset < len(text):
         if text[offset].isspace():
@@ -120,8 +120,8 @@ def _number(text: str, offset: int) -> Token:
 
 
 def _decimal(digits: str, text: str, offset: int) -> Fraction:
-    if len(digits) > MAX_DIGITS:
-        raise FormulaError(f"the number has more than {MAX_DIGITS} digits", text, offset)
+    if len(digits) > MOST_DIGITS:
+        raise FormulaError(f"the number has more than {MOST_DIGITS} digits", text, offset)
     return Fraction(digits)
 
 
