@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -98,15 +97,25 @@ def _nothing_bounds(_: TermOfSums) -> None:
     """No range: for runs without a policy that gives one."""
 
 
-@dataclass(frozen=True, slots=True)
 class Bounds:
-    """How bounds are taken: one-sided error on each side; whether scenarios are a sample or the whole population."""
+    """The bounds of any formula over one group, each at the one-sided error `alpha`.
 
-    group: Group
-    alpha: float
-    trial_noise: bool = False
-    known: dict[Part, Interval] = field(default_factory=dict)  # of parts: formulas share them
-    spans: Callable[[TermOfSums], Span | None] = _nothing_bounds
+    `trial_noise`: the scenarios are the whole population, and only their trials vary.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        alpha: float,
+        *,
+        trial_noise: bool = False,
+        spans: Callable[[TermOfSums], Span | None] = _nothing_bounds,
+    ) -> None:
+        self.group = group
+        self.alpha = alpha
+        self.trial_noise = trial_noise
+        self.spans = spans
+        self._known: dict[Part, Interval] = {}  # not data but memory: formulas share their parts
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -139,9 +148,9 @@ class Bounds:
         return float(self.group.ratios[part].sums.value)
 
     def _part(self, part: Part) -> Interval:
-        if part not in self.known:
-            self.known[part] = self._taken(part)
-        return self.known[part]
+        if part not in self._known:
+            self._known[part] = self._taken(part)
+        return self._known[part]
 
     def _taken(self, part: Part) -> Interval:
         if isinstance(part, Percentile):

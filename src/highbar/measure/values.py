@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from highbar import catalogue
 from highbar.language import formula
@@ -13,7 +14,7 @@ from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.groups import Group, Rank, Total
 from highbar.measure.needs import difference, where_of
-from highbar.measure.parts import Formula, Part, is_share, of_metric
+from highbar.measure.parts import Formula, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
 from highbar.model import (
     Better,
@@ -30,7 +31,6 @@ from highbar.model import (
     Where,
 )
 from highbar.statistics.bounds import Sums
-from highbar.statistics.interval import Interval
 
 LACKS = {
     "correct": "no scenario has `correct`, `expected` or `outcome`",
@@ -43,7 +43,6 @@ LACKS = {
 LACKS |= {"fp": LACKS["tp"], "fn": LACKS["tp"], "expected": LACKS["observed"], "tokens_both": LACKS["quality_both"]}
 
 
-@dataclass(frozen=True, slots=True)
 class Measured:
     """The metrics of one group; each is computed once, when it is asked for.
 
@@ -53,41 +52,49 @@ class Measured:
     its value is a bound then (`between.py`), and nothing bounds its interval.
     """
 
-    policy: Policy
-    group: Group
-    best: Group | None = None
-    is_best: bool = False
-    _known: dict[tuple[str, Where], Value] = field(default_factory=dict)
-    _alone: dict[tuple[str, Where], Value] = field(default_factory=dict)
-    _bounded: dict[Part, Interval] = field(default_factory=dict)
-    _formulas: dict[tuple[str, Where], Formula] = field(default_factory=dict)
-    _twin: list[Measured] = field(default_factory=list)
+    def __init__(
+        self,
+        policy: Policy,
+        group: Group,
+        best: Group | None = None,
+        *,
+        is_best: bool = False,
+        formulas: dict[tuple[str, Where], Formula] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.group = group
+        self.best = best
+        self.is_best = is_best
+        # Not data but memory: what was computed is kept, as rules and reports ask for the same values many times.
+        self._values: dict[tuple[str, Where], Value] = {}
+        self._own_values: dict[tuple[str, Where], Value] = {}
+        self._formulas: dict[tuple[str, Where], Formula] = {} if formulas is None else formulas
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, _formulas=self._formulas)
+        return Measured(self.policy, group, best, formulas=self._formulas)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, _formulas=self._formulas)
+        return Measured(self.policy, self.best, self.group, is_best=True, formulas=self._formulas)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` lets through."""
         key = (name, where)
-        if key not in self._known:
+        if key not in self._values:
             metric = self.policy.metrics[name]
             own = self._own(name, where)
-            self._known[key] = own if self.best is None else self._paired(metric, where, own)
-        return self._known[key]
+            self._values[key] = own if self.best is None else self._paired(metric, where, own)
+        return self._values[key]
 
     def _own(self, name: str, where: Where) -> Value:
         """The value in this group, whatever the other says."""
         key = (name, where)
-        if key not in self._alone:
-            self._alone[key] = self._measure(self.policy.metrics[name], where)
-        return self._alone[key]
+        if key not in self._own_values:
+            self._own_values[key] = self._measure(self.policy.metrics[name], where)
+        return self._own_values[key]
 
     def values(self) -> dict[str, Value]:
         """All metrics of the policy."""
@@ -141,9 +148,12 @@ class Measured:
 
     def _other(self, metric: Metric, where: Where) -> Value:
         """The value in the other group alone."""
-        if not self._twin and self.best is not None:
-            self._twin.append(Measured(self.policy, self.best, _formulas=self._formulas))
-        return self._twin[0]._measure(metric, where)  # noqa: SLF001 - the same class
+        return self._twin._measure(metric, where)  # noqa: SLF001 - the same class
+
+    @cached_property
+    def _twin(self) -> Measured:
+        """The same metrics of the other group alone."""
+        return Measured(self.policy, self.best or self.group, formulas=self._formulas)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
@@ -205,11 +215,16 @@ class Measured:
             ),
         )
 
-    @property
+    @cached_property
     def _spans(self) -> doubts.Spans:
         return doubts.Spans(self._ends, self.group.totals)
 
-    @property
+    @cached_property
+    def _intervals(self) -> intervals.Bounds:
+        alpha = float(1 - self.policy.confidence)
+        return intervals.Bounds(self.group, alpha, trial_noise=self.policy.population == "suite", spans=self._spans)
+
+    @cached_property
     def _ends(self) -> Mapping[str, Ends]:
         return unknown.ends(self.policy)
 
@@ -222,10 +237,8 @@ class Measured:
         return self._formulas[key]
 
     def _bounds(self, metric: Metric, where: Where, value: Fraction) -> tuple[float | None, float | None]:
-        alpha = float(1 - self.policy.confidence)
-        bounds = intervals.Bounds(self.group, alpha, self.policy.population == "suite", self._bounded, self._spans)
         try:
-            low, high = bounds.of(self._formula(metric, where))
+            low, high = self._intervals.of(self._formula(metric, where))
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
