@@ -35,21 +35,23 @@ Sign = int | None
 
 def walk(node: Node[L]) -> Iterator[Node[L]]:
     """Every node of the tree, as often as it occurs: a node before its operands, and those from left to right."""
-    yield node
-    if isinstance(node, Operation):
-        for operand in node.operands:
-            yield from walk(operand)
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if isinstance(found, Operation):
+            waiting.extend(reversed(found.operands))
 
 
 def value(node: Node[L], known: Known) -> float:
     """The value of a node in floats; `known` gives that of a leaf, and of any operation that it stops at."""
+    if isinstance(node, Fraction):
+        return float(node)
     found = known(node)
     if found is not None:
         return found
     if isinstance(node, Operation):
         return apply(node.operator, [value(operand, known) for operand in node.operands])
-    if isinstance(node, Fraction):
-        return float(node)
     raise KeyError(node)
 
 

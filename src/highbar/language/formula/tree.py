@@ -44,26 +44,22 @@ def comparisons(condition: Condition) -> Iterator[Comparison]:
 
 def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
     """The names and functions of a column whose values `node` needs, each once, from left to right."""
-    return tuple(dict.fromkeys(leaf for side in _sides(node) for leaf in _leaves(side)))
+    found: dict[Name | Call, None] = {}
+    waiting: list[Expression | Condition] = [node]
+    while waiting:
+        match waiting.pop():
+            case Comparison(_, left, right):
+                waiting += (right, left)
+            case Logic(_, parts):
+                waiting.extend(reversed(parts))
+            case expression:
+                inside = operands(expression)
+                waiting.extend(reversed(inside))
+                if isinstance(expression, Name | Call) and not inside:
+                    found[expression] = None
+    return tuple(found)
 
 
 def names(node: Expression | Condition) -> frozenset[str]:
     """The measures, metrics and settings that `node` names; columns inside `mean`, `sum` and `percentile` are not."""
     return frozenset(leaf.name for leaf in leaves(node) if isinstance(leaf, Name))
-
-
-def _sides(node: Expression | Condition) -> Iterator[Expression]:
-    if isinstance(node, Comparison | Logic):
-        for comparison in comparisons(node):
-            yield comparison.left
-            yield comparison.right
-    else:
-        yield node
-
-
-def _leaves(node: Expression) -> Iterator[Name | Call]:
-    inside = operands(node)
-    if isinstance(node, Name | Call) and not inside:
-        yield node
-    for operand in inside:
-        yield from _leaves(operand)
