@@ -1,4 +1,4 @@
-"""What a report for looking closer shows beside the verdict; it is read only if such a report is wanted."""
+"""What a report for looking closer shows beside the verdict; it is read only where such a report is asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TrialDetail:
     """One trial of a scenario that did not pass every trial: what was asked, what came, what should have come.
 
     `reason` says why it did not pass; None for one that did. `violations` are those that happened, by whatever way they
-    were recorded; `violation_count` is set if only their number is known.
+    were recorded; `violation_count` is there where only their number is known.
     """
 
     trial: int | None
@@ -69,7 +69,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """One term of a score: what it adds, and the most that it could add; None if that is not known."""
+    """One term of a score: what it adds, and the most that it could add; None where that is not known."""
 
     text: str
     adds: Fraction | None
@@ -87,7 +87,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ConditionPart:
-    """One comparison of a condition: which rule it is of, the metric, its value and the threshold."""
+    """One comparison of a condition: which rule it is of, the metric, its value and what it is held against."""
 
     rule: str
     metric: str
@@ -112,4 +112,4 @@ class Details:
     conditions: tuple[ConditionPart, ...] = ()
     policy_text: str | None = None
     version: str | None = None  # of Highbar
-    comparison: Comparison | None = None  # with the baseline, if a rule is about one
+    comparison: Comparison | None = None  # with the baseline, where a rule is about one

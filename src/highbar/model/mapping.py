@@ -32,7 +32,7 @@ class Walk(Enum):
 class Path:
     """A way into a record: from the record itself, from the one around it (`^`), or from the whole document (`$`).
 
-    `key`, `number` and `repeat` lead to what no record says: its key or its position, and which
+    `key`, `number` and `repeat` lead to what no record says: the key or the position it stands at, and which
     repetition of its id it is.
     """
 
@@ -63,7 +63,7 @@ class Feed:
     path: Path | None = None
     value: Scalar | None = None
     check: Check | None = None
-    values: Mapping[str, Scalar] | None = None  # what each value means, by its text
+    values: Mapping[str, Scalar] | None = None  # what each value stands for, by its text
     as_type: Literal["text", "number", "boolean"] | None = None
     times: Fraction | None = None
     default: Scalar | None = None
@@ -83,5 +83,5 @@ class RowMap:
 
     @property
     def describes(self) -> bool:
-        """Whether it only describes: so that it can be added to rows that a tool's reader makes."""
+        """Whether it only describes: fit to stand on top of rows that a tool's reader makes."""
         return not self.rows and self.where is None and not JUDGING & {column for column, _ in self.columns}

@@ -9,7 +9,7 @@ from highbar.model.rules import Place, Threshold
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One threshold of the policy: what it becomes, or None if it stays, and why."""
+    """One threshold of the policy: what it becomes, or None where it stays, and why."""
 
     rule: str
     metric: str
@@ -22,7 +22,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Ratchet:
-    """Every threshold of a policy beside a baseline; `diff` is the unified diff of the policy's text."""
+    """Every threshold of a policy held against a baseline; `diff` is the unified diff of the policy's text."""
 
     policy: str
     baseline: str

@@ -1,4 +1,4 @@
-"""The range in which the numbers of a column must be."""
+"""Between which values a column of numbers must lie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One scenario of a run, as a comparison needs it: exact, and small enough to store."""
+"""One scenario of a run, as a comparison needs it: exact, and small enough to be kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ScenarioRecord:
     """What became of one scenario: how many of its trials passed, and its value of every measure that it has.
 
     A value is the mean over the trials that have it. `ranks` holds the values of the trials that a percentile ranks,
-    None for one that never completed, if `values` do not have them already. `lone` names the values that occur only
+    None for one that never completed, where `values` do not say them already. `lone` names the values that stand only
     for what errors, violations and undecided trials come to: they count if other scenarios have the measure. In those
     that `valueless` names some trial has no value, so that a mean of them says nothing. `undecided` counts trials.
     """
@@ -48,7 +48,7 @@ class ScenarioRecord:
         return self.ranks.get(column) or self.single_rank(column)
 
     def single_rank(self, column: str) -> tuple[Fraction | None, ...]:
-        """What the values say of the rank of a scenario's one trial; nothing if there are several."""
+        """What the values say of the rank of a scenario's one trial; nothing where there are several."""
         if self.trials != 1:
             return ()
         if self.values.get("error") and (column in RANKED_ABOVE or column.startswith("extra:")):

@@ -71,7 +71,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the policy file."""
+    """Where in the policy file something stands."""
 
     file: str | None = None
     line: int | None = None
@@ -91,7 +91,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The state of a progressive rule at one agent version: the step that applies, the one after it, and the goal."""
+    """Where a progressive rule stands at one agent version: the step that holds, the one after it, and the goal."""
 
     step: Step
     next: Step | None = None

@@ -50,7 +50,7 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The ends of a column at which a trial without a value counts; None if the policy gives none."""
+    """The ends of a column at which a trial without a value counts; None where the policy gives none."""
 
     worst: Fraction | None = None
     best: Fraction | None = None
