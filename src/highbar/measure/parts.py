@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from highbar import catalogue
-from highbar.language.formula import operations
+from highbar.language.formula import COLUMN_FUNCTIONS, fold, operations
 from highbar.language.formula.operations import Operation
 from highbar.model import (
     Binary,
@@ -78,26 +78,27 @@ def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
 
 
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
-    ratio = _ratio(policy, expression, where)
-    if ratio is not None:
-        return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
-    match expression:
-        case Number(number):
-            return number
-        case Name(name):
-            return _named(policy, name, where)
-        case Call(function, arguments):
-            wanted = catalogue.terms(expression, where) if function == "percentile" else None
-            if isinstance(wanted, Percentile):
-                return wanted
-            if function == "sum":
-                return _total(_terms(expression, where)[0])
-            return Operation(function, tuple(_node(policy, argument, where) for argument in arguments))
-        case Negative(operand):
-            return Operation("-", (Fraction(0), _node(policy, operand, where)))
-        case Binary(operator, left, right):
-            return Operation(operator, (_node(policy, left, where), _node(policy, right, where)))
-    assert_never(expression)
+    def combine(node: Expression, operands: Iterator[Node]) -> Node:
+        ratio = _ratio(policy, node, where)
+        if ratio is not None:
+            return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
+        match node:
+            case Number(number):
+                return number
+            case Name(name):
+                return _named(policy, name, where)
+            case Negative():
+                return Operation("-", (Fraction(0), *operands))
+            case Binary(operator):
+                return Operation(operator, tuple(operands))
+            case Call(function) if function not in COLUMN_FUNCTIONS:
+                return Operation(function, tuple(operands))
+            case Call():
+                wanted = catalogue.terms(node, where)
+                return wanted if isinstance(wanted, Percentile) else _total(wanted[0])
+        assert_never(node)
+
+    return fold(expression, combine)
 
 
 def _named(policy: Policy, name: str, where: Where) -> Node:
