@@ -31,7 +31,6 @@ from highbar.model import (
 )
 from highbar.statistics.second_run import all_of, any_of
 
-OPPOSITE: dict[Operator, Operator] = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
 ORDER: dict[str, tuple[Outcome, ...]] = {
     "and": ("fail", "undefined", "inconclusive", "pass"),
     "or": ("pass", "undefined", "inconclusive", "fail"),
@@ -105,7 +104,7 @@ def _opposite(condition: Condition) -> Condition:
     """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
     match condition:
         case Comparison(operator, left, right):
-            return Comparison(OPPOSITE[operator], left, right)
+            return Comparison(formula.NEGATED[operator], left, right)
         case Logic("not", (operand,)):
             return operand
         case Logic(joined_by, operands):

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative
+from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Operator
 
 COLUMN_FUNCTIONS = ("mean", "sum", "percentile")
 """Functions of a column of the results; their first argument is a column's name, not a measure's."""
+
+NEGATED: dict[Operator, Operator] = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
+"""The comparison that is true exactly if the other is false."""
+
+MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "=": "=", "!=": "!="}
+"""The same comparison with its sides swapped."""
 
 T = TypeVar("T")
 
