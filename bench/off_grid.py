@@ -23,6 +23,7 @@ import numpy.typing as npt
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
+from bench.by_scenario import ratio_bounds  # noqa: E402 - needs the line above
 from bench.coverage_grid import ALPHA, LIMIT, Random, Reals  # noqa: E402 - needs the line above
 from bench.off_grid_page import page  # noqa: E402 - likewise
 
@@ -31,12 +32,7 @@ from highbar.statistics.bounded_ratio import BoundedRatio  # noqa: E402 - likewi
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds  # noqa: E402 - likewise
 from highbar.statistics.paired import bonett_price_units, paired_bounds, single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.percentile import THREEFOLD, unseen  # noqa: E402 - likewise
-from highbar.statistics.ratio import (  # noqa: E402 - likewise
-    RatioSums,
-    ThirdSums,
-    ratio_bounds,
-    skewed_ratio_bounds,
-)
+from highbar.statistics.ratio import RatioSums, ThirdSums, skewed_ratio_bounds  # noqa: E402 - likewise
 from highbar.statistics.slices import effective_counts, shrink  # noqa: E402 - likewise
 
 # --- fixed before the first run: no point is taken out, and none is drawn again --------------------------------------

@@ -105,11 +105,6 @@ def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
     return beta_survival(rate, upper.a, upper.b) if upper else 1.0
 
 
-def count_bounds(passed: int, total: int, alpha: float) -> Interval:
-    """The bounds of Clopper and Pearson for `passed` of `total` independent trials; `total` is at least 1."""
-    return suite_bounds(Fraction(passed, total), total, alpha)
-
-
 def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     """The bounds if the scenarios are the whole population and only their trials vary: Clopper–Pearson, pooled.
 

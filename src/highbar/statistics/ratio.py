@@ -60,22 +60,8 @@ class RelativeChange:
     high: float
 
 
-def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
-    """The bounds of Σq / Σt from one (q, t) for each scenario.
-
-    None if they do not exist: below two scenarios, or if one of them holds the whole denominator.
-    """
-    listed = list(pairs)
-    influences = ratio_influences(listed)
-    if influences is None:
-        return None
-    value = math.fsum(q for q, _ in listed) / math.fsum(t for _, t in listed)
-    half = _half_width(influences, alpha)
-    return Interval(value - half, value + half)
-
-
 def ratio_bounds_from_sums(sums: RatioSums, alpha: float) -> Interval | None:
-    """The bounds of Σq / Σt without the scenarios: never narrower than `ratio_bounds`, which needs each of them.
+    """The bounds of Σq / Σt without the scenarios: never narrower than those from each of them.
 
     An influence is (q - r t) / (Σt - t); putting the largest t into every denominator can only enlarge it, and so does
     leaving the mean of the influences in. The excess width is a share of about 2 t_max / Σt.
@@ -129,18 +115,6 @@ def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
     return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
 
 
-def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Difference | None:
-    """How much Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each."""
-    listed = list(rows)
-    base, head = [row[:2] for row in listed], [row[2:] for row in listed]
-    base_influences, head_influences = ratio_influences(base), ratio_influences(head)
-    if base_influences is None or head_influences is None:
-        return None
-    value = _ratio(head) - _ratio(base)
-    moved = [after - before for before, after in zip(base_influences, head_influences, strict=True)]
-    return influence_difference(value, moved, alpha)
-
-
 def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Difference | None:
     """The bounds of any change whose influences are known; None below two scenarios.
 
@@ -171,10 +145,6 @@ def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: f
 def _log_change(sums: Sequence[float]) -> float:
     base_q, base_t, head_q, head_t = sums
     return math.log(head_q / head_t) - math.log(base_q / base_t)
-
-
-def _ratio(pairs: Sequence[tuple[Real, ...]]) -> float:
-    return math.fsum(pair[0] for pair in pairs) / math.fsum(pair[1] for pair in pairs)
 
 
 def _half_width(influences: Sequence[float], alpha: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -40,19 +39,6 @@ def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
 def never_failed_bound(trials: int, alpha: float) -> float:
     """The smallest pass rate that so many trials without a failure leave possible: alpha^(1/m)."""
     return float(alpha ** (1.0 / trials))
-
-
-def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
-    """The split from (passed, trials) of each scenario; None below two scenarios, or if none has two trials."""
-    rates = [(Fraction(passed, trials), trials) for passed, trials in counts]
-    return variance_split_from_sums(
-        scenarios=len(rates),
-        freedom=sum(trials - 1 for _, trials in rates),
-        within=sum(trials * rate * (1 - rate) for rate, trials in rates),
-        rate=sum(rate for rate, _ in rates),
-        rate_squares=sum(rate * rate for rate, _ in rates),
-        inverse_trials=sum(Fraction(1, trials) for _, trials in rates),
-    )
 
 
 def variance_split_from_sums(

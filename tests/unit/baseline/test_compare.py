@@ -4,10 +4,11 @@ import math
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import ratio_difference
 from statsmodels.stats.contingency_tables import mcnemar
 
 import highbar
-from highbar.statistics.ratio import log_ratio_difference, ratio_difference
+from highbar.statistics.ratio import log_ratio_difference
 from tests.unit.statistics.test_published import AIME_II
 
 RULES = {"pass_criteria": {"overall": "0%"}}

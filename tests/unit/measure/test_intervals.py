@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from bench.by_scenario import ratio_bounds
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -19,7 +20,6 @@ from highbar.language.formula.operations import Operation, derivative, value
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
 from highbar.statistics.bounds import Sums, share_bounds
-from highbar.statistics.ratio import ratio_bounds
 from tests.oracle.suites import rows_of
 from tests.unit.measure.groups import Rank, bounds_of, pairs
 

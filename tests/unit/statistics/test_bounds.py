@@ -5,12 +5,12 @@ import random
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds
 from scipy import special
 from statsmodels.stats.proportion import proportion_confint
 
 from highbar.statistics.bounds import (
     Sums,
-    count_bounds,
     effective_clusters,
     effective_trials,
     share_bounds,

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from bench.by_scenario import count_bounds
 from scipy import special, stats
 
-from highbar.statistics.bounds import Sums, count_bounds, share_bounds
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import bonett_price, tango_z

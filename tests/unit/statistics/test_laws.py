@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds, ratio_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.statistics.bounds import Sums, count_bounds, share_bounds, share_p_value, suite_bounds
+from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price
 from highbar.statistics.percentile import percentile_ranks
-from highbar.statistics.ratio import ratio_bounds
 
 DIGITS = 1e-12
 

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.by_scenario import count_bounds
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from highbar.statistics.bounds import Sums, count_bounds
+from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import (
     gate_chances,
     gate_limits,

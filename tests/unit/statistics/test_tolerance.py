@@ -3,8 +3,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds
 
-from highbar.statistics.bounds import count_bounds
 from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 FIVE_PERCENT = Fraction(5, 100)
