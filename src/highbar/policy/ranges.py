@@ -10,7 +10,7 @@ from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
 from highbar.language.formula import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.operations import range_of
-from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number, Operator
+from highbar.model import COMPARE, Binary, Call, Expression, Metric, Name, Negative, Number, Operator
 
 Bounds = tuple[Fraction | None, Fraction | None]
 """The least and the greatest value; None if there is no bound."""
@@ -95,14 +95,5 @@ def apart(left: Bounds, right: Bounds) -> bool:
 def always_holds(left: Expression, operator: Operator, right: Expression, metrics: Mapping[str, Metric]) -> bool:
     """Whether a comparison is true of every value that its sides can have."""
     (a, b), (c, d) = value_range(left, metrics), value_range(right, metrics)
-    match operator:
-        case ">=":
-            return a is not None and d is not None and a >= d
-        case ">":
-            return a is not None and d is not None and a > d
-        case "<=":
-            return b is not None and c is not None and b <= c
-        case "<":
-            return b is not None and c is not None and b < c
-        case _:
-            return False
+    ends = (a, d) if operator in (">=", ">") else (b, c) if operator in ("<=", "<") else (None, None)
+    return None not in ends and COMPARE[operator](*ends)
