@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+from bench.by_scenario import ratio_bounds
 from bench.coverage_grid import (
     ALPHA,
     COMPOSITE_REPLICATES,
@@ -28,7 +29,7 @@ from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.composite import CrossSums, Term, combine, correlation
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
-from highbar.statistics.ratio import RatioSums, ratio_bounds, ratio_bounds_from_sums
+from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
 
 P95 = Fraction(95, 100)
 BOOTSTRAPPED = 1_000

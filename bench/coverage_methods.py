@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from bench.by_scenario import count_bounds
 from bench.coverage_grid import (
     ALPHA,
     BOOTSTRAP_REPLICATES,
@@ -22,7 +23,7 @@ from bench.coverage_grid import (
     Sample,
 )
 
-from highbar.statistics.bounds import Sums, count_bounds, share_bounds, share_p_value
+from highbar.statistics.bounds import Sums, share_bounds, share_p_value
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.student import student_quantile
 

@@ -24,20 +24,16 @@ import numpy.typing as npt
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
+from bench.by_scenario import ratio_bounds  # noqa: E402 - needs the line above
 from bench.coverage_grid import ALPHA, LIMIT, Random, Reals  # noqa: E402 - needs the line above
 from bench.off_grid_page import page  # noqa: E402 - likewise
 
-from highbar.measure.doubts import FEW, HEAVY  # noqa: E402 - likewise
+from highbar.measure.limits import FEW_WEIGHTED, HEAVY  # noqa: E402 - likewise
 from highbar.statistics.bounded_ratio import BoundedRatio  # noqa: E402 - likewise
 from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds  # noqa: E402 - likewise
 from highbar.statistics.paired import bonett_price_units, paired_bounds, single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.percentile import THREEFOLD, unseen  # noqa: E402 - likewise
-from highbar.statistics.ratio import (  # noqa: E402 - likewise
-    RatioSums,
-    ThirdSums,
-    ratio_bounds,
-    skewed_ratio_bounds,
-)
+from highbar.statistics.ratio import RatioSums, ThirdSums, skewed_ratio_bounds  # noqa: E402 - likewise
 from highbar.statistics.slices import effective_counts, shrink  # noqa: E402 - likewise
 
 # --- fixed before the first run: no point is taken out, and none is drawn again --------------------------------------
@@ -183,7 +179,7 @@ def _weighted_runs(z: Reals, d: Reals) -> list[tuple[Ends, Ends, bool]]:
         if row not in known:
             total, *_, squares, largest = row
             sums = Sums(z.shape[1], *row[:-1])
-            guarded = total**2 / squares < FEW or largest / total > HEAVY
+            guarded = total**2 / squares < FEW_WEIGHTED or largest / total > HEAVY
             alike = largest * z.shape[1] == total
             ends = [share_bounds(sums, ALPHA, pseudo) or (0.0, 1.0) for pseudo in (None, largest)]
             known[row] = (ends[0], ends[1], guarded and not alike)
@@ -224,7 +220,7 @@ def weighted_breakage(share: float, weight: int, broken: float, count: int, rng:
         d = np.where(heavy, float(weight), 1.0)
         x = -d * (rng.random(count) < np.where(heavy, broken, broken / 5))
         units = list(zip(x.tolist(), d.tolist(), strict=True))
-        guarded = d.sum() ** 2 / (d * d).sum() < FEW or d.max() / d.sum() > HEAVY
+        guarded = d.sum() ** 2 / (d * d).sum() < FEW_WEIGHTED or d.max() / d.sum() > HEAVY
         runs.append((_price(units), paired_bounds(units, ALPHA) or (-1.0, 1.0), bool(guarded)))
     truth = -(share * weight * broken + (1 - share) * broken / 5) / (share * weight + 1 - share)
     name = f"weight {weight} on {share:.0%}, of which {broken:.0%} break"

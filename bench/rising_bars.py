@@ -20,11 +20,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
+from bench.by_scenario import count_bounds  # noqa: E402 - needs the line above
+
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - needs the line above
 from highbar.gate.outlook import Rests  # noqa: E402 - likewise
 from highbar.gate.thresholds import judge_value  # noqa: E402 - likewise
 from highbar.model import Demand, Threshold, Value  # noqa: E402 - likewise
-from highbar.statistics.bounds import count_bounds  # noqa: E402 - likewise
 from highbar.statistics.paired import single_trial_bounds  # noqa: E402 - likewise
 from highbar.statistics.planning import more_scenarios  # noqa: E402 - likewise
 from highbar.statistics.second_run import Noise  # noqa: E402 - likewise

@@ -22,6 +22,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
+from bench.by_scenario import variance_split  # noqa: E402 - needs the line above
 from bench.second_run_kinds import (  # noqa: E402 - needs the line above
     Pair,
     cluster_pairs,
@@ -37,7 +38,6 @@ from highbar.model import Demand, RuleResult, Threshold, Value  # noqa: E402 - l
 from highbar.statistics.bounds import Sums, share_bounds  # noqa: E402 - likewise
 from highbar.statistics.percentile import nearest_rank, percentile_ranks  # noqa: E402 - likewise
 from highbar.statistics.second_run import NOT_REPEATED, Noise, trial_noise  # noqa: E402 - likewise
-from highbar.statistics.trials import variance_split  # noqa: E402 - likewise
 
 SEED = 20261117
 ALPHA = 0.05

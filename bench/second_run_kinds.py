@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+from bench.by_scenario import variance_split
 
 from highbar.gate.baseline import Excess, weigh
 from highbar.gate.outlook import Outlooks, Rests, chance, of_difference, of_scenarios
@@ -19,7 +20,6 @@ from highbar.model import Demand, Outcome, Threshold, Value
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
 from highbar.statistics.paired import single_trial_bounds
 from highbar.statistics.second_run import Noise, trial_noise
-from highbar.statistics.trials import variance_split
 
 ALPHA = 0.05
 RUNS = 500

@@ -14,6 +14,7 @@ from highbar.baseline.against import Kept, excused, kept_in
 from highbar.baseline.compare import compare as compare_kept
 from highbar.baseline.text import render
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import some
 from highbar.model import Policy, Source, Verdict
 from highbar.model.baseline import Baseline, RecordedRule
 from highbar.model.comparison import Comparison
@@ -116,7 +117,7 @@ def _refuse_undecided(run: Kept, target: str) -> None:
     """A baseline says what became of every trial; by force, too, nobody can know that of an undecided one."""
     ids = [id_ for id_, _ in run.undecided]
     if ids:
-        message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {_some(ids)}"
+        message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {some(ids, 5)}"
         raise InputError(Problem(message, target, hint="judge them and check again: a baseline must be complete"))
 
 
@@ -132,9 +133,9 @@ def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
     if verdict.verdict != "pass":
         missed = [rule.rule for rule in verdict.rules if rule.level == "blocking" and rule.outcome != "pass"]
         word = "failed" if verdict.verdict == "fail" else "is inconclusive"
-        found.append(f"the run {word}: {_some(missed)}")
+        found.append(f"the run {word}: {some(missed, 5)}")
     if gone:
-        found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {_some(gone)}")
+        found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {some(gone, 5)}")
     return tuple(found)
 
 
@@ -143,10 +144,6 @@ def _gone(policy: Policy | None, kept: Kept, before: Baseline | None) -> list[st
     there = {record.id for record in kept.records}
     missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
     return [id_ for id_ in missing if policy is None or not excused(policy, id_)]
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def made(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> Baseline:

@@ -13,8 +13,6 @@ from highbar.errors import Problem
 from highbar.language import formula
 from highbar.model import (
     BaselineRule,
-    Comparison,
-    Condition,
     ConditionRule,
     Expression,
     Name,
@@ -100,8 +98,9 @@ def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
         case ThresholdRule() | ProgressiveRule() | BaselineRule() | StepRule():
             yield from _of_metric(policy, rule.metric)
         case ConditionRule():
-            for expression in _expressions(rule.condition):
-                yield from _of_expression(policy, expression)
+            for comparison in formula.comparisons(rule.condition):
+                yield from _of_expression(policy, comparison.left)
+                yield from _of_expression(policy, comparison.right)
         case _:  # rules about scenarios by name: whether they passed
             yield Term("passed")
 
@@ -117,14 +116,6 @@ def _of_expression(policy: Policy, expression: Expression) -> Iterator[Term | Pe
         elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
             wanted = catalogue.terms(leaf)
             yield from wanted if isinstance(wanted, tuple) else (wanted,)
-
-
-def _expressions(condition: Condition) -> Iterator[Expression]:
-    if isinstance(condition, Comparison):
-        yield from (condition.left, condition.right)
-    else:
-        for operand in condition.operands:
-            yield from _expressions(operand)
 
 
 def _sources(column: str) -> frozenset[str]:

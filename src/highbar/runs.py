@@ -12,13 +12,11 @@ from highbar.baseline import reading
 from highbar.baseline.against import Against, Kept, hold, kept_in, scoring_of, warnings
 from highbar.baseline.compare import compare
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import some
 from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
 from highbar.model.comparison import Comparison, Side
 from highbar.model.judging import Judging
 from highbar.model.reduction import Reduction
-
-_MOST_IDS = 10
-COMPARING = BaselineRule | StepRule | NewFailuresRule
 
 
 def keep(
@@ -89,10 +87,6 @@ def against_baseline(
 def _changes(against: Against) -> tuple[str, ...]:
     """Which scenarios changed since the baseline, in one line; nothing where none did."""
     broken, fixed = (against.best or against).pairs.broken, against.pairs.fixed
-    told = [f"{len(broken)} broke: {_some(broken)}"] if broken else []
-    told += [f"{len(fixed)} were fixed: {_some(fixed)}"] if fixed else []
+    told = [f"{len(broken)} broke: {some(broken)}"] if broken else []
+    told += [f"{len(fixed)} were fixed: {some(fixed)}"] if fixed else []
     return (f"since the baseline, of {len(against.pairs.base)} scenarios {'; '.join(told)}",) if told else ()
-
-
-def _some(ids: tuple[str, ...]) -> str:
-    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")

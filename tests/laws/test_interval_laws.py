@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from bench.by_scenario import count_bounds
 from hypothesis import given
 
 import highbar
-from highbar.statistics.bounds import count_bounds
 from tests.laws.suite import UNITS, decided_rows, every_metric, policy_for, threshold_text
 from tests.laws.table import LAWS
 from tests.oracle.suites import examples, seeded

@@ -175,8 +175,7 @@ class Pair:
             return float(run.ratios[leaf].sums.value)
         percentile = _percentile_in(leaf)
         at = run.ranks[percentile].value
-        value, _ = evaluate(leaf, {percentile: math.inf if at is None else float(at)}, lambda _: 0.0, whole=True)
-        return value
+        return evaluate(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
 
     def _sizes(self, run: Run) -> _Sizes:
         return _Sizes(run)

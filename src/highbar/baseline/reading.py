@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from highbar.errors import InputError, Problem
-from highbar.language.exact import MAX_DIGITS, read_decimal
+from highbar.language.exact import read_decimal
+from highbar.language.limits import MOST_DIGITS
 from highbar.model import Better, Decision, Source, Unit, Value, Where
 from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.model.records import ONE, ScenarioRecord
@@ -74,7 +75,7 @@ def read_bytes(data: bytes, name: str) -> Baseline:
 
 
 def _decimal(text: str) -> Fraction:
-    number = read_decimal(text.removeprefix("-")) if len(text) <= MAX_DIGITS else _long(text)
+    number = read_decimal(text.removeprefix("-")) if len(text) <= MOST_DIGITS else _long(text)
     if number is None:
         raise ValueError(f"found the number {text[:40]}, wanted plain digits")
     return -number if text.startswith("-") else number

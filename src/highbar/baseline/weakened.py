@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from highbar.baseline import reading
 from highbar.language.digits import amount
+from highbar.language.phrases import some_and_more
 from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
 from highbar.model.baseline import Baseline
 from highbar.policy import matches
-
-_MOST_IDS = 10
 
 
 def weakened_baseline(policy: Policy, before: Path, now: Path | None) -> tuple[Weakening, ...]:
@@ -46,15 +45,9 @@ def _worse(new: Value, old: Value) -> bool:
 def _scenarios(policy: Policy, before: Baseline, now: Baseline, name: str) -> Iterator[Weakening]:
     gone = {each.id for each in before.scenarios} - {each.id for each in now.scenarios}
     if gone:
-        yield Weakening(f"{name}: scenarios", "removed", _some(gone))
+        yield Weakening(f"{name}: scenarios", "removed", some_and_more(sorted(gone)))
     patterns = [each for rule in policy.rules if isinstance(rule, NewFailuresRule) for each in rule.patterns]
     passed, passes = ({each.id for each in side.scenarios if each.all_passed} for side in (before, now))
     lost = {each for each in passed - passes - gone if any(matches(pattern, each) for pattern in patterns)}
     if lost:
-        yield Weakening(f"{name}: scenarios that passed", "removed", _some(lost))
-
-
-def _some(ids: Iterable[str]) -> str:
-    listed = sorted(ids)
-    rest = len(listed) - _MOST_IDS
-    return ", ".join(listed[:_MOST_IDS]) + (f" and {rest} more" if rest > 0 else "")
+        yield Weakening(f"{name}: scenarios that passed", "removed", some_and_more(sorted(lost)))

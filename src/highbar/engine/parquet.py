@@ -6,7 +6,6 @@ import duckdb
 
 from highbar.engine.sql import identifier, literal
 
-_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
 _TYPES = {
     **dict.fromkeys(("trial", "tokens_used"), "BIGINT"),
     **dict.fromkeys(("passed", "correct"), "BOOLEAN"),

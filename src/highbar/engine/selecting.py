@@ -15,6 +15,7 @@ from highbar.engine.sql import literal
 from highbar.engine.trials import column_text, typed
 from highbar.engine.typed import READERS, Raw
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import count
 from highbar.language.spelling import did_you_mean
 from highbar.model import Where
 from highbar.model.judging import Selection
@@ -142,7 +143,7 @@ def left_out(rows: Rows, parts: Sequence[Part], choice: Choice, request: Request
     some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_NAMED}")) if lost else ()
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
-        message = f"no row with {_said(where)} is left of {_count(lost, 'scenario')}: {', '.join(some)}{more}"
+        message = f"no row with {_said(where)} is left of {count(lost, 'scenario')}: {', '.join(some)}{more}"
         raise InputError(Problem(message, hint="--subset judges the others all the same"))
     return Selection(where, number, some, lost)
 
@@ -211,7 +212,3 @@ def _values(rows: Rows, parts: Sequence[Part], column: str) -> list[str]:
 
 def _said(where: Where) -> str:
     return " and ".join(f"{column} {' or '.join(map(repr, values))}" for column, values in where)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

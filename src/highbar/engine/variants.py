@@ -10,6 +10,7 @@ from highbar.engine.sources import Part
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
+from highbar.language.phrases import some
 
 Rows = Callable[[str], list[Any]]
 Differing = list[tuple[str, list[str]]]
@@ -80,13 +81,9 @@ def _value(part: Part, column: str, *, clustered: bool) -> str:
 
 def note(found: Differing) -> str:
     """What the report says of agents that are judged together."""
-    names = [f"{column} ({_some(values)})" for column, values in found]
+    names = [f"{column} ({some(values, MOST_VALUES)})" for column, values in found]
     column, values = found[0]
     return (
         f"the results of one scenario differ in {' and '.join(names)}: they are pooled, and count as one cluster;"
         f" --where {column}={values[0]} judges one of them, with --subset if its scenarios have ids of their own"
     )
-
-
-def _some(values: Sequence[str]) -> str:
-    return ", ".join(values[:MOST_VALUES]) + (", …" if len(values) > MOST_VALUES else "")

@@ -2,8 +2,7 @@
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import second_run
-from highbar.gate.rules import judge
+from highbar.gate.rules import decide, judge
 from highbar.gate.slack import slack_notes
-from highbar.gate.verdict import decide
 
 __all__ = ["Evidence", "decide", "judge", "second_run", "slack_notes"]

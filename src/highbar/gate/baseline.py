@@ -15,13 +15,13 @@ from highbar.gate.outlook import certain, of_difference, of_scenarios, without_p
 from highbar.gate.thresholds import Judged, doubted, judge_value
 from highbar.language import digits
 from highbar.language.exact import write_decimal
+from highbar.language.phrases import count, some
 from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
 from highbar.model.comparison import Difference
 from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
 
 _UNLIMITED = float("inf")
-_MOST_IDS = 10
 _ALLOWED = "which --allow-missing-baseline accepts"
 
 
@@ -35,7 +35,7 @@ class Excess:
 
 
 def judge_baseline(rule: BaselineRule | StepRule | NewFailuresRule, evidence: Evidence) -> RuleResult:
-    """What became of a rule that compares with a baseline; undefined where there is none, or not of the same kind."""
+    """What became of a rule that compares with a baseline; undefined if there is none, or not of the same kind."""
     compared = evidence.baseline
     if compared is None:
         reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"
@@ -94,13 +94,13 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
         return _undefined(f"a share of the baseline says nothing where that is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
     outcome, why = weigh(excess, rule.demand.evidence)
-    told = f"{_told(difference)}; {_accepted(rule, difference)}{why}"
+    reason = f"{_compared(difference)}; {_accepted(rule, difference)}{why}"
     lacking = _lacking(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
     if outcome == "pass" and (few or lacking):
         outcome = "inconclusive"
-        told += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
-    judged = _settled(rule, outcome, told, excess, difference.pairs, evidence)
+        reason += f"; but at least {rule.demand.min_scenarios} pairs are demanded" if few else lacking
+    judged = _settled(rule, outcome, reason, excess, difference.pairs, evidence)
     judged = replace(judged, outlooks=without_passes(judged.outlooks)) if few or lacking else judged
     return doubted(judged, difference.doubt, rule.demand)
 
@@ -131,16 +131,18 @@ def weigh(excess: Excess, evidence: str) -> tuple[Outcome, str]:
     return "inconclusive", ", and the interval reaches across that"
 
 
-def _settled(rule: BaselineRule, outcome: Outcome, told: str, excess: Excess, pairs: int, evidence: Evidence) -> Judged:
+def _settled(
+    rule: BaselineRule, outcome: Outcome, reason: str, excess: Excess, pairs: int, evidence: Evidence
+) -> Judged:
     outlooks = of_difference(excess.value, excess.low, excess.high, rule.demand, evidence.alpha, evidence.noise)
     if excess.low >= 0 or excess.high < 0:
-        return Judged(outcome, told, outlooks=outlooks)
+        return Judged(outcome, reason, outlooks=outlooks)
     low, high = float(excess.low), float(excess.high)
     more = more_by_width(0, excess.value, low, high, pairs, evidence.alpha)
-    return Judged(outcome, told, fragile=True, more_scenarios=more, outlooks=outlooks)
+    return Judged(outcome, reason, fragile=True, more_scenarios=more, outlooks=outlooks)
 
 
-def _told(difference: Difference) -> str:
+def _compared(difference: Difference) -> str:
     """`90.0% against 94.0% in the baseline, -4.0 points (-9.1 to +1.0) over 50 pairs`."""
     head, base = (_amount(value.value or Fraction(0), difference) for value in (difference.head, difference.base))
     changed = digits.show_change(difference)
@@ -164,10 +166,10 @@ def _accepted(rule: BaselineRule, difference: Difference) -> str:
 def _lacking(difference: Difference, compared: Compared) -> str:
     """Why a pass over these pairs is none: something that the baseline has is not there now."""
     if compared.absent:
-        ids = _some(sorted(compared.absent))
-        return f"; but {_count(len(compared.absent))} of the baseline without a result: {ids}"
+        ids = some(sorted(compared.absent))
+        return f"; but {count(len(compared.absent), 'scenario')} of the baseline without a result: {ids}"
     if difference.lost:
-        return f"; but {_count(difference.lost)} of the baseline had it and have it no more"
+        return f"; but {count(difference.lost, 'scenario')} of the baseline had it and have it no more"
     return ""
 
 
@@ -212,22 +214,18 @@ def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
 
 
 def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
-    held = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
-    if not held:
+    concerned = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
+    if not concerned:
         return _undefined("no scenario that it is about passed all its trials in the baseline")
-    broken = [id_ for id_ in held if id_ in compared.broken]
-    absent = [id_ for id_ in held if id_ in compared.absent]
-    told = [f"{_count(len(broken))} passed in the baseline and not now: {_some(broken)}"] if broken else []
-    told += [f"{_count(len(absent))} passed in the baseline, with no result now: {_some(absent)}"] if absent else []
-    outlooks = of_scenarios(len(held) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
-    if told:
-        return Judged("fail", "; ".join(told), outlooks=certain("fail") if absent else outlooks)
-    return Judged("pass", f"each of the {_count(len(held))} that passed in the baseline passes", outlooks=outlooks)
-
-
-def _count(number: int) -> str:
-    return f"{number} scenario" if number == 1 else f"{number} scenarios"
-
-
-def _some(ids: list[str]) -> str:
-    return ", ".join(ids[:_MOST_IDS]) + (", …" if len(ids) > _MOST_IDS else "")
+    broken = [id_ for id_ in concerned if id_ in compared.broken]
+    absent = [id_ for id_ in concerned if id_ in compared.absent]
+    outlooks = of_scenarios(len(concerned) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
+    reasons = []
+    if broken:
+        reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")
+    if absent:
+        reasons.append(f"{count(len(absent), 'scenario')} passed in the baseline, with no result now: {some(absent)}")
+    if reasons:
+        return Judged("fail", "; ".join(reasons), outlooks=certain("fail") if absent else outlooks)
+    each = f"each of the {count(len(concerned), 'scenario')}"
+    return Judged("pass", f"{each} that passed in the baseline passes", outlooks=outlooks)

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from highbar.gate.evidence import Evidence
 from highbar.language.exact import write_decimal
+from highbar.language.formula import MIRRORED
 from highbar.model import Comparison, Condition, ConditionRule, Name, Number, Operator, Rule
 from highbar.model.details import ConditionPart
 
-_MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "=": "=", "!=": "!="}
-
 
 def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPart, ...]:
-    """Every comparison of a metric with a number in the conditions among the rules; what stands below a NOT is not."""
+    """Every comparison of a metric with a number in the conditions among the rules; those below a NOT are left out."""
     found = []
     for rule in rules:
         if isinstance(rule, ConditionRule):
@@ -29,7 +28,7 @@ def _compared(condition: Condition) -> Iterator[tuple[str, Operator, Number]]:
         case Comparison(operator, Name(name), Number() as number):
             yield name, operator, number
         case Comparison(operator, Number() as number, Name(name)):
-            yield name, _MIRRORED[operator], number
+            yield name, MIRRORED[operator], number
         case Comparison():
             return
         case _ if condition.operator != "not":

@@ -1,7 +1,7 @@
 """A condition over metrics → its outcome, by the estimate or with confidence.
 
 With confidence a comparison holds when it holds at the worse end of the interval of its two sides' difference, fails
-when it fails at the better end, and is inconclusive in between. A metric held against a number is judged as a
+when it fails at the better end, and is inconclusive in between. A metric that is compared with a number is judged as a
 threshold is.
 """
 
@@ -31,7 +31,6 @@ from highbar.model import (
 )
 from highbar.statistics.second_run import all_of, any_of
 
-OPPOSITE: dict[Operator, Operator] = {">=": "<", "<": ">=", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
 ORDER: dict[str, tuple[Outcome, ...]] = {
     "and": ("fail", "undefined", "inconclusive", "pass"),
     "or": ("pass", "undefined", "inconclusive", "fail"),
@@ -42,7 +41,7 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
     """Whether the condition holds, and why."""
     judged = _judge(rule.condition, rule.demand, evidence)
     if rule.demand.evidence == "confident" or judged.outcome == "inconclusive":
-        return judged  # by the estimate, where fewer scenarios are there than demanded
+        return judged  # by the estimate, with fewer scenarios than demanded
 
     def shown(expression: Expression, value: Fraction) -> str:
         metric = evidence.metrics.get(expression.name) if isinstance(expression, Name) else None
@@ -75,7 +74,7 @@ def could_fail(condition: Condition, evidence: Evidence) -> bool:
 
 
 def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
-    """Whether it can hold, and whether it can fail. Comparisons are taken to vary by themselves."""
+    """Whether it can hold, and whether it can fail. Comparisons are taken to vary independently."""
     match condition:
         case Comparison(operator, left, right):
             span = evidence.measured.span(left, right)
@@ -122,7 +121,7 @@ def _opposite(condition: Condition) -> Condition:
     """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
     match condition:
         case Comparison(operator, left, right):
-            return Comparison(OPPOSITE[operator], left, right)
+            return Comparison(formula.NEGATED[operator], left, right)
         case Logic("not", (operand,)):
             return operand
         case Logic(joined_by, operands):

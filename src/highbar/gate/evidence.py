@@ -25,7 +25,7 @@ class Compared(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why the two cannot be held against each other: another judge, another suite, nothing in common."""
+        """Why the two cannot be compared: another judge, another suite, nothing in common."""
 
     @property
     def absent(self) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """A rule's numbers in, what a second run on the same scenarios would make of the rule out.
 
 Two things are not known: how much of what varies is trial noise (if no scenario was repeated), and how far several
-rules stand or fall together. So there are four cases, and what is reported reaches from the least chance to the most:
+rules pass or fail together. So there are four cases, and what is reported reaches from the least chance to the most:
 little or much noise, and for each rules that change independently or together.
 """
 
@@ -151,7 +151,7 @@ def _parts(value: Value, rests: Rests) -> int | None:
 
 
 def _noise(share: Share, value: Value, alpha: float, rests: Rests) -> Noise:
-    """The noise of trials; less where scenarios come in clusters, which vary for reasons of their own."""
+    """The noise of trials; less if scenarios come in clusters, which vary for reasons of their own."""
     clusters = value.scenarios if rests.sums is None else rests.sums.clusters
     size = worth(share, alpha) or worth(share.turned(), alpha)
     if not 0 < clusters < value.scenarios or size is None:

@@ -1,30 +1,39 @@
-"""One rule and the evidence → its outcome, with a reason in words."""
+"""One rule and the evidence → its outcome, with a reason in words; the outcomes of all rules → the decision."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import assert_never
 
+from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, judge_condition
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import certain, of_scenarios
-from highbar.gate.progressive import stand
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import Judged, judge_value
 from highbar.language import formula
+from highbar.language.phrases import count, some
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    Decision,
+    Goal,
     NewFailuresRule,
     Outcome,
+    Progressive,
     ProgressiveRule,
     Rule,
     RuleResult,
     ScenarioRule,
+    Stage,
     StepRule,
     SuiteRule,
+    Threshold,
     ThresholdRule,
     Trial,
+    Value,
 )
 from highbar.model.reduction import SuiteMatch
 from highbar.policy import matches
@@ -111,7 +120,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         evidence=rule.demand.evidence,
         outlooks=judged.outlooks,
         accepted=judged.accepted,
-        progressive=stand(rule.stage, value) if rule.stage else None,
+        progressive=progress(rule.stage, value) if rule.stage else None,
         slack=slack(rule.threshold, value) if judged.outcome == "pass" else None,
     )
 
@@ -163,18 +172,15 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
         is_pattern = any(character in rule.pattern for character in "*?")
         return "fail", f"no id matches {rule.pattern}" if is_pattern else f"no result has the id {rule.pattern}"
     if found.failed:
-        ids = _some(found.failed, found.examples)
+        ids = some(found.examples, total=found.failed)
         return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
     if found.undecided and not evidence.at_best:
-        ids = _some(found.undecided, found.undecided_examples)
+        ids = some(found.undecided_examples, total=found.undecided)
         return "fail", f"{found.undecided} of {count(found.scenarios, 'scenario')} with an undecided trial: {ids}"
     excused = () if evidence.suite is None else evidence.suite.excused_ids
     absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
     if absent:
-        return (
-            "fail",
-            f"{count(len(absent), 'scenario')} of the suite without a result: {_some(len(absent), absent[:10])}",
-        )
+        return "fail", f"{count(len(absent), 'scenario')} of the suite without a result: {some(absent)}"
     return "pass", f"{count(found.scenarios, 'scenario')} passed every trial"
 
 
@@ -183,15 +189,14 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
         return "undefined", "the results were not compared with the suite"
     parts = []
     if match.missing:
-        ids = _some(match.missing, match.missing_ids)
+        ids = some(match.missing_ids, total=match.missing)
         parts.append(f"{count(match.missing, 'scenario')} of the suite without a result: {ids}")
     if match.extra:
-        parts.append(f"{count(match.extra, 'scenario')} not in the suite: {_some(match.extra, match.extra_ids)}")
+        parts.append(f"{count(match.extra, 'scenario')} not in the suite: {some(match.extra_ids, total=match.extra)}")
     parts.extend(match.different)
     more = f" and {match.unlooked_more} more" if match.unlooked_more else ""
-    parts += [f"not everything that the suite demands was looked at: {'; '.join(match.unlooked)}{more}"] * bool(
-        match.unlooked
-    )
+    if match.unlooked:
+        parts.append(f"not everything that the suite demands was looked at: {'; '.join(match.unlooked)}{more}")
     if match.unjudged_ids and not at_best:
         ids = ", ".join(match.unjudged_ids)
         parts.append(f"unjudged trials, so that not every scenario was judged: {ids}")
@@ -229,10 +234,34 @@ def name_of(trial: Trial) -> str:
     return id_ if number is None else f"{id_} trial {number}"
 
 
-def _some(number: int, ids: tuple[str, ...]) -> str:
-    return ", ".join(ids) + (", …" if number > len(ids) else "")
+def progress(stage: Stage, value: Value) -> Progressive:
+    """The state of a progressive rule: the step that applies, and what the next ones lack.
+
+    Distances are of the value itself, whatever evidence a later step will demand.
+    """
+    following = stage.next
+    return Progressive(
+        step=stage.step.version,
+        next=_goal(following.threshold, value, following.version) if following else None,
+        target=_goal(stage.target, value) if stage.target else None,
+    )
 
 
-def count(number: int, noun: str) -> str:
-    """`1 scenario`, `2 scenarios`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _goal(threshold: Threshold, value: Value, version: str | None = None) -> Goal:
+    number = value.value
+    if number is None:
+        return Goal(threshold.text, met=False, distance=None, version=version)
+    lacking = threshold.value - number if value.better == "higher" else number - threshold.value
+    return Goal(threshold.text, threshold.met_by(number), max(lacking, Fraction(0)), version)
+
+
+def decide(results: Sequence[RuleResult]) -> Decision:
+    """Fail if a blocking rule failed or is undefined; else inconclusive if one is; pass if all of them passed."""
+    if not results:
+        raise InputError(Problem("there is no rule to judge by", hint="a policy needs at least one rule"))
+    outcomes = {result.outcome for result in results if result.level == "blocking"}
+    if outcomes <= {"pass"}:
+        return "pass"
+    if outcomes <= {"pass", "inconclusive"}:
+        return "inconclusive"
+    return "fail"

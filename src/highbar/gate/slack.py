@@ -15,7 +15,7 @@ FAR_SHARE = Fraction(1, 2)
 
 
 def slack(threshold: Threshold, value: Value) -> Fraction | None:
-    """How much better than the threshold the worse end of the value's interval is; None where that is not far.
+    """How much better than the threshold the worse end of the value's interval is; None if that is not far.
 
     The worse end, not the value: a small run that went well is no reason to raise a bar.
     """

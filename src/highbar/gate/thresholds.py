@@ -1,6 +1,6 @@
-"""A value with its interval, held against a threshold.
+"""A value with its interval, compared with a threshold.
 
-By the estimate the value itself must reach it. With confidence the worse end of the interval must; where the better end
+By the estimate the value itself must reach it. With confidence the worse end of the interval must; if the better end
 misses it the rule fails, and in between nothing can be said yet. A threshold of 100 % (or 0 %) cannot be shown by any
 number of scenarios: it fails at the first failure, or beyond an accepted number of them (`failures`), and passes when
 failures above the tolerated rate are excluded.
@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
 from highbar.language import digits
+from highbar.language.phrases import count
 from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.tolerance import clusters_to_exclude
@@ -108,10 +109,10 @@ def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, 
         if _excluded(value, bar, demand):
             return "pass", f"{number}; failures above {tolerated} are excluded"
         return "inconclusive", f"{number}, but too few scenarios to exclude failures above {tolerated}"
-    held = [bar.met_by(end) for end in ends(value)]
-    if all(held):
+    met_at_ends = [bar.met_by(end) for end in ends(value)]
+    if all(met_at_ends):
         return "pass", "; so is the worse end of the interval"
-    if not any(held) and not met:
+    if not any(met_at_ends) and not met:
         return "fail", "; nor is the better end of the interval"
     return "inconclusive", "; the interval reaches across the threshold"
 
@@ -125,7 +126,7 @@ def _number_accepted(demand: Demand, failing: int | None) -> str:
     """How many failed, and how many may; nothing without an acceptance number."""
     if not demand.failures:
         return ""
-    failed = "failures cannot be counted" if failing is None else f"{count(failing)} failed"
+    failed = "failures cannot be counted" if failing is None else f"{count(failing, 'scenario')} failed"
     return f"; {failed}, {demand.failures} {'is' if demand.failures == 1 else 'are'} accepted"
 
 
@@ -135,7 +136,7 @@ def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int 
 
 
 def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
-    """The two ends of a value's interval, infinite where it is unbounded."""
+    """The two ends of a value's interval, infinite if it is unbounded."""
     low = -UNLIMITED if value.low is None else Fraction(value.low)
     high = UNLIMITED if value.high is None else Fraction(value.high)
     return low, high
@@ -151,7 +152,7 @@ def _excluded(value: Value, bar: Threshold, demand: Demand) -> bool:
 
 
 def at_the_end(bar: Threshold, value: Value) -> bool:
-    """Whether only perfection reaches the threshold: 100 %, or 0 % where lower is better."""
+    """Whether only perfection reaches the threshold: 100 %, or 0 % if lower is better."""
     return value.unit == "ratio" and bar.value == (1 if value.better == "higher" else 0)
 
 
@@ -163,7 +164,7 @@ def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) 
 
 
 def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
-    """About how many more scenarios would settle it if the value stayed; None where none would."""
+    """About how many more scenarios would settle it if the value stayed; None if none would."""
     sums = rests.sums
     if at_the_end(bar, value):
         clusters = sums.clusters if sums is not None else value.scenarios
@@ -191,14 +192,9 @@ def _reason(value: Value, threshold: Threshold, bar: Threshold, *, met: bool) ->
     margin = (
         "" if bar is threshold else f" less a margin of {digits.amount(abs(threshold.value - bar.value), value.unit)}"
     )
-    counted = f"over {count(value.scenarios)}" + (f", {value.missing} lack it" if value.missing else "")
+    counted = f"over {count(value.scenarios, 'scenario')}" + (f", {value.missing} lack it" if value.missing else "")
     return f"{digits.show(value, marks)} {word} {wanted}{margin} ({counted})"
 
 
 def _demanded(scenarios: int) -> str:
-    return f"{count(scenarios)} {'is' if scenarios == 1 else 'are'} demanded"
-
-
-def count(number: int) -> str:
-    """`1 scenario`, `2 scenarios`."""
-    return f"{number} scenario" if number == 1 else f"{number} scenarios"
+    return f"{count(scenarios, 'scenario')} {'is' if scenarios == 1 else 'are'} demanded"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from highbar.importers.report import Report
+from highbar.language.phrases import count
 
 
 def sentence(report: Report) -> str:
@@ -13,8 +14,8 @@ def sentence(report: Report) -> str:
     >>> sentence(Report(records=20, rows=20, errors=3))
     '20 records, 20 rows, 3 errors'
     """
-    counts = [_count(report.records, "record"), _count(report.rows, "row")]
-    counts += [_count(report.errors, "error")] if report.errors else []
+    counts = [count(report.records, "record"), count(report.rows, "row")]
+    counts += [count(report.errors, "error")] if report.errors else []
     told = (
         (report.unscored, "unscored"),
         (report.skipped, "skipped"),
@@ -27,7 +28,7 @@ def sentence(report: Report) -> str:
 
 def notes(report: Report) -> tuple[str, ...]:
     """What a verdict that rests on this file must say: warnings, records that count for nothing, and an empty file."""
-    lost = tuple(f"{_count(number, 'record')} left out: {reason}" for reason, number in sorted(report.left_out.items()))
+    lost = tuple(f"{count(number, 'record')} left out: {reason}" for reason, number in sorted(report.left_out.items()))
     empty = () if report.rows else ("there is no result in this file",)
     return (*report.warnings, *lost, *empty)
 
@@ -38,19 +39,15 @@ def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
     details = [f"judged by: {', '.join(report.judges)}"] if report.judges else []
     details += [f"scorer {name}: {what}" for name, what in sorted(report.scorers.items())]
     details += [f"columns: {_listed(columns)}"] if columns else []
-    details += [f"unscored: {_count(report.unscored, 'row')} without a judgment"] if report.unscored else []
-    details += [f"skipped: {_count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
-    details += [f"missing: {_count(report.missing, 'row')}, which count as errors"] if report.missing else []
+    details += [f"unscored: {count(report.unscored, 'row')} without a judgment"] if report.unscored else []
+    details += [f"skipped: {count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
+    details += [f"missing: {count(report.missing, 'row')}, which count as errors"] if report.missing else []
     unread = sorted(report.unread.items(), key=lambda item: (-item[1], item[0]))  # the same words in every run
     details += [f"no column for: {_listed(unread)}"] if unread else []
-    details += [f"cut short: {_count(report.cut, 'long text')}"] if report.cut else []
+    details += [f"cut short: {count(report.cut, 'long text')}"] if report.cut else []
     details += [f"warning: {note}" for note in notes(report)]
     return (f"{name}: {title}: {sentence(report)}", *(f"  {detail}" for detail in details))
 
 
 def _listed(found: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{what} ({number})" for what, number in found)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,7 +1,7 @@
 """Exact values → the digits a reader sees. Nothing here decides anything: rounding is for display only.
 
-A shown number never tells another story than the exact one: it stands on the same side of 0, of 100 % and of every
-threshold it was held against. 89.988 % under a bar of 90 % is shown as 89.988 %, and only 100 % is shown as 100 %.
+A rounded number never contradicts the exact one: it is on the same side of 0, of 100 % and of every threshold that a
+rule compares it with. 89.988 % below a bar of 90 % is shown as 89.988 %, and only 100 % is shown as 100 %.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from highbar.language.limits import LARGEST_WRITTEN_OUT, MOST_PLACES
 from highbar.model import RuleResult, Unit, Value
 
 if TYPE_CHECKING:  # few checks compare, and its classes take time to make
     from highbar.model.comparison import Difference
 
-_MOST_PLACES = 12
 _THREE_DIGITS = 100
-_LARGEST = Fraction(10) ** 15
 _SIGNS = MappingProxyType({">=": "≥", "<=": "≤", "!=": "≠", "=": "=", "<": "<", ">": ">"})
 _THRESHOLD = re.compile(r"(>=|<=|!=|=|<|>) (-?[0-9]+(?:\.[0-9]+)?)(ms)?")
 _SCORE = re.compile(rf"final_score {_THRESHOLD.pattern}")
@@ -30,7 +29,7 @@ _NOTHING: tuple[Fraction, ...] = ()
 
 
 def show(value: Value, bounds: Iterable[Fraction] = _NOTHING) -> str:
-    """The value in its unit, with its interval where it has one: `92.0% (82.6–97.2)`; `undefined` where it is."""
+    """The value in its unit, with its interval if it has one: `92.0% (82.6–97.2)`; or `undefined`."""
     if value.value is None:
         return "undefined"
     marks = tuple(bounds)
@@ -63,7 +62,7 @@ def change(value: Fraction, unit: Unit) -> str:
 
 
 def show_change(difference: Difference) -> str:
-    """A difference with its bounds: `-4.0 points (-9.1 to +1.0)`; `undefined` where it is."""
+    """A difference with its bounds: `-4.0 points (-9.1 to +1.0)`; or `undefined`."""
     if difference.value is None:
         return "undefined"
     unit = difference.head.unit
@@ -74,7 +73,7 @@ def show_change(difference: Difference) -> str:
 
 
 def wanted(threshold: str, unit: Unit | None) -> str | None:
-    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None where it is something else.
+    """A canonical threshold as a reader writes it: `>= 0.9` of a ratio is `≥ 90%`. None if it is something else.
 
     So is a condition on the composite's score alone, and `>= baseline - 0.05` is `≥ baseline - 5 points`.
     """
@@ -103,13 +102,13 @@ def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
 
 
 def held_against(threshold: str) -> tuple[str, Fraction] | None:
-    """The operator and the number of a canonical threshold; None where it is something else."""
+    """The operator and the number of a canonical threshold; None if it is something else."""
     found = _THRESHOLD.fullmatch(threshold)
     return None if found is None else (found[1], Fraction(found[2]))
 
 
 def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction, ...]]:
-    """For each metric the thresholds that rules hold it against: what its digits must not be rounded across."""
+    """For each metric the thresholds that rules compare it with: rounding must not cross them."""
     found: dict[str, dict[Fraction, None]] = {}
     for rule in rules:
         match = _THRESHOLD.fullmatch(rule.threshold or "") or _SCORE.fullmatch(rule.threshold or "")
@@ -119,7 +118,7 @@ def bounds_by_metric(rules: Iterable[RuleResult]) -> Mapping[str, tuple[Fraction
 
 
 def as_float(value: Fraction, bounds: Iterable[Fraction] = _NOTHING) -> float:
-    """The nearest float that stands on the same side of 0, 1 and `bounds` as the exact value; always finite."""
+    """The nearest float on the same side of 0, 1 and `bounds` as the exact value; always finite."""
     nearest = _float(value)
     for mark in (Fraction(0), Fraction(1), *bounds):
         if value != mark and nearest == _float(mark):
@@ -153,17 +152,17 @@ def _places(value: Fraction, unit: Unit) -> int:
     if unit != "USD" and value.denominator == 1:
         return 0
     size = abs(value)
-    places = next((place for place in range(_MOST_PLACES) if size * 10**place >= _THREE_DIGITS), _MOST_PLACES)
+    places = next((place for place in range(MOST_PLACES) if size * 10**place >= _THREE_DIGITS), MOST_PLACES)
     return max(places, 2) if unit == "USD" else 1 if unit == "ms" else places
 
 
 def _digits(value: Fraction, places: int, marks: tuple[Fraction | int, ...]) -> str:
     """`value` with `places` decimals, or as many more as keep it on its side of every mark; on a mark, exactly that."""
-    if abs(value) >= _LARGEST:
+    if abs(value) >= LARGEST_WRITTEN_OUT:
         return f"{_float(value):.6g}"
     if value in marks:
         return _exact(value)
-    for more in (places, *range(max(places, 2) + 1, _MOST_PLACES + 1)):
+    for more in (places, *range(max(places, 2) + 1, MOST_PLACES + 1)):
         shown = Fraction(round(value * 10**more), 10**more)
         if all(_side(shown, mark) == _side(value, mark) for mark in marks):
             return _trimmed(_fixed(shown, more), places)
@@ -184,8 +183,8 @@ def _fixed(value: Fraction, places: int) -> str:
 def _trimmed(text: str, places: int) -> str:
     """Without the zeros at the end beyond `places`."""
     whole, _, rest = text.partition(".")
-    kept = rest[:places] + rest[places:].rstrip("0")
-    return f"{whole}.{kept}" if kept else whole
+    digits = rest[:places] + rest[places:].rstrip("0")
+    return f"{whole}.{digits}" if digits else whole
 
 
 def _exact(value: Fraction) -> str:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from highbar.language.limits import MOST_DIGITS
+
 NUMBER = r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 """ASCII digits, and a point with digits after it: no exponent, no grouping, no leading zeros, no sign."""
-
-MAX_DIGITS = 40
 
 _WHOLE = re.compile(NUMBER)
 
 
 def read_decimal(text: str) -> Fraction | None:
-    """The number that `text` says, or None where it is not one by our grammar, or has too many digits.
+    """The number in `text`, or None if it does not fit our grammar, or has too many digits.
 
     >>> read_decimal("0.95"), read_decimal("1e2"), read_decimal("1_000")
     (Fraction(19, 20), None, None)
     """
-    return Fraction(text) if len(text) <= MAX_DIGITS and _WHOLE.fullmatch(text) else None
+    return Fraction(text) if len(text) <= MOST_DIGITS and _WHOLE.fullmatch(text) else None
 
 
 def write_decimal(value: Fraction) -> str:
-    """`value` written out to its last digit; as a quotient in brackets where no decimal ends.
+    """`value` written out to its last digit; as a quotient in brackets if no decimal is exact.
 
     >>> write_decimal(Fraction(19, 20)), write_decimal(Fraction(1, 3))
     ('0.95', '(1 / 3)')

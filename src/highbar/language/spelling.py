@@ -7,9 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-_LONGEST = 80
-_SHORTEST = 5
-"""Letters from which on one edit is a slip: of shorter names every other one is a single edit away (`id` and `in`)."""
+from highbar.language.limits import LONGEST_WORD, SHORTEST_SLIP
+
 _UNSEEN = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -18,23 +17,23 @@ _INVISIBLE = re.compile(
 _IDEOGRAPH = re.compile(
     "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
 )
-"""Characters that stand for a word or a syllable each; Korean blocks too, as one of them turns high into low."""
+"""Characters that mean a word or a syllable each; Korean blocks too, as one of them turns high into low."""
 _LOOK_ALIKES = str.maketrans(
-    # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, as they stand after case folding.
+    # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, after case folding.
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `word` most likely stands for: the fewest edits, at most one in three letters; else None."""
-    allowed = max(1, min(len(word), _LONGEST) // 3)
+    """The candidate that `word` most likely means: the fewest edits, at most one in three letters; else None."""
+    allowed = max(1, min(len(word), LONGEST_WORD) // 3)
     ranked = sorted((_distance(word.lower(), candidate.lower()), candidate) for candidate in set(candidates))
     return ranked[0][1] if ranked and ranked[0][0] <= allowed else None
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:
-    """The hint for an unknown `word`, where there is one to give."""
+    """The hint for an unknown `word`, if a candidate is near."""
     found = nearest(word, candidates)
     return f"did you mean '{found}'?" if found else None
 
@@ -94,7 +93,7 @@ def _bare(folded: str) -> str:
 
 def _misspelled(first: str, second: str) -> bool:
     """Whether two folded words are one edit apart, and both are alphabetic and long enough for that to be a slip."""
-    if min(len(first), len(second)) < _SHORTEST or abs(len(first) - len(second)) > 1:
+    if min(len(first), len(second)) < SHORTEST_SLIP or abs(len(first) - len(second)) > 1:
         return False
     return _one_edit_apart(first, second) and _is_alphabetic(first) and _is_alphabetic(second)
 
@@ -116,8 +115,8 @@ def _one_edit_apart(first: str, second: str) -> bool:
 
 def _distance(first: str, second: str) -> int:
     """Letters inserted, deleted, replaced, or swapped with their neighbor, to make one word of the other."""
-    if abs(len(first) - len(second)) > _LONGEST or max(len(first), len(second)) > 2 * _LONGEST:
-        return _LONGEST
+    if abs(len(first) - len(second)) > LONGEST_WORD or max(len(first), len(second)) > 2 * LONGEST_WORD:
+        return LONGEST_WORD
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, letter in enumerate(first, 1):

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from highbar.errors import HighbarError
-from highbar.language.exact import MAX_DIGITS, NUMBER, write_decimal
+from highbar.language.exact import NUMBER, write_decimal
+from highbar.language.limits import MOST_DIGITS
 from highbar.model import Metric, Operator, Threshold, Unit
 
 _OPERATORS: dict[str, Operator] = {
@@ -27,40 +29,26 @@ _OPERATORS: dict[str, Operator] = {
 _THRESHOLD = re.compile(rf"\s*(≥|>=|>|≤|<=|<|==|=)?\s*(-?)({NUMBER})\s*(%|ms|s)?\s*", re.ASCII)
 _OF_BASELINE = re.compile(rf"\s*({NUMBER})\s*%\s+of\s+(?:the\s+)?baseline\s*", re.ASCII | re.IGNORECASE)
 
-_UNIT_NAMES: dict[Unit, str] = {
-    "ratio": "a ratio",
-    "ms": "a time in milliseconds",
-    "USD": "an amount in US dollars",
-    "per token": "a number per token",
-    "number": "a plain number",
-}
-_EXAMPLES: dict[Unit, str] = {
-    "ratio": "95%, or 0.95",
-    "ms": "5000ms, 5s, or 5000",
-    "USD": "0.05",
-    "per token": "0.002",
-    "number": "12.5",
-}
-_SUFFIXES: dict[Unit, dict[str, Fraction]] = {
-    "ratio": {"%": Fraction(1, 100)},
-    "ms": {"": Fraction(1), "ms": Fraction(1), "s": Fraction(1000)},
-    "USD": {"": Fraction(1)},
-    "per token": {"": Fraction(1)},
-    "number": {"": Fraction(1)},
-}
-_LOWEST: dict[Unit, Fraction | None] = {
-    "ratio": Fraction(0),
-    "ms": Fraction(0),
-    "USD": Fraction(0),
-    "per token": Fraction(0),
-    "number": None,
-}
-_HIGHEST: dict[Unit, Fraction | None] = {
-    "ratio": Fraction(1),
-    "ms": None,
-    "USD": None,
-    "per token": None,
-    "number": None,
+
+class _UnitFacts(NamedTuple):
+    """What a unit is called, how its thresholds are written, and between which values its metrics are."""
+
+    name: str
+    example: str
+    factors: dict[str, Fraction]  # by suffix, how many of the unit one is
+    lowest: Fraction | None
+    highest: Fraction | None
+
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_UNITS: dict[Unit, _UnitFacts] = {
+    "ratio": _UnitFacts("a ratio", "95%, or 0.95", {"%": Fraction(1, 100)}, _ZERO, _ONE),
+    "ms": _UnitFacts(
+        "a time in milliseconds", "5000ms, 5s, or 5000", {"": _ONE, "ms": _ONE, "s": Fraction(1000)}, _ZERO, None
+    ),
+    "USD": _UnitFacts("an amount in US dollars", "0.05", {"": _ONE}, _ZERO, None),
+    "per token": _UnitFacts("a number per token", "0.002", {"": _ONE}, _ZERO, None),
+    "number": _UnitFacts("a plain number", "12.5", {"": _ONE}, None, None),
 }
 
 
@@ -83,7 +71,7 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A threshold's text, taken apart; `suffix` is its unit, "" where it has none."""
+    """A threshold's text, taken apart; `suffix` is its unit, "" if it has none."""
 
     operator: Operator | None
     value: Fraction
@@ -94,11 +82,11 @@ class _Written:
 def read(text: str, metric: Metric) -> Threshold:
     """The threshold that `text` sets for `metric`; without an operator, its good direction with equality passing.
 
-    For a ratio where higher is better, a number without a unit is a percentage above 1 and a fraction from 0 to 1; a
-    bare `1` could be either and is refused. Where lower is better, such a number is refused unless it is a fraction
+    A ratio that is better when higher: a number without a unit is a percentage above 1 and a fraction from 0 to 1; a
+    bare `1` could be either and is refused. If lower is better, such a number is refused unless it is a fraction
     with an operator before it.
     """
-    written = _take_apart(text, _EXAMPLES[metric.unit])
+    written = _take_apart(text, _UNITS[metric.unit].example)
     value = _value(written, metric)
     operator = written.operator or (">=" if metric.better == "higher" else "<=")
     check(metric, operator, value)
@@ -136,16 +124,18 @@ def check(metric: Metric, operator: Operator, value: Fraction) -> None:
 def read_margin(text: str, metric: Metric) -> Margin:
     """How much worse than before is accepted: percentage points for a ratio, else the unit or `5% of baseline`."""
     relative = _OF_BASELINE.fullmatch(text)
-    wanted = "1%, in percentage points" if metric.unit == "ratio" else f"{_EXAMPLES[metric.unit]}, or 5% of baseline"
+    wanted = (
+        "1%, in percentage points" if metric.unit == "ratio" else f"{_UNITS[metric.unit].example}, or 5% of baseline"
+    )
     if relative:
         if metric.unit == "ratio":
             raise ThresholdError(f"found '{text}' for {metric.name}, which is a ratio", f"write {wanted}")
         return Margin(_fraction(relative.group(1)) / 100, relative=True)
     written = _take_apart(text, wanted)
-    factor = _SUFFIXES[metric.unit].get(written.suffix)
+    factor = _UNITS[metric.unit].factors.get(written.suffix)
     if written.operator or written.value < 0 or factor is None:
         raise ThresholdError(
-            f"found '{text}' as a margin of {metric.name}, {_UNIT_NAMES[metric.unit]}", f"write {wanted}"
+            f"found '{text}' as a margin of {metric.name}, {_UNITS[metric.unit].name}", f"write {wanted}"
         )
     if metric.unit == "ratio" and written.value * factor >= 1:
         raise ThresholdError(f"a margin of {text} accepts everything", f"write {wanted}")
@@ -166,7 +156,7 @@ def read_share(text: str) -> Fraction:
 
 
 def _share_hint(written: _Written) -> str:
-    """The share that was most likely meant; an example where none was."""
+    """The share that was most likely meant; an example if that is not clear."""
     if written.suffix in ("ms", "s") or not 0 <= written.value <= 100:
         return "write 5% or 0.05"
     if written.suffix or written.value <= 1:
@@ -177,10 +167,10 @@ def _share_hint(written: _Written) -> str:
 
 def read_duration(text: str) -> Fraction:
     """A time above 0 in milliseconds, as `5000ms`, `5s` or `5000`."""
-    written = _take_apart(text, _EXAMPLES["ms"])
-    factor = _SUFFIXES["ms"].get(written.suffix)
+    written = _take_apart(text, _UNITS["ms"].example)
+    factor = _UNITS["ms"].factors.get(written.suffix)
     if written.operator or factor is None or written.value <= 0:
-        raise ThresholdError(f"found '{text}', wanted a time above 0", f"write {_EXAMPLES['ms']}")
+        raise ThresholdError(f"found '{text}', wanted a time above 0", f"write {_UNITS['ms'].example}")
     return written.value * factor
 
 
@@ -202,21 +192,21 @@ def _take_apart(text: str, wanted: str) -> _Written:
 
 
 def _fraction(digits: str) -> Fraction:
-    if len(digits) > MAX_DIGITS:
-        raise ThresholdError(f"the number has more than {MAX_DIGITS} digits")
+    if len(digits) > MOST_DIGITS:
+        raise ThresholdError(f"the number has more than {MOST_DIGITS} digits")
     return Fraction(digits)
 
 
 def _value(written: _Written, metric: Metric) -> Fraction:
     if metric.unit == "ratio" and not written.suffix:
         return _bare_ratio(written, metric)
-    factor = _SUFFIXES[metric.unit].get(written.suffix)
+    factor = _UNITS[metric.unit].factors.get(written.suffix)
     if factor is None:
-        hint = f"write {_EXAMPLES[metric.unit]}"
+        hint = f"write {_UNITS[metric.unit].example}"
         if metric.unit == "number" and written.suffix == "%":
             hint = "add 'range: 0-100%' to the metric if it is a ratio"
         found = f"{written.digits}{written.suffix}"
-        raise ThresholdError(f"{metric.name} is {_UNIT_NAMES[metric.unit]}, found '{found}'", hint)
+        raise ThresholdError(f"{metric.name} is {_UNITS[metric.unit].name}, found '{found}'", hint)
     return written.value * factor
 
 
@@ -235,7 +225,7 @@ def _bare_ratio(written: _Written, metric: Metric) -> Fraction:
 
 
 def _check_range(metric: Metric, operator: Operator, value: Fraction) -> None:
-    lowest, highest = _LOWEST[metric.unit], _HIGHEST[metric.unit]
+    lowest, highest = _UNITS[metric.unit].lowest, _UNITS[metric.unit].highest
     shown = _show(value, metric.unit)
     if (lowest is not None and value < lowest) or (highest is not None and value > highest):
         wanted = "from 0% to 100%" if highest is not None else "0 or more"
@@ -246,9 +236,9 @@ def _check_range(metric: Metric, operator: Operator, value: Fraction) -> None:
 
 
 def _end(metric: Metric, *, good: bool) -> Fraction | None:
-    """The best or the worst value that the metric can have, where its range ends there."""
+    """The best or the worst value that the metric can have; None if its range is open at that end."""
     upper = (metric.better == "higher") == good
-    return _HIGHEST[metric.unit] if upper else _LOWEST[metric.unit]
+    return _UNITS[metric.unit].highest if upper else _UNITS[metric.unit].lowest
 
 
 def _show(value: Fraction, unit: Unit) -> str:

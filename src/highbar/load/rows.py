@@ -232,8 +232,8 @@ def faults(
     yield from ((message, hints.DUPLICATE) for message in _stated_twice(row))
     yield from ((message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
     for column in scalars:
-        if isinstance(_dotted(row, column), Mapping | list | tuple):
-            message = f"{column}: found {shown(_dotted(row, column))}, wanted text or a number to slice by"
+        if isinstance(row.get(column), Mapping | list | tuple):
+            message = f"{column}: found {shown(row.get(column))}, wanted text or a number to slice by"
             yield message, "slice by a column that has one value for each scenario"
     for range_ in numbers:
         value = row.get(range_.column)
@@ -263,7 +263,3 @@ def _let_through(where: Where, row: Mapping[str, Any]) -> bool:
         if (row.get(column) if tag is None else tag) not in values:
             return False
     return True
-
-
-def _dotted(row: Mapping[str, Any], column: str) -> object:
-    return row.get(column)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
 from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
@@ -19,12 +20,7 @@ from highbar.model.reduction import Group, Rank, Total
 from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.percentile import THREEFOLD
 
-FEW = 40
-"""Scenarios of equal weight: fewer are too few to bound a weighted share."""
-HEAVY = 0.10
-"""The share of the weight that one scenario may carry."""
 ONE_SIDED = 1.645
-_ROUNDING = 1e-9
 _UNIT = (Fraction(0), Fraction(1))
 _BOUNDED = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score", "quality_both"}
 _BOUNDED |= {"tp", "fp", "fn"}
@@ -35,7 +31,7 @@ Span = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Between which values a scenario's part in a sum lies, as far as the policy says."""
+    """The range of what one scenario adds to a sum, if the policy gives one."""
 
     ends: Mapping[str, Ends]
     totals: Mapping[Term, Total]
@@ -58,7 +54,7 @@ class Spans:
 
 
 def doubt(formula: Formula, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
-    """The first reason to doubt the interval of a formula; `sampled` if its scenarios stand for others."""
+    """The first reason to doubt the interval of a formula; `sampled` if its scenarios are a sample of others."""
     found = (_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
     return next((one for one in found if one is not None), None)
 
@@ -81,9 +77,9 @@ def weights_differ(ratio: Ratio, group: Group) -> bool:
         return False
     plain = group.ratios.get(unweighted(ratio))
     if plain is None or not plain.sums.d:
-        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=_ROUNDING)
+        return not math.isclose(effective_clusters(weighted.sums), weighted.sums.clusters, rel_tol=ROUNDING)
     worth, largest = ((effective_clusters(one.sums), one.largest / float(one.sums.d)) for one in (weighted, plain))
-    return not all(math.isclose(a, b, rel_tol=_ROUNDING) for a, b in zip(worth, largest, strict=True))
+    return not all(math.isclose(a, b, rel_tol=ROUNDING) for a, b in zip(worth, largest, strict=True))
 
 
 def of_weights(worth: float, share: float) -> Doubt | None:
@@ -91,9 +87,9 @@ def of_weights(worth: float, share: float) -> Doubt | None:
     if share > HEAVY:
         reason = f"one scenario carries {share:.0%} of the weight, and above {HEAVY:.0%} no interval is known to hold"
         return Doubt("weights", reason)
-    if worth < FEW:
-        reason = f"the weights leave the worth of {worth:.0f} scenarios, and below {FEW} no interval is known to hold"
-        return Doubt("weights", reason)
+    if worth < FEW_WEIGHTED:
+        below = f"below {FEW_WEIGHTED} no interval is known to hold"
+        return Doubt("weights", f"the weights leave the worth of {worth:.0f} scenarios, and {below}")
     return None
 
 
@@ -108,7 +104,7 @@ def heavier_fail_more(ratio: Ratio, group: Group) -> bool:
     if squares <= 0:
         return False
     correlation = (count * wx - w * x) / math.sqrt(squares)
-    rest = max(1 - correlation * correlation, _ROUNDING)
+    rest = max(1 - correlation * correlation, ROUNDING)
     return correlation * math.sqrt((count - 2) / rest) < -ONE_SIDED
 
 

@@ -2,7 +2,7 @@
 
 One ratio that is a share has the pseudo-cluster Beta bound, and so has one whose sums have limits; another ratio has
 the jackknife, corrected for skewness; a percentile the values whose share below is bounded. A formula of several parts
-that all pull the same way is at its worst where all of them are: so what breaks a trial never improves it. If parts
+that all pull the same way is at its worst when all of them are: so what breaks a trial never improves it. If parts
 pull against each other, they are combined through the gradient with their correlation (MOVER).
 """
 
@@ -10,12 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 
+from highbar.language.formula import operations
+from highbar.language.formula.operations import Operation, derivative
 from highbar.measure.doubts import Span, weights_differ
-from highbar.measure.parts import Formula, Node, Part, goodness, is_share, is_weighted, per_scenario
-from highbar.measure.pieces import apply, distinct_pieces, divisors, fixed_totals, slope
+from highbar.measure.limits import ROUNDING, STEPS
+from highbar.measure.parts import (
+    Formula,
+    Node,
+    Part,
+    Size,
+    distinct_pieces,
+    divisors,
+    fixed_totals,
+    goodness,
+    is_share,
+    is_weighted,
+    per_scenario,
+)
 from highbar.model import Percentile, Ratio
 from highbar.model import Term as TermOfSums
 from highbar.model.reduction import Group
@@ -26,23 +39,31 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
-STEPS = 32
-ROUNDING = 1e-9
 
 
 def _nothing_bounds(_: TermOfSums) -> None:
-    """Where no policy says between which values a column lies."""
+    """No range: for runs without a policy that gives one."""
 
 
-@dataclass(frozen=True, slots=True)
 class Bounds:
-    """How bounds are taken: one-sided error on each side; whether scenarios are a sample or the whole population."""
+    """The bounds of any formula over one group, each at the one-sided error `alpha`.
 
-    group: Group
-    alpha: float
-    trial_noise: bool = False
-    known: dict[Part, Interval] = field(default_factory=dict)  # of parts: formulas share them
-    spans: Callable[[TermOfSums], Span | None] = _nothing_bounds
+    `trial_noise`: the scenarios are the whole population, and only their trials vary.
+    """
+
+    def __init__(
+        self,
+        group: Group,
+        alpha: float,
+        *,
+        trial_noise: bool = False,
+        spans: Callable[[TermOfSums], Span | None] = _nothing_bounds,
+    ) -> None:
+        self.group = group
+        self.alpha = alpha
+        self.trial_noise = trial_noise
+        self.spans = spans
+        self._known: dict[Part, Interval] = {}  # not data but memory: formulas share their parts
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -57,12 +78,14 @@ class Bounds:
         parts = Formula(node).parts()
         if len(parts) <= 1:
             return self._carried(node, parts)
-        return self._chosen(node) if node[0] in ("min", "max") else self._combined(node)
+        if isinstance(node, Operation) and node.operator in ("min", "max"):
+            return self._chosen(node)
+        return self._combined(node)
 
-    def _chosen(self, node: tuple[str, tuple[Node, ...]]) -> tuple[float, Interval]:
+    def _chosen(self, node: Operation[Part | Size]) -> tuple[float, Interval]:
         """The smallest or largest of several: each end is the smallest or largest of theirs."""
-        choose = min if node[0] == "min" else max
-        known = [self._of(child) for child in node[1]]
+        choose = min if node.operator == "min" else max
+        known = [self._of(operand) for operand in node.operands]
         ends = [interval for _, interval in known]
         return choose(value for value, _ in known), Interval(choose(e.low for e in ends), choose(e.high for e in ends))
 
@@ -73,9 +96,9 @@ class Bounds:
         return float(self.group.ratios[part].sums.value)
 
     def _part(self, part: Part) -> Interval:
-        if part not in self.known:
-            self.known[part] = self._taken(part)
-        return self.known[part]
+        if part not in self._known:
+            self._known[part] = self._taken(part)
+        return self._known[part]
 
     def _taken(self, part: Part) -> Interval:
         if isinstance(part, Percentile):
@@ -185,7 +208,7 @@ class Bounds:
             inside = Formula(piece).parts()
             part = inside[0] if len(inside) == 1 else None
             alone = part is None or isinstance(part, Percentile)
-            terms.append(Term(values[piece], low, high, slope(node, values, piece), alone))
+            terms.append(Term(values[piece], low, high, derivative(node, piece, values.get), alone))
             parts.append(part)
             signs.append(1 if part is None else self._direction(piece, part))
         matrix = [
@@ -197,24 +220,24 @@ class Bounds:
     def _together(
         self, node: Node, known: Mapping[Node, tuple[float, Interval]], values: Mapping[Node, float]
     ) -> Interval | None:
-        """The formula where all its pieces are at their worse ends, and at their better ones.
+        """The formula with all its pieces at their worse ends, and at their better ones.
 
-        None if the pieces pull in different ways, so that one cannot say which ends those are. No correlation is used:
+        None if the pieces pull in different directions, so that those ends are not known. No correlation is used:
         an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
         value falls.
         """
-        slopes = {piece: slope(node, values, piece) for piece in known}
+        slopes = {piece: derivative(node, piece, values.get) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
-        ways = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
-        if len(ways) != 1 or 0 in ways or 0 in better.values():
+        directions = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
+        if len(directions) != 1 or 0 in directions or 0 in better.values():
             return None
-        way = ways.pop()
+        direction = directions.pop()
         corners = []
-        for end in (0, 1):  # each piece at the end where the formula is lowest, then highest
-            at = {piece: known[piece][1][end if better[piece] * way > 0 else 1 - end] for piece in better}
+        for end in (0, 1):  # each piece at the end that makes the formula lowest, then highest
+            at = {piece: known[piece][1][end if better[piece] * direction > 0 else 1 - end] for piece in better}
             corner = {**values, **at}
             number = self._at(node, corner)
-            turned = any(slope(node, corner, piece) * better[piece] * way < 0 for piece in better)
+            turned = any(derivative(node, piece, corner.get) * better[piece] * direction < 0 for piece in better)
             if turned or math.isnan(number):
                 return None
             corners.append(number)
@@ -226,8 +249,8 @@ class Bounds:
         parts = Formula(piece).parts()
         if len(parts) == 1:
             return self._direction(piece, parts[0]) * goodness(parts[0])
-        if isinstance(piece, tuple) and piece[0] in ("min", "max"):
-            inside = {self._goodness(child) for child in piece[1] if Formula(child).parts()}
+        if isinstance(piece, Operation) and piece.operator in ("min", "max"):
+            inside = {self._goodness(operand) for operand in piece.operands if Formula(operand).parts()}
             return inside.pop() if len(inside) == 1 else 0
         return 0
 
@@ -258,17 +281,15 @@ class Bounds:
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
         """The value of a node, in floats, for given values of some nodes inside."""
-        if node in values:
-            return values[node]
-        if isinstance(node, Fraction):
-            return float(node)
-        if isinstance(node, Ratio | Percentile):
-            return self._value(node)
-        operator, children = node
-        numbers = [self._at(child, values) for child in children]
-        if operator == "size" and isinstance(children[0], Ratio):
-            return numbers[0] * float(self.group.ratios[children[0]].sums.d)
-        return apply(operator, numbers)
+
+        def known(inner: Node) -> float | None:
+            if inner in values:
+                return values[inner]
+            if isinstance(inner, Size):
+                return float(self.group.ratios[inner.ratio].sums.d)
+            return self._value(inner) if isinstance(inner, Ratio | Percentile) else None
+
+        return operations.value(node, known)
 
 
 def _scaled(sums: Sums, most: Fraction) -> Sums:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import get_args
 
 from highbar import catalogue
+from highbar.language.formula import comparisons
 from highbar.measure import unknown
 from highbar.measure.parts import is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
 from highbar.model import (
     Better,
     Binary,
-    Comparison,
-    Condition,
     ConditionRule,
     Expression,
     Metric,
@@ -94,13 +93,9 @@ def difference(left: Expression, right: Expression, better: Better = "higher") -
 
 def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
     """What the policy's conditions compare with each other."""
-    waiting: list[Condition] = [rule.condition for rule in policy.rules if isinstance(rule, ConditionRule)]
-    while waiting:
-        condition = waiting.pop()
-        if isinstance(condition, Comparison):
-            yield condition.left, condition.right
-        else:
-            waiting.extend(condition.operands)
+    for rule in policy.rules:
+        if isinstance(rule, ConditionRule):
+            yield from ((comparison.left, comparison.right) for comparison in comparisons(rule.condition))
 
 
 def where_of(wanted: tuple[Term, ...] | Percentile) -> Where:

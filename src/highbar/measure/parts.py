@@ -1,17 +1,20 @@
 """A metric's formula → the ratios and percentiles that it is made of: what can vary from one run to the next.
 
 Every part is a ratio of sums over the same scenarios, or a percentile; nearly every metric is just one ratio. A part
-that stands alone under a function (`1 - normalized_latency`) is carried through it end by end; several are combined.
+that is alone under a function (`1 - normalized_latency`) is carried through it end by end; several are combined.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
 from highbar import catalogue
+from highbar.language.formula import COLUMN_FUNCTIONS, fold, operations
+from highbar.language.formula.operations import Operation
 from highbar.model import (
     Binary,
     Call,
@@ -29,8 +32,17 @@ from highbar.model import (
 )
 
 Part = Ratio | Percentile
-Node = Fraction | Part | tuple[str, tuple["Node", ...]]
-"""A formula with its parts in place of names: a number, a part, or an operation on nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The lower sum of a ratio: a number of scenarios, which does not vary from run to run."""
+
+    ratio: Ratio
+
+
+Node = operations.Node[Part | Size]
+"""A formula with its parts in place of names."""
 
 SHARES = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score"}
 """Columns between 0 and 1 in every scenario."""
@@ -49,21 +61,15 @@ class Formula:
 
 
 def ratios(node: Node) -> Iterator[Ratio]:
-    """Every ratio that a formula's value needs, those that do not vary too."""
-    if isinstance(node, Ratio):
-        yield node
-    elif isinstance(node, tuple):
-        for child in node[1]:
-            yield from ratios(child)
+    """Every ratio that a formula's value needs, including those that do not vary."""
+    return (inner for inner in operations.walk(node) if isinstance(inner, Ratio))
 
 
 def _parts(node: Node) -> Iterator[Part]:
-    if isinstance(node, Ratio | Percentile):
-        if isinstance(node, Percentile) or node.z != node.d:  # a count over itself does not vary
-            yield node
-    elif isinstance(node, tuple):
-        for child in node[1]:
-            yield from _parts(child)
+    for inner in operations.walk(node):
+        # A count over itself does not vary.
+        if isinstance(inner, Percentile) or (isinstance(inner, Ratio) and inner.z != inner.d):
+            yield inner
 
 
 def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
@@ -72,26 +78,27 @@ def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
 
 
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
-    ratio = _ratio(policy, expression, where)
-    if ratio is not None:
-        return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
-    match expression:
-        case Number(number):
-            return number
-        case Name(name):
-            return _named(policy, name, where)
-        case Call(function, arguments):
-            wanted = catalogue.terms(expression, where) if function == "percentile" else None
-            if isinstance(wanted, Percentile):
-                return wanted
-            if function == "sum":
-                return _total(_terms(expression, where)[0])
-            return function, tuple(_node(policy, argument, where) for argument in arguments)
-        case Negative(operand):
-            return "-", (Fraction(0), _node(policy, operand, where))
-        case Binary(operator, left, right):
-            return operator, (_node(policy, left, where), _node(policy, right, where))
-    assert_never(expression)
+    def combine(node: Expression, operands: Iterator[Node]) -> Node:
+        ratio = _ratio(policy, node, where)
+        if ratio is not None:
+            return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
+        match node:
+            case Number(number):
+                return number
+            case Name(name):
+                return _named(policy, name, where)
+            case Negative():
+                return Operation("-", (Fraction(0), *operands))
+            case Binary(operator):
+                return Operation(operator, tuple(operands))
+            case Call(function) if function not in COLUMN_FUNCTIONS:
+                return Operation(function, tuple(operands))
+            case Call():
+                wanted = catalogue.terms(node, where)
+                return wanted if isinstance(wanted, Percentile) else _total(wanted[0])
+        assert_never(node)
+
+    return fold(expression, combine)
 
 
 def _named(policy: Policy, name: str, where: Where) -> Node:
@@ -103,9 +110,10 @@ def _named(policy: Policy, name: str, where: Where) -> Node:
 
 
 def _total(term: Term) -> Node:
-    """A sum by itself: the mean over the scenarios, times how many there are, which is not left to chance."""
+    """A sum that no other sum divides: the mean over the scenarios, times how many there are."""
     everything = Term("scenario", where=term.where)
-    return "size", (Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),)),)
+    mean = Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),))
+    return Operation("*", (mean, Size(mean)))
 
 
 def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
@@ -117,7 +125,7 @@ def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
 
 
 def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None:
-    """The expression as one sum over another, where it is that."""
+    """The expression as one sum over another; None if it is something else."""
     if isinstance(expression, Call) and expression.function == "mean":
         total, count = _terms(expression, where)
         return Ratio(((total, Fraction(1)),), ((count, Fraction(1)),))
@@ -128,7 +136,7 @@ def _ratio(policy: Policy, expression: Expression, where: Where) -> Ratio | None
 
 
 def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | None:
-    """The expression as a weighted sum of terms, where it is that and nothing else is added."""
+    """The expression as a weighted sum of terms; None if anything else is added."""
     match expression:
         case Name(name) if name not in policy.metrics and name not in catalogue.SETTINGS:
             return ((_terms(expression, where)[0], Fraction(1)),)
@@ -161,7 +169,7 @@ def _added(first: Linear | None, second: Linear | None) -> Linear | None:
 
 
 def is_share(ratio: Ratio) -> bool:
-    """Whether, in every scenario, the upper sum lies between 0 and the lower one by what the terms mean."""
+    """Whether, in every scenario, the upper sum is between 0 and the lower one by what the terms mean."""
     if any(number < 0 for _, number in (*ratio.z, *ratio.d)):
         return False
     below = dict(ratio.d)
@@ -216,4 +224,55 @@ def _through_jaccard(ratio: Ratio) -> Node:
     if len(ratio.z) != 1 or not rest or factor <= 1 or below.get(term) != factor or any(n != 1 for n in rest):
         return ratio
     share = Ratio(((term, Fraction(1)),), tuple((other, Fraction(1)) for other in below))
-    return "/", (("*", (factor, share)), ("+", (Fraction(1), ("*", (factor - 1, share)))))
+    above: Node = Operation("*", (factor, share))
+    rise: Node = Operation("*", (factor - 1, share))
+    return Operation("/", (above, Operation("+", (Fraction(1), rise))))
+
+
+# --- pieces: nodes that vary independently ----------------------------------------------------
+
+
+def distinct_pieces(node: Node) -> list[Node]:
+    """The pieces of a node; a part that several of them share becomes a piece of its own, so that its slopes add up."""
+    pieces = list(dict.fromkeys(_pieces(node)))
+    occurrences = Counter(part for piece in pieces for part in Formula(piece).parts())
+    found: dict[Node, None] = {}
+    for piece in pieces:
+        shared = [part for part in Formula(piece).parts() if occurrences[part] > 1]
+        whole = _is_choice(piece) or _has_total(piece)
+        found.update(dict.fromkeys(shared if shared and not whole else [piece]))
+    return list(found)
+
+
+def _is_choice(node: Node) -> bool:
+    return isinstance(node, Operation) and node.operator in ("min", "max") and len(Formula(node).parts()) > 1
+
+
+def _has_total(node: Node) -> bool:
+    """Whether a number of scenarios is inside, which only the group knows."""
+    return any(isinstance(inner, Size) for inner in operations.walk(node))
+
+
+def fixed_totals(node: Node) -> list[Node]:
+    """The nodes inside that hold a number of scenarios and nothing that varies."""
+    if not isinstance(node, Operation) or not _has_total(node):
+        return []
+    if not Formula(node).parts():
+        return [node]
+    return [fixed for operand in node.operands for fixed in fixed_totals(operand)]
+
+
+def divisors(node: Node) -> list[Node]:
+    """Every node inside that another one is divided by."""
+    inside: Iterator[Node] = operations.walk(node)
+    return [inner.operands[1] for inner in inside if isinstance(inner, Operation) and inner.operator == "/"]
+
+
+def _pieces(node: Node) -> list[Node]:
+    """The largest nodes inside that have one part each, or choose between several."""
+    parts = Formula(node).parts()
+    if len(parts) == 1 or _is_choice(node):
+        return [node]
+    if not parts or not isinstance(node, Operation):
+        return []
+    return [piece for operand in node.operands for piece in _pieces(operand)]

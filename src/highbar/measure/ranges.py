@@ -19,7 +19,7 @@ def declared(metric: Metric) -> tuple[Fraction, Fraction] | None:
 
 
 def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
-    """What each row's value must lie between: a mean of 95 and many zeros is within 0 to 1, and no value of it is."""
+    """The range of each row's value: a mean of 95 and many zeros is within 0 to 1, and no value of it is."""
     found: dict[ColumnRange, None] = {}
     for metric in policy.metrics.values():
         ends = declared(metric)
@@ -41,8 +41,8 @@ def refuse_outside(policy: Policy, metric: Metric, value: Fraction) -> None:
     if ends is None or ends[0] <= value <= ends[1]:
         return
     low, high = (write_decimal(end) for end in ends)
-    told = f"the metric '{metric.name}' is {float(value):.6g}, outside of its range from {low} to {high}"
+    message = f"the metric '{metric.name}' is {float(value):.6g}, outside of its range from {low} to {high}"
     hint = (
         f"correct its formula, {metric.formula}, or its range" if metric.formula else "correct its formula or its range"
     )
-    raise InputError(Problem(told, file=policy.file, hint=hint))
+    raise InputError(Problem(message, file=policy.file, hint=hint))

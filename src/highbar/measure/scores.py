@@ -14,7 +14,7 @@ from highbar.model.details import Score, ScorePart
 
 
 def scores(measured: Measured) -> tuple[Score, ...]:
-    """The composite and the weighted score, where the policy has them and they are sums."""
+    """The composite and the weighted score, if the policy has them and they are sums."""
     found = (measured.policy.metrics.get(name) for name in (catalogue.FINAL_SCORE, catalogue.WEIGHTED_SCORE))
     split = (_split(metric, measured) for metric in found if metric is not None)
     return tuple(score for score in split if len(score.parts) > 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.measure import doubts
+from highbar.measure.limits import FALSE_DISCOVERIES, FEW_CLUSTERS, FEW_WEIGHTED, HEAVY
 from highbar.measure.parts import of_metric
 from highbar.measure.values import Measured
 from highbar.model import Ratio, Repetition
@@ -17,8 +18,6 @@ from highbar.statistics.second_run import trial_noise as noise_of
 from highbar.statistics.slices import benjamini_hochberg, effective_counts, shrink, steady, worse_than_rest
 from highbar.statistics.trials import never_failed_bound, variance_split_from_sums
 
-FALSE_DISCOVERIES = 0.10
-FEW_CLUSTERS = 20
 COMPARED = "pass_rate"
 FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
 """Below these, Σ(1 - 1/m) shows no correlation: ten scenarios of two trials, and a tenth of the suite."""
@@ -26,7 +25,7 @@ FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a slice stands against the rest."""
+    """How a slice compares with the rest."""
 
     worse: bool = False
     p_value: float | None = None
@@ -52,7 +51,7 @@ def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
 
 
 def repetition(sums: RepetitionSums | None, scenarios: int, alpha: float) -> Repetition | None:
-    """What repeated trials show; None where no scenario has two."""
+    """What repeated trials show; None if no scenario has two."""
     split = sums and variance_split_from_sums(
         scenarios=scenarios,
         freedom=sums.freedom,
@@ -107,10 +106,10 @@ def weight_warnings(whole: Measured, *, weighted: bool, clustered: bool) -> tupl
     unit = "cluster" if clustered else "scenario"
     found = []
     share = totals.largest / float(totals.sums.d)
-    if share > doubts.HEAVY:
+    if share > HEAVY:
         found.append(f"one {unit} carries {share:.0%} of the weight: what it does decides much of {name}")
     worth = effective_clusters(totals.sums)
-    few = doubts.FEW if weighted and doubts.weights_differ(root, whole.group) else FEW_CLUSTERS
+    few = FEW_WEIGHTED if weighted and doubts.weights_differ(root, whole.group) else FEW_CLUSTERS
     if worth < few:
         found.append(
             f"the {totals.sums.clusters} {unit}s are worth about {worth:.0f} of equal weight:"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 
 from highbar import catalogue
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.needs import difference, where_of
-from highbar.measure.parts import Formula, Part, is_share, of_metric
+from highbar.measure.parts import Formula, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
 from highbar.model import (
     Better,
@@ -31,7 +32,6 @@ from highbar.model import (
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
-from highbar.statistics.interval import Interval
 
 LACKS = {
     "correct": "no scenario has `correct`, `expected` or `outcome`",
@@ -44,7 +44,6 @@ LACKS = {
 LACKS |= {"fp": LACKS["tp"], "fn": LACKS["tp"], "expected": LACKS["observed"], "tokens_both": LACKS["quality_both"]}
 
 
-@dataclass(frozen=True, slots=True)
 class Measured:
     """The metrics of one group; each is computed once, when it is asked for.
 
@@ -54,42 +53,50 @@ class Measured:
     its value is a bound then (`between.py`), and nothing bounds its interval.
     """
 
-    policy: Policy
-    group: Group
-    best: Group | None = None
-    is_best: bool = False
-    _known: dict[tuple[str, Where], Value] = field(default_factory=dict)
-    _alone: dict[tuple[str, Where], Value] = field(default_factory=dict)
-    _bounded: dict[Part, Interval] = field(default_factory=dict)
-    _formulas: dict[tuple[str, Where], Formula] = field(default_factory=dict)
-    _doubtful: dict[tuple[str, Where], tuple[Imputed, ...]] = field(default_factory=dict)
-    _twin: list[Measured] = field(default_factory=list)
+    def __init__(
+        self,
+        policy: Policy,
+        group: Group,
+        best: Group | None = None,
+        *,
+        is_best: bool = False,
+        like: Measured | None = None,
+    ) -> None:
+        self.policy = policy
+        self.group = group
+        self.best = best
+        self.is_best = is_best
+        # Not data but memory: what was computed is kept, as rules and reports ask for the same values many times.
+        self._values: dict[tuple[str, Where], Value] = {}
+        self._own_values: dict[tuple[str, Where], Value] = {}
+        self._formulas: dict[tuple[str, Where], Formula] = {} if like is None else like._formulas  # noqa: SLF001 - the same class
+        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {} if like is None else like._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, _formulas=self._formulas, _doubtful=self._doubtful)
+        return Measured(self.policy, group, best, like=self)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return replace(self.over(self.best, self.group), is_best=True)
+        return Measured(self.policy, self.best, self.group, is_best=True, like=self)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` lets through."""
         key = (name, where)
-        if key not in self._known:
+        if key not in self._values:
             metric = self.policy.metrics[name]
             own = self._own(name, where)
-            self._known[key] = own if self.best is None else self._paired(metric, where, own)
-        return self._known[key]
+            self._values[key] = own if self.best is None else self._paired(metric, where, own)
+        return self._values[key]
 
     def _own(self, name: str, where: Where) -> Value:
         """The value in this group, whatever the other says."""
         key = (name, where)
-        if key not in self._alone:
-            self._alone[key] = self._measure(self.policy.metrics[name], where)
-        return self._alone[key]
+        if key not in self._own_values:
+            self._own_values[key] = self._measure(self.policy.metrics[name], where)
+        return self._own_values[key]
 
     def values(self) -> dict[str, Value]:
         """All metrics of the policy."""
@@ -142,10 +149,13 @@ class Measured:
         return find
 
     def _other(self, metric: Metric, where: Where) -> Value:
-        """The value in the other group, by itself."""
-        if not self._twin and self.best is not None:
-            self._twin.append(self.over(self.best))
-        return self._twin[0]._measure(metric, where)  # noqa: SLF001 - the same class
+        """The value in the other group alone."""
+        return self._twin._measure(metric, where)  # noqa: SLF001 - the same class
+
+    @cached_property
+    def _twin(self) -> Measured:
+        """The same metrics of the other group alone."""
+        return Measured(self.policy, self.best or self.group, like=self)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
@@ -207,11 +217,16 @@ class Measured:
             ),
         )
 
-    @property
+    @cached_property
     def _spans(self) -> doubts.Spans:
         return doubts.Spans(self._ends, self.group.totals)
 
-    @property
+    @cached_property
+    def _intervals(self) -> intervals.Bounds:
+        alpha = float(1 - self.policy.confidence)
+        return intervals.Bounds(self.group, alpha, trial_noise=self.policy.population == "suite", spans=self._spans)
+
+    @cached_property
     def _ends(self) -> Mapping[str, Ends]:
         return unknown.ends(self.policy)
 
@@ -224,10 +239,8 @@ class Measured:
         return self._formulas[key]
 
     def _bounds(self, metric: Metric, where: Where, value: Fraction) -> tuple[float | None, float | None]:
-        alpha = float(1 - self.policy.confidence)
-        bounds = intervals.Bounds(self.group, alpha, self.policy.population == "suite", self._bounded, self._spans)
         try:
-            low, high = bounds.of(self._formula(metric, where))
+            low, high = self._intervals.of(self._formula(metric, where))
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
@@ -276,9 +289,9 @@ class Measured:
         if self.policy.metrics.get(metric.name) is not metric:
             return unknown.doubtful(self.policy, metric, where)
         key = (metric.name, where)
-        if key not in self._doubtful:
-            self._doubtful[key] = unknown.doubtful(self.policy, metric, where)
-        return self._doubtful[key]
+        if key not in self._imputed:
+            self._imputed[key] = unknown.doubtful(self.policy, metric, where)
+        return self._imputed[key]
 
     def _errors(self, where: Where) -> bool:
         total = self.group.totals.get(Term("error", where=where))
@@ -340,7 +353,7 @@ class Measured:
 
 
 def _spanning(value: Value, other: Value) -> Value:
-    """A value with the interval that reaches over its own and another's; unbounded or doubtful where either is."""
+    """A value with the interval that reaches over its own and another's; unbounded or doubtful if either is."""
     if value.value is None:
         return value
     low = None if value.low is None or other.low is None else min(value.low, other.low)
@@ -360,7 +373,7 @@ def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Valu
 
 
 def _shown(end: float) -> float | None:
-    """An end of an interval to twelve digits, which is what sums taken in any order agree on; None where unbounded."""
+    """An end of an interval to twelve digits, which is what sums taken in any order agree on; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None
 
 

@@ -38,7 +38,7 @@ class Supposed:
     """The scenarios, each with the assumed trials, that give an agent of true rate `rate` this outcome.
 
     From `scenarios` on every larger suite does, with the assumed power. `fewest` is the first that does: power is a
-    sawtooth, so some sizes between the two do not. None where no number would.
+    sawtooth, so some sizes between the two do not. None if no number would.
     """
 
     threshold: Fraction
@@ -51,9 +51,9 @@ class Supposed:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a suite can show of a threshold; None where it cannot.
+    """What a suite can show of a threshold; None if it cannot.
 
-    The fewest passes that pass it and the most that fail it, where each scenario has one trial; and the true rates, at
+    The fewest passes that pass it and the most that fail it, if each scenario has one trial; and the true rates, at
     least so high and at most so high, that it passes and fails with the assumed power.
     """
 
@@ -81,7 +81,7 @@ class Chance:
 class Difference:
     """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
 
-    `difference` is None where it would be larger than that share, which none can be.
+    `difference` is None if it would be larger than that share, which none can be.
     """
 
     scenarios: int
@@ -97,7 +97,7 @@ class RuleNeed:
     (`supposed`) passes it on `scenarios`. A suite of a given size passes `rate_to_pass` and better, and fails
     `rate_to_fail` and worse. The rates are the metric's own; of a percentile, the share of trials within the limit.
     On `together` scenarios for each, all blocking rules pass with the assumed power even if they vary independently.
-    All is None where only results can tell, as `reason` says.
+    All is None if only results can tell, as `reason` says.
     """
 
     rule: str
@@ -130,8 +130,8 @@ class Joint:
 class RuleStanding:
     """How far results have settled a rule, and what would settle it if the value stayed.
 
-    A rule is settled where its whole interval lies on one side of the threshold. `more_scenarios` is 0 then, and None
-    where no number would do or none is known.
+    A rule is settled if its whole interval is on one side of the threshold. `more_scenarios` is 0 then, and None
+    if no number would do or it is not known.
     """
 
     rule: str

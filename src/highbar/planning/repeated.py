@@ -51,7 +51,7 @@ def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: A
 
 
 def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> int | None:
-    """The fewest scenarios that pass `≥ bar` with the assumed power if this is the true rate; None where none would."""
+    """The fewest scenarios that pass `≥ bar` with the assumed power if this is the true rate; None if none would."""
 
     def enough(scenarios: int) -> bool:
         return chance_to_pass(scenarios, bar, rate, assumptions) >= assumptions.power
@@ -63,7 +63,7 @@ def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -
 
 
 def rate_to_pass(scenarios: int, bar: Fraction, assumptions: Assumptions) -> float | None:
-    """The smallest true rate that so many scenarios pass with the assumed power; None where even 100 % would not."""
+    """The smallest true rate that so many scenarios pass with the assumed power; None if even 100 % would not."""
     share = _share_to_pass(scenarios, bar, assumptions)
     if share is None:
         return None

@@ -94,12 +94,12 @@ def _halfway(bar: Fraction) -> Fraction:
 
 
 def _rate(rate: float | None, *, lower: bool) -> float | None:
-    """A share of good scenarios, as a metric says it where lower is better."""
+    """A share of good scenarios, as a metric gives it if lower is better."""
     return None if rate is None else 1 - rate if lower else rate
 
 
 def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fraction | None:
-    """The share of good scenarios that the rule demands; None where the metric is no share.
+    """The share of good scenarios that the rule demands; None if the metric is no share.
 
     `error_rate ≤ 2%` demands 98 % without an error, `latency_p95 < 5000ms` that 95 % completed within it. Scores
     between 0 and 1 vary less than passes and fails do: for them it is the worst case.
@@ -159,7 +159,7 @@ def _standing(rule: RuleResult) -> RuleStanding:
 
 
 def _repeats(verdict: Verdict) -> Repeats | None:
-    """None where no scenario was repeated, or nothing varied."""
+    """None if no scenario was repeated, or nothing varied."""
     found, rate = verdict.repetition, verdict.metrics.get(SPLIT)
     if found is None or found.correlation is None or rate is None or not rate.value or rate.value == 1:
         return None

@@ -1,7 +1,7 @@
 """Thresholds and supposed true rates → how many scenarios it takes, and what a given number can show.
 
 A threshold is `≥ bar` of a share. One of 100 % is judged as the gate does: it fails at the first failure, and passes
-where none was seen in enough scenarios to exclude the tolerated rate; there a second trial is not counted on.
+if none was seen in enough scenarios to exclude the tolerated rate; there a second trial is not counted on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 
 def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -> int | None:
-    """How many scenarios pass if all but so many of them do, however many trials each has; None where none would."""
+    """How many scenarios pass if all but so many of them do, however many trials each has; None if none would."""
     excluded = assumptions.tolerate if bar == 1 else 1 - bar
     found = clusters_to_exclude(excluded, assumptions.alpha, failures)
     return found if found < LARGEST else None

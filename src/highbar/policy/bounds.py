@@ -1,4 +1,4 @@
-"""The bounds inside a condition: which metrics `composite.pass` holds against which numbers, and where those stand."""
+"""The bounds inside a condition: which metrics `composite.pass` compares with which numbers, and their places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A metric's bound: the number's place, and that of the text that it stands in."""
+    """A metric's bound: the number's place, and the place of the text around it."""
 
     metric: str
     threshold: Threshold
@@ -25,9 +25,9 @@ class Bound:
 
 
 def bounds_of(rule: ConditionRule, root: Node, metrics: Mapping[str, Metric]) -> tuple[Bound, ...]:
-    """The bounds that must all hold, each of a metric by itself, and that stand in the policy's text just once.
+    """The bounds that must all hold, each of one metric, and that occur in the policy's text just once.
 
-    Where something else would do as well (OR), a higher bound is no higher bar: nothing is found then.
+    If something else would do as well (OR), a higher bound is no higher bar: nothing is found then.
     """
     node = _text_of(rule, root)
     compared = list(_joined(rule.condition))

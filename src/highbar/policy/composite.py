@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
-from highbar.language.formula import names, parse, parse_composite, parse_condition, to_words
+from highbar.language.formula import MIRRORED, NEGATED, names, parse, parse_composite, parse_condition, to_words
 from highbar.language.threshold import check
 from highbar.model import (
     Binary,
@@ -26,9 +26,6 @@ from highbar.policy.metrics import Definition, MetricTable, check_names, rests_o
 from highbar.policy.ranges import always_holds, apart, value_range
 
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
-
-_NEGATED: dict[Operator, Operator] = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "=": "!=", "!=": "="}
-_MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "=": "=", "!=": "!="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ def check_condition(cursor: Cursor, condition: Condition, table: MetricTable) ->
 
 
 def check_formula(definition: Definition, table: MetricTable) -> None:
-    """Refuse a final_score that only rises where the results get worse."""
+    """Refuse a final_score that only rises as the results get worse."""
     expression = definition.metric.expression
     found = rewards(expression, ">=", table.metrics)
     if found.only_worse and FINAL_SCORE not in table.broken:
@@ -116,7 +113,7 @@ class Demanded:
 
     comparison: Comparison
     operator: Operator
-    alternative: bool  # it stands in an OR, so that the others need not hold
+    alternative: bool  # it is part of an OR, so that the others need not hold
 
     @property
     def difference(self) -> Expression:
@@ -127,7 +124,7 @@ class Demanded:
 def demands(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
     """The comparisons in a condition."""
     if isinstance(condition, Comparison):
-        operator = _NEGATED[condition.operator] if negated else condition.operator
+        operator = NEGATED[condition.operator] if negated else condition.operator
         yield Demanded(condition, operator, alternative)
         return
     turned = negated != (condition.operator == "not")
@@ -155,15 +152,17 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
         cursor.refuse(decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
-        told = f"'{to_words(comparison)}' is met more easily where {listed(found.worse)} worse"
-        cursor.refuse(told, f"turn it around: {to_words(replace(comparison, operator=_MIRRORED[comparison.operator]))}")
+        message = f"'{to_words(comparison)}' is met more easily where {listed(found.worse)} worse"
+        cursor.refuse(
+            message, f"turn it around: {to_words(replace(comparison, operator=MIRRORED[comparison.operator]))}"
+        )
 
 
 def _bound(comparison: Comparison, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
-    """A metric beside a number, on whichever side it stands."""
+    """A metric beside a number, on either side."""
     left, right = comparison.left, comparison.right
     if isinstance(left, Number) and isinstance(right, Name):
-        left, operator, right = right, _MIRRORED[operator], left
+        left, operator, right = right, MIRRORED[operator], left
     metric = table.metrics.get(left.name) if isinstance(left, Name) else None
     return (metric, operator, right.value) if metric and isinstance(right, Number) else None
 

@@ -1,4 +1,4 @@
-"""Where a reader stands in a policy: a node, the way to it, and the list that every problem goes into."""
+"""The position of a reader in a policy: a node, the way to it, and the list that every problem goes into."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from highbar.language.formula import FormulaError
 from highbar.language.spelling import did_you_mean
 from highbar.language.threshold import ThresholdError
 from highbar.model import Place
+from highbar.policy.limits import MOST_SUGGESTIONS
 from highbar.policy.tree import KIND_NAMES, Kind, Node
 
 DESCRIPTION = "description"
 
 T = TypeVar("T")
-_MAX_SUGGESTIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Cursor:
 
     def suggest(self, word: str, candidates: Iterable[str]) -> str | None:
         """The hint for an unknown word; none any more where so much is wrong that nobody reads them all."""
-        return did_you_mean(word, candidates) if len(self.problems) < _MAX_SUGGESTIONS else None
+        return did_you_mean(word, candidates) if len(self.problems) < MOST_SUGGESTIONS else None
 
     def is_kind(self, *kinds: Kind) -> bool:
         """Whether the node is of one of these kinds."""
@@ -63,7 +63,7 @@ class Cursor:
         return found
 
     def entries(self, *, keep_description: bool = False) -> dict[str, Cursor]:
-        """The entries of a mapping with any keys. A `description` is checked to be text, and left out unless kept."""
+        """The entries of a mapping with any keys. A `description` is checked to be text, and then left out."""
         if not self.is_kind("mapping"):
             self.refuse_kind("a mapping (key: value)")
             return {}
@@ -89,7 +89,7 @@ class Cursor:
         self.refuse(f"duplicate key '{key.text}'{case}{line}", at=key.place(self.file))
 
     def refuse_duplicates(self) -> None:
-        """Note every key that stands twice in this node or below it, if nobody else reads those mappings."""
+        """Note every key that occurs twice in this node or below it, if nobody else reads those mappings."""
         if self.is_kind("mapping"):
             for inner in self.entries(keep_description=True).values():
                 inner.refuse_duplicates()
@@ -140,7 +140,7 @@ class Cursor:
         return None
 
     def texts(self) -> list[tuple[str, Cursor]]:
-        """The texts of a list, each once, with where they stand."""
+        """The texts of a list, each once, with their places."""
         found: dict[str, Cursor] = {}
         for item in self.items():
             text = item.text()
@@ -166,5 +166,5 @@ class Cursor:
         return None
 
     def key_place(self, name: str) -> Place:
-        """Where the key `name` of this mapping stands."""
+        """The place of the key `name` of this mapping."""
         return next(key.place(self.file) for key, _ in self.node.entries if key.text == name)

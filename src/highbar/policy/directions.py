@@ -1,18 +1,19 @@
-"""Which way a formula goes where the results get worse, as far as its text tells: what rewards worse results is found.
+"""How a formula moves as the results get worse, as far as its text tells, to find formulas that reward worse results.
 
-A name is *wanted* upward where its metric is better when higher, downward where lower. A measure has no direction of
+A name is *wanted* upward if its metric is better when higher, downward if lower. A measure has no direction of
 its own, and what is multiplied by something of unknown sign is not decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
-from highbar.language.formula import to_words
+from highbar.language.formula import COLUMN_FUNCTIONS, to_words
+from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Ends, Expression, Metric, Name, Negative, Number, Operator, Where
 from highbar.model.ranges import FARTHEST
 from highbar.policy.ranges import value_range
@@ -21,7 +22,7 @@ UPWARD = frozenset({"passed", "correct", "behavior_score", "quality_score"})
 DOWNWARD = frozenset({"latency_ms", "cost_usd", "tokens_used"})
 
 Slopes = dict[str, int | None]
-"""By name, 1 where the formula rises with it, -1 where it falls, None where that is not decided."""
+"""By name, 1 if the formula rises with it, -1 if it falls, None if that is not decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,28 +176,24 @@ def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
         return {name: (share > 0) - (share < 0) for name, share in parts.items() if name and share}
     match node:
         case Negative(operand):
-            return _scaled(slopes(operand, metrics), -1)
-        case Call(function, arguments) if function in ("min", "max"):
-            return _merged(slopes(argument, metrics) for argument in arguments)
-        case Call("abs", (argument,)):
-            return _scaled(slopes(argument, metrics), _sign(argument, metrics))
+            return _of_operation("-", (Number(Fraction(0)), operand), metrics)
+        case Call(function, arguments) if function not in COLUMN_FUNCTIONS:
+            return _of_operation(function, arguments, metrics)
         case Binary(operator, left, right):
-            return _of_binary(operator, left, right, metrics)
+            return _of_operation(operator, (left, right), metrics)
         case _:
             return {}
 
 
-def _of_binary(operator: str, left: Expression, right: Expression, metrics: Mapping[str, Metric]) -> Slopes:
-    first, second = slopes(left, metrics), slopes(right, metrics)
-    if operator in ("+", "-"):
-        return _merged((first, second if operator == "+" else _scaled(second, -1)))
-    # On the two sides of a divisor of 0 a quotient is on opposite sides of everything.
-    turned = second if operator == "*" else _scaled(second, -1 if _sign(right, metrics) is not None else None)
-    return _merged((_scaled(first, _sign(right, metrics)), _scaled(turned, _sign(left, metrics))))
+def _of_operation(operator: str, operands: tuple[Expression, ...], metrics: Mapping[str, Metric]) -> Slopes:
+    inside = [slopes(operand, metrics) for operand in operands]
+    signs = [_sign(operand, metrics) for operand in operands]
+    found = dict.fromkeys(name for each in inside for name in each)
+    return {name: direction(operator, [each.get(name, 0) for each in inside], signs.__getitem__) for name in found}
 
 
 def linear(node: Expression) -> dict[str, Fraction] | None:
-    """The formula as so much of each name and, under the empty name, of 1; None where it is more than that."""
+    """The formula as so much of each name and, under the empty name, of 1; None if it is more than that."""
     match node:
         case Number(value):
             return {"": value}
@@ -243,18 +240,6 @@ def _wanted(name: str, metrics: Mapping[str, Metric]) -> int:
 
 
 def _sign(node: Expression, metrics: Mapping[str, Metric]) -> int | None:
-    """The sign that the formula always has; None where it may have either."""
+    """The sign that the formula always has; None if it may have either."""
     low, high = value_range(node, metrics)
     return 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else None
-
-
-def _scaled(found: Slopes, sign: int | None) -> Slopes:
-    return {name: None if slope is None or sign is None else slope * sign for name, slope in found.items()}
-
-
-def _merged(several: Iterable[Slopes]) -> Slopes:
-    merged: Slopes = {}
-    for found in several:
-        for name, slope in found.items():
-            merged[name] = slope if merged.get(name, slope) == slope else None
-    return merged

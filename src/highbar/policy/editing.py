@@ -1,6 +1,6 @@
 """New numbers into the text of a policy: only the digits of a threshold change, everything around them stays.
 
-Operator, unit, quotes, comments, line ends and the byte order mark are kept as they are, so a threshold is written in
+Operator, unit, quotes, comments, line ends and the byte order mark stay as they are, so a threshold is written in
 the style that the file has: `≥ 85%` becomes `≥ 93.1%`, and `0.85` becomes `0.931`.
 """
 
@@ -36,7 +36,7 @@ class Written:
 
     @property
     def decimals(self) -> int:
-        """How many digits stand behind its point."""
+        """How many digits follow its point."""
         return len(self.digits.partition(".")[2])
 
     def write(self, threshold: Threshold) -> str:
@@ -47,7 +47,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A threshold that gets another value; `text_place` is where the text begins that it is only a part of."""
+    """A threshold that gets another value; `text_place` is the start of the text around it."""
 
     place: Place
     before: Threshold
@@ -67,7 +67,7 @@ class PolicyText:
         self._lines = [self._offset, *(found.end() for found in re.finditer("\n", text))]
 
     def written(self, place: Place, threshold: Threshold) -> Written | None:
-        """The number of the threshold at `place`; None where the text there does not plainly say that threshold."""
+        """The number of the threshold at `place`; None if the text there does not plainly say that threshold."""
         if place.line is None or place.column is None or place.line > len(self._lines):
             return None
         found = _WRITTEN.match(self.text, self._lines[place.line - 1] + place.column - 1)

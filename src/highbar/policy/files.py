@@ -11,14 +11,13 @@ from pathlib import Path
 
 from highbar.errors import InputError, Problem
 from highbar.policy.json_tree import parse_json
-from highbar.policy.tree import MAX_BYTES, Node
+from highbar.policy.limits import MOST_ALIKE, MOST_FOLDER_ENTRIES, MOST_POLICY_BYTES
+from highbar.policy.tree import Node
 from highbar.policy.yaml_tree import parse_yaml
 
 NAMES = ("highbar.yaml", "highbar.yml", "highbar.json")
 _ALIKE = re.compile(r"\.?((high[-_ .]?bar|policy)([-_ .]?policy)?)\.(ya?ml|json|toml)(\.\w+)?", re.IGNORECASE)
 """Names that may be meant as a policy: `Highbar.yaml`, `.highbar.yml`, `policy.yaml`, `highbar.yaml.txt`."""
-_MOST_ENTRIES = 1000  # of a folder, that are looked at for such names
-_MOST_ALIKE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Document:
 
 
 def find(start: Path | None = None) -> Path | None:
-    """The policy that holds in `start`, the working folder unless said: in it, or above it up to the repository's root.
+    """The policy that holds in `start`, by default the working folder: in it, or above it up to the repository's root.
 
     Outside a repository only the folder itself is looked at. Raises InputError if a folder has two, or if something
     has the name of a policy and is no file: to go on upward would judge by another bar than the one that is meant.
@@ -69,7 +68,7 @@ def missing(start: Path | None = None) -> Problem:
     hint = "highbar init writes a policy to start from; --policy typical judges by the typical thresholds"
     alike = [path for folder in looked for path in _alike(folder)]
     if alike:
-        listed = ", ".join(os.path.relpath(path) for path in alike[:_MOST_ALIKE])
+        listed = ", ".join(os.path.relpath(path) for path in alike[:MOST_ALIKE])
         hint = f"found {listed}: if that is the policy, name it with --policy; {hint}"
     return Problem(f"no policy: there is no {names} in {where}{above}", hint=hint)
 
@@ -78,7 +77,7 @@ def _alike(folder: Path) -> list[Path]:
     """Files of the folder with nearly the name of a policy, and policies in its subfolders."""
     entries: list[Path] = []
     with suppress(OSError):  # a folder that cannot be listed has nothing to offer
-        entries = sorted(path for _, path in zip(range(_MOST_ENTRIES), folder.iterdir(), strict=False))
+        entries = sorted(path for _, path in zip(range(MOST_FOLDER_ENTRIES), folder.iterdir(), strict=False))
     found = [path for path in entries if _ALIKE.fullmatch(path.name) and path.name not in NAMES]
     with suppress(OSError):
         found += [inside for path in entries for name in NAMES if (inside := path / name).is_file()]
@@ -110,8 +109,8 @@ def names_in(path: Path) -> tuple[str, ...]:
     return tuple(node.text for node in named if node is not None and node.kind == "text")
 
 
-def read_document(path: Path, max_bytes: int = MAX_BYTES, data: bytes | None = None) -> Document:
-    """The tree of a YAML or JSON file; by its name, JSON where that ends in .json. Raises InputError.
+def read_document(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None = None) -> Document:
+    """The tree of a YAML or JSON file; by its name, JSON if that ends in .json. Raises InputError.
 
     Where `data` is given it is what the file would hold, and the file itself is not read.
     """
@@ -124,8 +123,8 @@ def read_document(path: Path, max_bytes: int = MAX_BYTES, data: bytes | None = N
     return Document(root, digest, problems, text)
 
 
-def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """The bytes of a file. Raises InputError where there is none, or it is larger than `max_bytes`."""
+def read_bytes(path: Path, max_bytes: int = MOST_POLICY_BYTES) -> bytes:
+    """The bytes of a file. Raises InputError if there is none, or it is larger than `max_bytes`."""
     try:
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined] # undocumented, but stable
 
 from highbar.errors import InputError, Problem
-from highbar.policy.tree import MAX_DEPTH, Kind, Node
+from highbar.policy.limits import MOST_NESTING
+from highbar.policy.tree import Kind, Node
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANKS = frozenset(" \t\n\r")
@@ -36,8 +37,8 @@ class _Reader:
         return node
 
     def _value(self, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            raise self._fault(f"nested deeper than {MAX_DEPTH}")
+        if depth > MOST_NESTING:
+            raise self._fault(f"nested deeper than {MOST_NESTING}")
         self._skip_space()
         character = self.text[self.at : self.at + 1]
         if character == "{":

@@ -106,7 +106,7 @@ def _feed(cursor: Cursor, depth: int = 0) -> Feed | None:
 
 
 def _refuse_contradictions(cursor: Cursor, fields: Collection[str]) -> None:
-    """What cannot stand together in one feed."""
+    """Keys that exclude each other in one feed."""
     if ("path" in fields) == ("value" in fields):
         cursor.refuse(
             "wanted either path or value", "{ path: status } takes what is there, { value: nightly } is a constant"

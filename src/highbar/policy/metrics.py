@@ -17,6 +17,7 @@ from highbar.language.formula import FUNCTIONS, leaves, names, parse
 from highbar.language.spelling import near_miss
 from highbar.model import Call, Condition, Expression, Metric, Name, Place, Unit
 from highbar.policy.cursor import Cursor
+from highbar.policy.limits import MOST_CHAIN, MOST_WEIGHTS
 from highbar.policy.settings import Settings, read_where
 
 DEFINITION_KEYS = (
@@ -30,8 +31,6 @@ DEFINITION_KEYS = (
     "use_case",
     "description",
 )
-MAX_CHAIN = 64
-MAX_WEIGHTS = 100
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RATIO_RANGE = re.compile(r"0\s*%?\s*(?:-|–|to|\.\.)\s*(?:100\s*%|1(?:\.0)?)")
@@ -201,9 +200,9 @@ def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], t
         return
     if WEIGHTED_SCORE in table.metrics:
         cursor.refuse(f"'{WEIGHTED_SCORE}' is defined under metrics as well")
-    if len(weights) > MAX_WEIGHTS:
-        cursor.refuse(f"found {len(weights)} metrics, wanted at most {MAX_WEIGHTS}")
-    if not 0 < len(weights) <= MAX_WEIGHTS:
+    if len(weights) > MOST_WEIGHTS:
+        cursor.refuse(f"found {len(weights)} metrics, wanted at most {MOST_WEIGHTS}")
+    if not 0 < len(weights) <= MOST_WEIGHTS:
         table.broken.add(WEIGHTED_SCORE)
         return
     for name in weights:
@@ -312,5 +311,5 @@ def _check_cycles(formulas: Mapping[str, Cursor], table: MetricTable) -> None:
     depths: dict[str, int] = {}
     for name in order:
         depths[name] = 1 + max((depths[used] for used in uses[name]), default=0)
-        if depths[name] == MAX_CHAIN + 1 and name in formulas:
-            formulas[name].refuse(f"the formula needs a chain of more than {MAX_CHAIN} metrics")
+        if depths[name] == MOST_CHAIN + 1 and name in formulas:
+            formulas[name].refuse(f"the formula needs a chain of more than {MOST_CHAIN} metrics")

@@ -3,9 +3,9 @@
 status            a key of the record           checks[].name    of every element of a list
 usage.total       a key in an object            steps[0].tool    one element; [-1] is the last
 "a.b".c           a key that has a point in it  checks.@keys     the keys of an object
-^.name            of the object around the list in which the record stands
+^.name            of the object around the list that holds the record
 $.model           of the whole document
-@key, @number     the key under which the record stands; its position, from 0
+@key, @number     the key that holds the record; its position, from 0
 @repeat           which repetition of its id it is, by the order of the file
 """
 

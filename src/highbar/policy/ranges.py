@@ -1,39 +1,50 @@
-"""Between which values a formula must lie, as far as that can be told without results."""
+"""The range in which the value of a formula must be, as far as its text tells without results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import assert_never
 
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
-from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number, Operator
+from highbar.language.formula import COLUMN_FUNCTIONS, fold
+from highbar.language.formula.operations import range_of
+from highbar.model import COMPARE, Binary, Call, Expression, Metric, Name, Negative, Number, Operator
 
-Range = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value; None where there is no bound."""
+Bounds = tuple[Fraction | None, Fraction | None]
+"""The least and the greatest value; None if there is no bound."""
 
-_ANY: Range = (None, None)
-_SHARE: Range = (Fraction(0), Fraction(1))
-_NOT_NEGATIVE: Range = (Fraction(0), None)
-
-
-def value_range(node: Expression, metrics: Mapping[str, Metric]) -> Range:
-    """Between which values `node` must lie, as far as that can be told without results."""
-    match node:
-        case Number(value):
-            return value, value
-        case Name(name):
-            return _name_range(name, metrics)
-        case Negative(operand):
-            low, high = value_range(operand, metrics)
-            return None if high is None else -high, None if low is None else -low
-        case Call(function, arguments):
-            return _call_range(function, arguments, metrics)
-        case Binary(operator, left, right):
-            return _binary_range(operator, value_range(left, metrics), value_range(right, metrics))
+_ANY: Bounds = (None, None)
+_SHARE: Bounds = (Fraction(0), Fraction(1))
+_NOT_NEGATIVE: Bounds = (Fraction(0), None)
 
 
-def _name_range(name: str, metrics: Mapping[str, Metric]) -> Range:
+def value_range(expression: Expression, metrics: Mapping[str, Metric]) -> Bounds:
+    """The range in which the value of `expression` must be, whatever the results are."""
+
+    def combine(node: Expression, operands: Iterator[Bounds]) -> Bounds:
+        match node:
+            case Number(value):
+                return value, value
+            case Name(name):
+                return _of_name(name, metrics)
+            case Negative():
+                return _difference((Fraction(0), Fraction(0)), next(operands))
+            case Binary(operator):
+                return _of_binary(operator, *operands)
+            case Call("abs"):
+                return _NOT_NEGATIVE
+            case Call(function, arguments) if function in COLUMN_FUNCTIONS:
+                return _of_column(function, arguments[0])
+            case Call(function):
+                return _of_choice(function, list(operands))
+        assert_never(node)
+
+    return fold(expression, combine)
+
+
+def _of_name(name: str, metrics: Mapping[str, Metric]) -> Bounds:
     if name in MEASURES or name in SETTINGS:
         return _NOT_NEGATIVE
     metric = metrics.get(name)
@@ -43,40 +54,42 @@ def _name_range(name: str, metrics: Mapping[str, Metric]) -> Range:
     return _SHARE if unit == "ratio" else _ANY if unit == "number" else _NOT_NEGATIVE
 
 
-def _call_range(function: str, arguments: tuple[Expression, ...], metrics: Mapping[str, Metric]) -> Range:
-    if function in ("min", "max"):
-        lows, highs = zip(*(value_range(argument, metrics) for argument in arguments), strict=True)
-        pick = min if function == "min" else max
-        known_lows, known_highs = [v for v in lows if v is not None], [v for v in highs if v is not None]
-        low_known = len(known_lows) == len(lows) or (function == "max" and known_lows)
-        high_known = len(known_highs) == len(highs) or (function == "min" and known_highs)
-        return pick(known_lows) if low_known else None, pick(known_highs) if high_known else None
-    if function == "abs":
-        return _NOT_NEGATIVE
-    column = arguments[0].name if isinstance(arguments[0], Name) else ""
+def _of_choice(function: str, ranges: list[Bounds]) -> Bounds:
+    """The smallest or largest of several: one known upper bound bounds the smallest, one lower bound the largest."""
+    pick = min if function == "min" else max
+    lows, highs = [low for low, _ in ranges if low is not None], [high for _, high in ranges if high is not None]
+    low_known = len(lows) == len(ranges) or (function == "max" and lows)
+    high_known = len(highs) == len(ranges) or (function == "min" and highs)
+    return pick(lows) if low_known else None, pick(highs) if high_known else None
+
+
+def _of_column(function: str, argument: Expression) -> Bounds:
+    column = argument.name if isinstance(argument, Name) else ""
     if column not in catalogue.SUMMED_COLUMNS and not catalogue.is_repeated(column):
         return _ANY
     shares = column in ("passed", "correct", "behavior_score", "quality_score") or catalogue.is_repeated(column)
     return _SHARE if shares and function != "sum" else _NOT_NEGATIVE
 
 
-def _binary_range(operator: str, left: Range, right: Range) -> Range:
+def _of_binary(operator: str, left: Bounds, right: Bounds) -> Bounds:
     (a, b), (c, d) = left, right
     if operator == "-":
-        c, d = None if d is None else -d, None if c is None else -c
-    if operator in ("+", "-"):
+        return _difference(left, right)
+    if operator == "+":
         return None if a is None or c is None else a + c, None if b is None or d is None else b + d
-    if a is None or b is None or c is None or d is None:
-        return _NOT_NEGATIVE if a is not None and c is not None and min(a, c) >= 0 else _ANY
-    if operator == "/":
-        if c <= 0 <= d:
-            return _NOT_NEGATIVE if min(a, c) >= 0 else _ANY
-        c, d = 1 / d, 1 / c
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
+    known = None
+    if a is not None and b is not None and c is not None and d is not None:
+        known = range_of(operator, [(a, b), (c, d)])
+    # Of two that are never negative, neither the product nor the quotient is, however large they may be.
+    return known or (_NOT_NEGATIVE if a is not None and c is not None and min(a, c) >= 0 else _ANY)
 
 
-def apart(left: Range, right: Range) -> bool:
+def _difference(left: Bounds, right: Bounds) -> Bounds:
+    (a, b), (c, d) = left, right
+    return None if a is None or d is None else a - d, None if b is None or c is None else b - c
+
+
+def apart(left: Bounds, right: Bounds) -> bool:
     """Whether no value of the one is a value of the other."""
     (a, b), (c, d) = left, right
     return (b is not None and c is not None and b < c) or (d is not None and a is not None and d < a)
@@ -85,14 +98,5 @@ def apart(left: Range, right: Range) -> bool:
 def always_holds(left: Expression, operator: Operator, right: Expression, metrics: Mapping[str, Metric]) -> bool:
     """Whether a comparison is true of every value that its sides can have."""
     (a, b), (c, d) = value_range(left, metrics), value_range(right, metrics)
-    match operator:
-        case ">=":
-            return a is not None and d is not None and a >= d
-        case ">":
-            return a is not None and d is not None and a > d
-        case "<=":
-            return b is not None and c is not None and b <= c
-        case "<":
-            return b is not None and c is not None and b < c
-        case _:
-            return False
+    ends = (a, d) if operator in (">=", ">") else (b, c) if operator in ("<=", "<") else (None, None)
+    return None not in ends and COMPARE[operator](*ends)

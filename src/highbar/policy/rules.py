@@ -1,4 +1,4 @@
-"""The rules of a policy: each block's node in, its rules out, named by where they stand."""
+"""The rules of a policy: each block's node in, its rules out, named by their place."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import Cursor
+from highbar.policy.limits import MOST_FAILURES
 from highbar.policy.metrics import Definition, MetricTable
 from highbar.policy.patterns import matches
 from highbar.policy.settings import Settings, check_category, read_where
@@ -35,8 +36,6 @@ from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
 from highbar.policy.yaml_tree import QUOTE_IT
 
-MOST_FAILURES = 1000
-"""The largest acceptance number: what it takes to show is searched for one scenario at a time."""
 DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
 RULE_KEYS = ("metric", "where", "level", *THRESHOLD_KEYS)
@@ -203,7 +202,7 @@ class RuleReader:
         )
 
     def bar(self, cursor: Cursor, metric: Metric, outer: Mapping[str, Cursor] | None = None) -> Bar | None:
-        """A threshold as text, as a number, or as a mapping with demands; `outer` has demands that stand beside it."""
+        """A threshold as text, as a number, or as a mapping with demands; `outer` has demands beside it."""
         fields = {key: value for key, value in (outer or {}).items() if key in DEMAND_KEYS}
         if cursor.is_kind("mapping"):
             for key, value in cursor.fields(THRESHOLD_KEYS).items():

@@ -24,9 +24,9 @@ def read_select(cursor: Cursor | None, allowed: Collection[str]) -> Where:
         cursor.refuse("found no column", "leave it out to judge every row")
     found: list[tuple[str, tuple[str, ...]]] = []
     for column, entry in entries.items():
-        told = _unselectable(column, allowed)
-        if told:
-            entry.refuse(told.message, told.hint, at=cursor.key_place(column))
+        fault = _unselectable(column, allowed)
+        if fault:
+            entry.refuse(fault.message, fault.hint, at=cursor.key_place(column))
         elif entry.is_kind("list"):
             found.append((column, tuple(text for text, _ in entry.texts())))
             if not entry.node.items:
@@ -46,11 +46,11 @@ def read_where(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
     problems: list[Problem] = []
     for text in texts:
         column, equals, value = text.partition("=")
-        told = _unselectable(column, allowed) if equals else None
+        fault = _unselectable(column, allowed) if equals else None
         if not equals or not column or not value:
             problems.append(Problem(f"--where {text}: wanted COLUMN=VALUE", hint="--where tags.model=NAME"))
-        elif told:
-            problems.append(Problem(f"--where {text}: {told.message}", hint=told.hint))
+        elif fault:
+            problems.append(Problem(f"--where {text}: {fault.message}", hint=fault.hint))
         elif value in found.setdefault(column, []):
             problems.append(Problem(f"--where {text}: said twice"))
         else:

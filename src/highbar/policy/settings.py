@@ -40,7 +40,7 @@ class Settings:
 
 
 def read_settings(top: Mapping[str, Cursor]) -> Settings:
-    """The settings of a policy; what is not said, or said badly, is left at its default."""
+    """The settings of a policy; missing or invalid ones keep their default."""
     columns, limits = _names(top.get("allow_columns")), _limits(top)
     read: dict[str, object] = {
         "description": _optional(top, "description", Cursor.text),

@@ -15,11 +15,9 @@ from highbar.language.spelling import near_miss
 from highbar.model import Suite
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import decode, read_bytes, read_document
+from highbar.policy.limits import LONGEST_LABEL, MOST_SUITE_BYTES
 from highbar.policy.settings import Settings, check_category
 from highbar.policy.tree import Node
-
-MAX_BYTES = 64 * 2**20
-"""A suite lists every scenario, so it may be far larger than a policy."""
 
 TEXTS = ("category", "capability", "cluster")
 LISTS = ("expected_behaviors", "must_not")
@@ -28,8 +26,6 @@ FIXED_COLUMNS = (*TEXTS, "weight", "expected", "answer", *LISTS)
 OF_A_RUN = frozenset(column.name for column in COLUMNS) - {*FIXED_COLUMNS, "tags"} | {"description"}
 """What a run says, or nobody compares: in a suite it is for those who run it."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
-LONGEST = 200
-"""A text of a column of the user's own that is longer is no label."""
 
 
 def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite | None:
@@ -64,10 +60,10 @@ def _without_collection() -> Iterator[None]:
 
 def _read_root(path: Path, cursor: Cursor) -> Node:
     if path.suffix.lower() in (".txt", ""):
-        lines = decode(read_bytes(path, MAX_BYTES), path).split("\n")
+        lines = decode(read_bytes(path, MOST_SUITE_BYTES), path).split("\n")
         items = tuple(Node("text", line.strip(), line=number) for number, line in enumerate(lines, 1) if line.strip())
         return Node("list", items=items, line=1)
-    document = read_document(path, MAX_BYTES)
+    document = read_document(path, MOST_SUITE_BYTES)
     cursor.problems.extend(document.problems)
     return document.root
 
@@ -110,7 +106,7 @@ def read_id(cursor: Cursor) -> str | None:
 
 
 def read_ids(cursor: Cursor) -> list[tuple[str, Cursor]]:
-    """The ids of a list, each once, with where they stand."""
+    """The ids of a list, each once, with their places."""
     found: dict[str, Cursor] = {}
     for item in cursor.items():
         id_ = read_id(item)
@@ -138,7 +134,11 @@ def _fixed(entries: Mapping[str, Cursor], settings: Settings) -> Mapping[str, st
             columns |= {f"tags.{name}": text for name, text in tags.items() if text is not None}
         elif key not in settings.allow_columns and (missed := near_miss(key, ("id", "tags", *FIXED_COLUMNS))):
             cursor.refuse(f"'{key}' is nearly '{missed}'", f"did you mean '{missed}'?")
-        elif key not in OF_A_RUN and cursor.is_kind("text", "number", "boolean") and len(cursor.node.text) <= LONGEST:
+        elif (
+            key not in OF_A_RUN
+            and cursor.is_kind("text", "number", "boolean")
+            and len(cursor.node.text) <= LONGEST_LABEL
+        ):
             columns[key] = cursor.node.text
         else:
             cursor.refuse_duplicates()

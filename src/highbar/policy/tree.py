@@ -15,10 +15,7 @@ from typing import Literal
 from highbar.errors import InputError, Problem
 from highbar.language.exact import write_decimal
 from highbar.model import Place
-
-MAX_BYTES = 1024 * 1024
-MAX_DEPTH = 64
-_MAX_BITS = 4096
+from highbar.policy.limits import MOST_BITS, MOST_EXPONENT, MOST_NESTING
 
 Kind = Literal["mapping", "list", "text", "number", "boolean", "null"]
 
@@ -43,12 +40,12 @@ class Node:
     line: int | None = None
     column: int | None = None
     text_at: tuple[int, int] | None = None
-    """Line and column of the text's first character; None where places in the text are not places in the file."""
+    """Line and column of the text's first character; None if places in the text are not places in the file."""
     block: bool = False
     """Whether YAML read it as a block of text, as it does with whatever follows a `>` or `|`."""
 
     def place(self, file: str | None, line: int = 1, column: int = 1) -> Place:
-        """Where in `file` the character at `line` and `column` of this node's text stands, as nearly as is known."""
+        """The place in `file` of the character at `line` and `column` of this node's text, as nearly as is known."""
         if self.text_at is None or (line, column) == (1, 1):
             return Place(file, self.line, self.column)
         first_line, first_column = self.text_at
@@ -74,8 +71,8 @@ def plain_kind(text: str) -> Kind:
 
 def from_values(value: object, depth: int = 0) -> Node:
     """The tree of Python values, for policies that were never a file. Raises InputError for what a file cannot say."""
-    if depth > MAX_DEPTH:
-        raise InputError(Problem(f"the policy is nested deeper than {MAX_DEPTH}"))
+    if depth > MOST_NESTING:
+        raise InputError(Problem(f"the policy is nested deeper than {MOST_NESTING}"))
     if isinstance(value, Mapping):
         return Node(
             "mapping", entries=tuple((_key(key), from_values(inner, depth + 1)) for key, inner in value.items())
@@ -108,11 +105,11 @@ def _digits(value: float | Decimal | Fraction) -> str:
     """The digits without an exponent; a number with very many of them is refused here or where it is read."""
     if isinstance(value, Fraction):
         return write_decimal(value)
-    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise InputError(Problem("a number in the policy has too many digits"))
     # A float's own repr, as a subclass may have another; it is the shortest text that says that float.
     number = Decimal(float.__repr__(value)) if isinstance(value, float) else Decimal(value)
-    if not number.is_finite() or abs(number.adjusted()) > MAX_DEPTH:
+    if not number.is_finite() or abs(number.adjusted()) > MOST_EXPONENT:
         return str(number)
     return format(number, "f")
 

@@ -44,7 +44,7 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
     """The policy for one agent version: the one `given`, else the policy's own, else the one `recorded` in the results.
 
     Each progressive rule becomes the threshold of its highest step at or below that version; below the first step, the
-    first. Raises InputError where such a rule needs a version and there is none that can be read.
+    first. Raises InputError if such a rule needs a version and there is none that can be read.
     """
     # A version that was given empty, as by a variable that is not set, is not one that was not given.
     version = given if given is not None else policy.agent_version or recorded
@@ -69,7 +69,7 @@ def resolve_version(policy: Policy, given: str | None = None, recorded: str | No
 def _settle(rule: Rule, version: Ordered) -> Rule:
     if not isinstance(rule, ProgressiveRule):
         return rule
-    step, *later = rule.steps[_holding(rule, version) :]
+    step, *later = rule.steps[_step_at(rule, version) :]
     description = step.description or rule.description
     stage = Stage(step, later[0] if later else None, rule.target)
     return ThresholdRule(
@@ -81,10 +81,10 @@ def _settle(rule: Rule, version: Ordered) -> Rule:
 def steps_from(rule: ProgressiveRule, version: str) -> tuple[Step, ...]:
     """The step that holds at a version, and those after it; a version that cannot be read is below the first."""
     ordered = order(version)
-    return rule.steps if ordered is None else rule.steps[_holding(rule, ordered) :]
+    return rule.steps if ordered is None else rule.steps[_step_at(rule, ordered) :]
 
 
-def _holding(rule: ProgressiveRule, version: Ordered) -> int:
+def _step_at(rule: ProgressiveRule, version: Ordered) -> int:
     """Which step holds: the highest at or below the version; below the first, the first."""
     reached = (ordered is not None and ordered <= version for ordered in (order(step.version) for step in rule.steps))
     return max((place for place, there in enumerate(reached) if there), default=0)

@@ -7,9 +7,11 @@ formula, a weight) counts as changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from highbar.language.digits import amount, gap, wanted
 from highbar.language.exact import write_decimal
+from highbar.language.phrases import some_and_more
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -21,6 +23,7 @@ from highbar.model import (
     ScenarioRule,
     Step,
     StepRule,
+    SuiteRule,
     Threshold,
     ThresholdRule,
     Weakening,
@@ -32,7 +35,6 @@ from highbar.policy.settings import LIMITS
 from highbar.policy.versions import order, steps_from
 from highbar.policy.words import say
 
-_MOST_IDS = 10
 _WEIGHED = ThresholdRule | ConditionRule | BaselineRule | StepRule
 
 
@@ -56,7 +58,7 @@ def _of_rule(rule: Rule, before: Policy, now: Policy) -> Iterator[Weakening]:
     if other is None:
         other = next((each for each in now.rules if _alike(each, rule)), None)
     if other is None:
-        yield Weakening(rule.name, "removed", _said(rule, before))
+        yield Weakening(rule.name, "removed", _in_words(rule, before))
         return
     first, second = _difference(rule, other, before, now)
     yield Weakening(rule.name, "changed" if isinstance(rule, ConditionRule) else "lowered", first, second)
@@ -66,22 +68,25 @@ def _covers(other: Rule, rule: Rule) -> bool:
     """Whether `other` demands all that `rule` does."""
     if not _alike(other, rule) or (rule.level == "blocking" and other.level != "blocking"):
         return False
-    match other, rule:
-        case ThresholdRule(), ThresholdRule():
-            return _reaches(other, rule)
-        case ProgressiveRule(), ThresholdRule():
-            return all(_reaches(step, rule) for step in other.steps)
-        case ConditionRule(), ConditionRule():
-            return other.condition == rule.condition and _weighs(other.demand, rule.demand)
-        case BaselineRule(), BaselineRule():
-            same = other.relative == rule.relative and other.margin <= rule.margin
-            return same and _weighs(other.demand, rule.demand)
-        case StepRule(), StepRule():
-            same = other.relative == rule.relative and other.step >= rule.step
-            return same and _weighs(other.demand, rule.demand)
-        case NewFailuresRule(), NewFailuresRule():
-            return "*" in other.patterns or set(other.patterns) >= set(rule.patterns)
-    return True
+    match rule:
+        case ThresholdRule():
+            if isinstance(other, ProgressiveRule):
+                return all(_reaches(step, rule) for step in other.steps)
+            return isinstance(other, ThresholdRule) and _reaches(other, rule)
+        case ConditionRule():
+            same = isinstance(other, ConditionRule) and other.condition == rule.condition
+        case BaselineRule():
+            same = isinstance(other, BaselineRule) and other.relative == rule.relative and other.margin <= rule.margin
+        case StepRule():
+            same = isinstance(other, StepRule) and other.relative == rule.relative and other.step >= rule.step
+        case NewFailuresRule():
+            patterns = other.patterns if isinstance(other, NewFailuresRule) else ()
+            return "*" in patterns or set(patterns) >= set(rule.patterns)
+        case ScenarioRule() | SuiteRule() | ProgressiveRule():
+            return True  # two that are alike demand the same; the steps of a progressive rule are compared one by one
+        case _:
+            assert_never(rule)
+    return same and isinstance(other, _WEIGHED) and _weighs(other.demand, rule.demand)
 
 
 def _alike(other: Rule, rule: Rule) -> bool:
@@ -125,24 +130,24 @@ def _difference(rule: Rule, other: Rule, before: Policy, now: Policy) -> tuple[s
             f"{first} {_evidence(rule.demand, other.demand)}",
             f"{second} {_evidence(other.demand, rule.demand)}",
         )
-    return (first, second) if first != second else (_said(rule, before), _said(other, now))
+    return (first, second) if first != second else (_in_words(rule, before), _in_words(other, now))
 
 
 def _evidence(demand: Demand, other: Demand) -> str:
     """What `demand` has that `other` has otherwise."""
-    told = {
+    texts = {
         "evidence": demand.evidence,
         "margin": write_decimal(demand.margin),
         "tolerate": amount(demand.tolerate, "ratio"),
         "failures": str(demand.failures),
         "min_scenarios": str(demand.min_scenarios or "none"),
     }
-    differ = (f"{key}: {text}" for key, text in told.items() if getattr(demand, key) != getattr(other, key))
+    differ = (f"{key}: {text}" for key, text in texts.items() if getattr(demand, key) != getattr(other, key))
     return f"({', '.join(differ)})"
 
 
 def _short(rule: Rule, policy: Policy) -> str:
-    """What a rule demands, without the words around it; nothing where those are all there is."""
+    """What a rule demands, without the words around it; nothing if those are all there is."""
     if isinstance(rule, ThresholdRule):
         return _shown(rule.threshold)
     if isinstance(rule, ProgressiveRule):
@@ -156,7 +161,7 @@ def _short(rule: Rule, policy: Policy) -> str:
     return " ".join(rule.text.split()) if isinstance(rule, ConditionRule) else ""
 
 
-def _said(rule: Rule, policy: Policy) -> str:
+def _in_words(rule: Rule, policy: Policy) -> str:
     return _short(rule, policy) or say(rule, policy).removesuffix(".")
 
 
@@ -168,14 +173,14 @@ def _shown(threshold: Threshold) -> str:
 
 
 def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
-    """Every step whose version would be held against less."""
+    """Every step whose version now has a lower bar."""
     for step in rule.steps:
-        holding = _holding(rule, step, now)
+        blocking = _blocking(rule, step, now)
         name = f"{rule.name}.{step.version}"
-        if not holding:
+        if not blocking:
             yield Weakening(name, "removed", _shown(step.threshold))
-        elif not any(_reaches(each, step) for each in holding):
-            yield Weakening(name, "lowered", _shown(step.threshold), _shown(holding[0].threshold))
+        elif not any(_reaches(each, step) for each in blocking):
+            yield Weakening(name, "lowered", _shown(step.threshold), _shown(blocking[0].threshold))
     other = next((each for each in now.rules if isinstance(each, ProgressiveRule) and each.name == rule.name), None)
     if rule.target and other and other.target is None:
         yield Weakening(f"{rule.name}.target", "removed", _shown(rule.target))
@@ -183,7 +188,7 @@ def _of_steps(rule: ProgressiveRule, now: Policy) -> Iterator[Weakening]:
         yield Weakening(f"{rule.name}.target", "lowered", _shown(rule.target), _shown(other.target))
 
 
-def _holding(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | ThresholdRule]:
+def _blocking(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | ThresholdRule]:
     """What blocks on the metric at the step's version now."""
     return [
         steps_from(other, step.version)[0] if isinstance(other, ProgressiveRule) else other
@@ -200,18 +205,13 @@ def _holding(rule: ProgressiveRule, step: Step, now: Policy) -> list[Step | Thre
 def _of_suite(before: Policy, now: Policy) -> Iterator[Weakening]:
     if before.suite is None or now.suite is None:
         return  # without a suite the rule `suite` is gone, and is listed
-    kept = now.suite.scenarios
-    gone = sorted(before.suite.scenarios.keys() - kept.keys())
+    scenarios = now.suite.scenarios
+    gone = sorted(before.suite.scenarios.keys() - scenarios.keys())
     if gone:
-        yield Weakening("suite", "removed", _some(gone))
+        yield Weakening("suite", "removed", some_and_more(gone))
     for name, columns in before.suite.scenarios.items():
-        if name in kept and kept[name] != columns:
-            yield Weakening(f"suite.{name}", "changed", _fixed(columns.items()), _fixed(kept[name].items()))
-
-
-def _some(ids: list[str]) -> str:
-    rest = len(ids) - _MOST_IDS
-    return ", ".join(ids[:_MOST_IDS]) + (f" and {rest} more" if rest > 0 else "")
+        if name in scenarios and scenarios[name] != columns:
+            yield Weakening(f"suite.{name}", "changed", _fixed(columns.items()), _fixed(scenarios[name].items()))
 
 
 def _fixed(columns: Iterable[tuple[str, str]]) -> str:
@@ -233,7 +233,7 @@ def _of_settings(before: Policy, now: Policy) -> Iterator[Weakening]:
     for key in ("allow_columns", "allow_categories"):
         added = sorted(getattr(now, key) - getattr(before, key))
         if added:
-            yield Weakening(key, "changed", "not allowed", _some(added))
+            yield Weakening(key, "changed", "not allowed", some_and_more(added))
     yield from _of_weights(before, now)
 
 
@@ -244,8 +244,8 @@ def _of_reading(before: Policy, now: Policy) -> Iterator[Weakening]:
     for tool in sorted({*before.judged_by, *now.judged_by}):
         old, new = before.judged_by.get(tool, ()), now.judged_by.get(tool, ())
         if sorted(map(say_demand, old)) != sorted(map(say_demand, new)):
-            told = (say_judged_by(demands) or "what the file declares" for demands in (old, new))
-            yield Weakening(f"judged_by.{tool}", "changed", *told)
+            texts = (say_judged_by(demands) or "what the file declares" for demands in (old, new))
+            yield Weakening(f"judged_by.{tool}", "changed", *texts)
     if before.mapping != now.mapping:
         yield Weakening("map", "changed", *("a mapping" if each.mapping else "none" for each in (before, now)))
 
@@ -262,7 +262,7 @@ def _of_limits(before: Policy, now: Policy) -> Iterator[Weakening]:
 
 
 def _version_lowered(before: Policy, now: Policy) -> bool:
-    """Whether a progressive rule is held at an older version than before."""
+    """Whether a progressive rule applies at an older version than before."""
     if not any(isinstance(rule, ProgressiveRule) for rule in before.rules):
         return False
     old, new = (order(policy.agent_version or "") for policy in (before, now))
@@ -274,8 +274,8 @@ def _of_weights(before: Policy, now: Policy) -> Iterator[Weakening]:
         old, new = getattr(before.weights, key), getattr(now.weights, key)
         for name in sorted({*old, *new}):
             if old.get(name, 1) != new.get(name, 1):
-                told = (write_decimal(weights[name]) if name in weights else "not given" for weights in (old, new))
-                yield Weakening(f"weights.{key}.{name}", "changed", *told)
+                texts = (write_decimal(weights[name]) if name in weights else "not given" for weights in (old, new))
+                yield Weakening(f"weights.{key}.{name}", "changed", *texts)
 
 
 def _of_metrics(before: Policy, now: Policy) -> Iterator[Weakening]:

@@ -1,4 +1,4 @@
-"""Rules in, sentences out: what a policy demands, said so that nobody has to read its file."""
+"""Rules in, sentences out: what a policy demands, for readers who do not read its file."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def say_all(policy: Policy) -> tuple[tuple[Rule, str], ...]:
 
 def say_reading(policy: Policy) -> tuple[tuple[str, str], ...]:
     """Which rows are judged, and who judges in the files of other tools: each key with its sentence."""
-    told = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
+    sentences = [("select", f"Only rows with {say_select(policy.select)} are judged.")] if policy.select else []
     for tool, demands in policy.judged_by.items():
         all_hold = " must hold" if len(demands) == 1 else " must all hold"
-        told.append((f"judged_by.{tool}", f"A record passes by its scorers: {say_judged_by(demands)}{all_hold}."))
-    return tuple(told)
+        sentences.append((f"judged_by.{tool}", f"A record passes by its scorers: {say_judged_by(demands)}{all_hold}."))
+    return tuple(sentences)
 
 
 def say_threshold(threshold: Threshold) -> str:
@@ -91,7 +91,7 @@ def _over(where: Where) -> str:
 
 
 def _weighed(demand: Demand, policy: Policy, unit: Unit) -> str:
-    """How the evidence is weighed, where that is not simply by the value."""
+    """How the evidence is weighed, if not simply by the value."""
     parts = []
     if demand.evidence == "confident":
         parts.append(f"with {_amount(policy.confidence, 'ratio')} confidence")

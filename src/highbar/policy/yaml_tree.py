@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from highbar.errors import InputError, Problem
-from highbar.policy.tree import MAX_DEPTH, Node, plain_kind
+from highbar.policy.limits import MOST_NESTING, MOST_REPAIRS
+from highbar.policy.tree import Node, plain_kind
 
 if TYPE_CHECKING:
     import yaml
@@ -16,7 +17,6 @@ Event = Any  # the types that PyYAML comes with leave out most of what an event 
 
 QUOTE_IT = "quote it, or write ≥ 95%"
 _OPERATOR = re.compile(r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])")
-_MAX_REPAIRS = 100
 _HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
 
 
@@ -24,7 +24,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
     """The tree of a YAML document, and what is wrong with it but did not keep it from being read.
 
     An unquoted `>= 95%` stops any YAML parser. It is reported, then read as `≥  95%`, so that the problems after it are
-    found in the same go. Raises InputError where the text is not YAML for any other reason.
+    found in the same go. Raises InputError if the text is not YAML for any other reason.
     """
     import yaml  # twice as long to import as everything else here, and a JSON policy needs none of it
 
@@ -36,7 +36,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
             reader = _Reader("\n".join(lines), file)
             return reader.document(), (*problems, *reader.problems)
         except yaml.MarkedYAMLError as error:
-            repaired = _repair(lines, error, file) if len(problems) < _MAX_REPAIRS else None
+            repaired = _repair(lines, error, file) if len(problems) < MOST_REPAIRS else None
             if not repaired:
                 raise InputError(*problems, _syntax_problem(lines, error, file)) from None
             problems.append(repaired)
@@ -107,8 +107,8 @@ class _Reader:
     def _node(self, event: Event, depth: int) -> Node:
         yaml = self.yaml
         line, column = _position(event)
-        if depth > MAX_DEPTH:
-            raise InputError(Problem(f"nested deeper than {MAX_DEPTH}", self.file, line, column))
+        if depth > MOST_NESTING:
+            raise InputError(Problem(f"nested deeper than {MOST_NESTING}", self.file, line, column))
         self._refuse_tricks(event)
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, line, column)

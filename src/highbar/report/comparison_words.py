@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from highbar.language.digits import amount, show_change
+from highbar.language.phrases import count
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
 from highbar.report.headline import WORDS, judged, selected
 
@@ -19,7 +20,7 @@ _UNITS = re.compile(r" (?:points?|ms|per token)(?= |$)")
 
 def headline(comparison: Comparison) -> str:
     """`FAIL: 1 of 2 blocking rules did not pass; 3 scenarios broke, 1 was fixed`; holds no text from the results."""
-    moved = f"{_count(comparison.passes.broken)} broke, {comparison.passes.fixed} fixed"
+    moved = f"{count(comparison.passes.broken, 'scenario')} broke, {comparison.passes.fixed} fixed"
     if comparison.verdict is None:
         return f"COMPARED: {_pairs(comparison.pairs)}; {_directions(comparison)}; {moved}"
     blocking = [rule for rule in comparison.rules if rule.level == "blocking"]
@@ -44,14 +45,10 @@ def _pairs(number: int) -> str:
     return f"{number} pair" if number == 1 else f"{number} pairs"
 
 
-def _count(number: int) -> str:
-    return f"{number} scenario" if number == 1 else f"{number} scenarios"
-
-
 def side(about: Side, encode: Encode) -> str:
     """The files of a run, and its size."""
     files = ", ".join(encode(source.file) for source in about.sources) or "rows"
-    facts = [f"{'baseline ' if about.is_baseline else ''}{files}", _count(about.scenarios)]
+    facts = [f"{'baseline ' if about.is_baseline else ''}{files}", count(about.scenarios, "scenario")]
     facts += [f"{about.trials} trials"] if about.trials != about.scenarios else []
     facts += [f"agent version {encode(about.agent_version)}"] if about.agent_version else []
     facts += [encode(about.date)] if about.date else []

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from highbar.language.digits import amount
+from highbar.language.phrases import count
 from highbar.model import Counts, Decision, RuleResult, Slice, Value, Verdict
 from highbar.model.judging import Judging, Selection
 
@@ -34,13 +35,13 @@ def headline(verdict: Verdict) -> str:
 
 def evidence(counts: Counts) -> str:
     """`50 scenarios, 150 trials, 4 scenarios failed, 1 trial ended in an error`; what there is none of is left out."""
-    parts = [_count(counts.scenarios, "scenario"), _count(counts.trials, "trial")]
+    parts = [count(counts.scenarios, "scenario"), count(counts.trials, "trial")]
     if counts.failed:
-        parts.append(f"{_count(counts.failed, 'scenario')} failed")
+        parts.append(f"{count(counts.failed, 'scenario')} failed")
     if counts.errors:
-        parts.append(_count(counts.errors, "error"))
+        parts.append(count(counts.errors, "error"))
     if counts.undecided:
-        parts.append(f"{_count(counts.undecided, 'trial')} undecided")
+        parts.append(f"{count(counts.undecided, 'trial')} undecided")
     return ", ".join(parts)
 
 
@@ -60,8 +61,8 @@ def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
     chosen = " and ".join(
         f"{encode(column)} {' or '.join(encode(value) for value in values)}" for column, values in selection.where
     )
-    lost = f", {_count(selection.scenarios_count, 'scenario')} with them" if selection.scenarios_count else ""
-    return f"only rows with {chosen}: {_count(selection.rows, 'row')} left out{lost}"
+    lost = f", {count(selection.scenarios_count, 'scenario')} with them" if selection.scenarios_count else ""
+    return f"only rows with {chosen}: {count(selection.rows, 'row')} left out{lost}"
 
 
 def counted(value: Value) -> str:
@@ -148,7 +149,7 @@ def _settling(rule: RuleResult) -> str:
     of_slice = " of this slice" if rule.slice else ""
     if size > MOST_TO_SETTLE:
         return f"too close to call: {stays}, settling it takes more than {MOST_TO_SETTLE:,} scenarios{of_slice}"
-    return f"{stays}, a new run of about {_count(size, 'scenario')}{of_slice} settles it (highbar plan)"
+    return f"{stays}, a new run of about {count(size, 'scenario')}{of_slice} settles it (highbar plan)"
 
 
 def settled_by(rule: RuleResult) -> int | None:
@@ -220,11 +221,11 @@ def repeated(verdict: Verdict) -> list[str]:
     found = verdict.repetition
     if found is None:
         return []
-    sentences = [f"{_count(found.flaky, 'scenario')} passed only some of the trials"]
+    sentences = [f"{count(found.flaky, 'scenario')} passed only some of the trials"]
     if found.correlation is not None:
         sentences.append(f"the trials of one scenario agree with a correlation of {found.correlation:.2f}")
     possible = amount(Fraction(found.still_possible), "ratio")
-    trials = _count(found.fewest, "trial")
+    trials = count(found.fewest, "trial")
     sentences.append(f"one that passed all of {trials} may still fail: a pass rate of {possible} is not excluded")
     return sentences
 
@@ -239,12 +240,12 @@ def _summary(verdict: Verdict) -> str:
     missed = sum(outcome != "pass" for outcome in blocking)
     warned = warnings(verdict)
     if missed:
-        text = f"{missed} of {_count(len(blocking), 'blocking rule')} did not pass"
+        text = f"{missed} of {count(len(blocking), 'blocking rule')} did not pass"
     else:
-        text = f"{_count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
+        text = f"{count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
     weakened = len(verdict.against.weakened) if verdict.against else 0
-    text = f"{text}, {_count(warned, 'warning')}" if warned else text
-    text = f"{text}; the bar is weakened in {_count(weakened, 'place')}" if weakened else text
+    text = f"{text}, {count(warned, 'warning')}" if warned else text
+    text = f"{text}; the bar is weakened in {count(weakened, 'place')}" if weakened else text
     return f"{text}{_compared(verdict)}"
 
 
@@ -277,7 +278,3 @@ def weakened(verdict: Verdict, encode: Callable[[str], str]) -> tuple[str, list[
     if against is None:
         return "", []
     return f"Weakened since {encode(against.ref)}", [encode(each.sentence) for each in against.weakened]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -9,11 +9,11 @@ A point is carried as the pair (x, y) with y = 1 - x, because either may be too 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from highbar.statistics.normal import normal_quantile
-from highbar.statistics.quadrature import integrate
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _SPLIT = 134217729.0  # 2**27 + 1: cuts a double into halves whose products are exact
@@ -23,9 +23,10 @@ _LARGEST_LOGIT = 700.0  # beyond it x would no longer be a normal double
 _MOST_STEPS = 100  # five or six are usual
 _NEAR = 0.5  # the correction of Halley's method is trusted up to here
 _CLOSE = 1e-5  # a step this small triples its digits, which a double cannot hold
-_SERIES_FROM, _SERIES_TO = -0.4, 0.7  # where the series of e - log(1 + e) is short
+_SERIES_FROM, _SERIES_TO = -0.4, 0.7  # between these the series of e - log(1 + e) is short
 _ASYMPTOTIC = 16.0  # from here on Stirling's series has all the digits of a double
 _LAST_DIGIT = 2.0**-52
+_NODES = 32  # of the Gauss–Legendre integration, which is then exact for polynomials of degree 63
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
@@ -34,7 +35,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def beta_survival(x: float, a: float, b: float) -> float:
-    """P(X > x) of a Beta(a, b) variable, accurate where it is small."""
+    """P(X > x) of a Beta(a, b) variable, accurate even if it is tiny."""
     return beta_pair_tails(x, 1.0 - x, a, b)[1]
 
 
@@ -87,7 +88,7 @@ def _solve(target: float, a: float, b: float) -> float:
 
 
 def _start(target: float, a: float, b: float) -> float:
-    """A first guess of the logit: where its normal law has the tail, or the middle where that law is far off."""
+    """A first guess of the logit: by the normal law, or the middle if that law is far off."""
     if min(a, b) < 1.0:
         return math.log(a / b)
     z = normal_quantile(math.exp(target))
@@ -207,4 +208,32 @@ def _integrated_ratio(x: float, y: float, a: float, b: float) -> float:
         right = (b - 1.0) * _deficit(distance / y, (y + distance) / y)
         return math.exp(-slope * distance - left - right)
 
-    return integrate(height, 0.0, reach) / (x * y)
+    return _integrate(height, 0.0, reach) / (x * y)
+
+
+def _integrate(function: Callable[[float], float], start: float, stop: float) -> float:
+    """∫ function over [start, stop], exact for polynomials of degree 63."""
+    middle, half = 0.5 * (start + stop), 0.5 * (stop - start)
+    return half * sum(weight * function(middle + half * node) for node, weight in _legendre_nodes())
+
+
+@cache
+def _legendre_nodes() -> tuple[tuple[float, float], ...]:
+    """The zeros of the Legendre polynomial and their weights, by Newton's method; made once, when first needed."""
+    pairs = []
+    for index in range(_NODES):
+        x = math.cos(math.pi * (index + 0.75) / (_NODES + 0.5))
+        for _ in range(6):
+            value, slope = _legendre(x)
+            x -= value / slope
+        slope = _legendre(x)[1]
+        pairs.append((x, 2.0 / ((1.0 - x * x) * slope * slope)))
+    return tuple(pairs)
+
+
+def _legendre(x: float) -> tuple[float, float]:
+    """The Legendre polynomial of degree `_NODES` at x, and its derivative."""
+    before, value = 1.0, x
+    for degree in range(2, _NODES + 1):
+        before, value = value, ((2 * degree - 1) * x * value - (degree - 1) * before) / degree
+    return value, _NODES * (x * value - before) / (x * x - 1.0)

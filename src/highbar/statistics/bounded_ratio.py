@@ -23,7 +23,7 @@ _MOST_STEPS = 200
 class BoundedRatio:
     """The sums of the upper part and of the lower part over the same clusters, and Σ upper × lower.
 
-    Both parts lie between 0 and the cluster's weight d, which is the same in both.
+    Both parts are between 0 and the cluster's weight d, which is the same in both.
     """
 
     above: Sums

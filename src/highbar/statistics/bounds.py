@@ -1,6 +1,6 @@
 """Bounds of a share: the pseudo-cluster Beta bound, which is Clopper–Pearson on plain counts.
 
-Each cluster (a scenario, or scenarios that stand or fall together) has a weight D and a score Z between 0 and D; the
+Each cluster (a scenario, or scenarios that pass or fail together) has a weight D and a score Z between 0 and D; the
 share is ΣZ / ΣD. One pseudo-cluster of typical weight is added at the worst end (0 for the lower bound, full for the
 upper), and the Beta law that has the mean and the variance of what results gives the bound. If weights may go with
 difficulty, the pseudo-cluster has the largest weight: what was not seen to fail may be what weighs most.
@@ -74,10 +74,10 @@ class BetaLaw:
 
 
 def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interval | None:
-    """The bounds of a share; None where no cluster has a weight.
+    """The bounds of a share; None if no cluster has a weight.
 
-    `pseudo` is the weight of the pseudo-cluster, if not the typical one. The lower bound is 0 where nothing scored and
-    the upper one 1 where everything did; neither ever crosses the share. The lower one does not rise if a trial of
+    `pseudo` is the weight of the pseudo-cluster, if not the typical one. The lower bound is 0 if nothing scored and
+    the upper one 1 if everything did; neither ever crosses the share. The lower one does not rise if a trial of
     clusters of equal weight breaks. Of unequal ones it is at least not above what it would be if everything had scored.
     """
     if sums.clusters == 0:
@@ -135,13 +135,8 @@ def share_p_value(sums: Sums, rate: float, pseudo: Real | None = None) -> float:
     return beta_survival(rate, upper.a, upper.b) if upper else 1.0
 
 
-def count_bounds(passed: int, total: int, alpha: float) -> Interval:
-    """The bounds of Clopper and Pearson for `passed` of `total` independent trials; `total` is at least 1."""
-    return suite_bounds(Fraction(passed, total), total, alpha)
-
-
 def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
-    """The bounds where the scenarios are the whole population and only their trials vary: Clopper–Pearson, pooled.
+    """The bounds if the scenarios are the whole population and only their trials vary: Clopper–Pearson, pooled.
 
     Scenarios of unequal rates make it conservative (Hoeffding 1956), which needs trials of equal weight: for unequal
     ones `trials` is the effective number, at which no sum of theirs varies more than one of so many equal trials.
@@ -163,12 +158,6 @@ def effective_trials(weight: Real, largest: Real) -> Fraction:
     return Fraction(weight) / Fraction(largest)
 
 
-def f1_bounds(jaccard: Sums, alpha: float) -> Interval | None:
-    """The bounds of F1, through the share J = tp / (tp + fp + fn): F1 is 2J / (1 + J), which rises with it."""
-    bounds = share_bounds(jaccard, alpha)
-    return bounds and Interval(2 * bounds.low / (1 + bounds.low), 2 * bounds.high / (1 + bounds.high))
-
-
 def effective_clusters(sums: Sums) -> float:
     """As many equal clusters as are worth these unequal ones (Kish): (ΣD)² / ΣD²."""
     return float(Fraction(sums.d) ** 2 / Fraction(sums.dd)) if sums.clusters else 0.0
@@ -184,19 +173,19 @@ def standard_error(sums: Sums) -> float | None:
 
 
 def lower_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
-    """The Beta law whose alpha-quantile is the lower bound; None where that bound is 0."""
+    """The Beta law whose alpha-quantile is the lower bound; None if that bound is 0."""
     return _law(sums, 0, pseudo) if sums.z > 0 else None
 
 
 def upper_law(sums: Sums, pseudo: Real | None = None) -> BetaLaw | None:
-    """The Beta law whose (1 - alpha)-quantile is the upper bound; None where that bound is 1."""
+    """The Beta law whose (1 - alpha)-quantile is the upper bound; None if that bound is 1."""
     return _law(sums, 1, pseudo) if sums.z < sums.d else None
 
 
 def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
     """The law after one pseudo-cluster of weight `pseudo`, or ΣD²/ΣD, was added, all of which scored `end`.
 
-    In whole numbers: in floats the expanded square would lose its digits where all clusters score alike, and plain
+    In whole numbers: in floats the expanded square would lose its digits if all clusters score alike, and plain
     counts would not give Clopper–Pearson to the last digit.
     """
     d, z, zz, zd, dd, added = _whole_numbers(sums, pseudo or 0)

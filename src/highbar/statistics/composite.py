@@ -18,7 +18,7 @@ from highbar.statistics.interval import Interval, Real
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of a formula: its value and bounds (infinite where unbounded), and the formula's derivative by it.
+    """A term of a formula: its value and bounds (infinite if unbounded), and the formula's derivative by it.
 
     Of a `worst_case` term (a percentile) no correlation is known: its distance is added in full.
     """
@@ -47,15 +47,8 @@ def combine(value: float, terms: Sequence[Term], correlations: Sequence[Sequence
     return Interval(value - low, value + high)
 
 
-def contributions(terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """How much narrower, as a share, the lower and the upper side would be if each term were known exactly."""
-    return [
-        (_saved(index, terms, correlations, -1), _saved(index, terms, correlations, 1)) for index in range(len(terms))
-    ]
-
-
 def correlation(first: Sums, second: Sums, cross: CrossSums) -> float:
-    """The correlation of two shares over the same scenarios, from -1 to 1; 0 where one of them does not vary."""
+    """The correlation of two shares over the same scenarios, from -1 to 1; 0 if one of them does not vary."""
     rate, other = first.value, second.value
     product = _covariation(cross, rate, other)
     squares = _covariation(CrossSums(first.zz, first.zd, first.zd, first.dd), rate, rate)
@@ -92,21 +85,9 @@ def _width(distances: Sequence[float], terms: Sequence[Term], correlations: Sequ
     if any(math.isinf(distance) for distance in distances):
         return math.inf
     together = [index for index, term in enumerate(terms) if not term.worst_case]
-    # A term that did not vary has no correlation with itself either; its bounds have a width all the same.
+    # A term that did not vary has no correlation with itself either; its bounds still have a width.
     square = math.fsum(
         distances[i] * distances[j] * (1.0 if i == j else correlations[i][j]) for i in together for j in together
     )
     added = math.fsum(abs(distance) for distance, term in zip(distances, terms, strict=True) if term.worst_case)
     return math.sqrt(max(square, 0.0)) + added
-
-
-def _saved(index: int, terms: Sequence[Term], correlations: Sequence[Sequence[float]], side: int) -> float:
-    distances = [_distance(term, side) for term in terms]
-    width = _width(distances, terms, correlations)
-    if width == 0:
-        return 0.0
-    known = [0.0 if other == index else distance for other, distance in enumerate(distances)]
-    without = _width(known, terms, correlations)
-    if math.isinf(width):
-        return 0.0 if math.isinf(without) else 1.0
-    return 1.0 - without / width

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 Real = int | float | Fraction
-"""A count or a sum: exact where it is known exactly."""
+"""A count or a sum: exact if it is known exactly."""
 
 
 class Interval(NamedTuple):

@@ -30,9 +30,9 @@ def bonett_price(scenarios: int, difference: Real, squares: Real, alpha: float) 
 
 
 def bonett_price_units(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
-    """The same for units of unequal weight: Σx / Σd from (x, d) of each, where x is from -d to d. None without weight.
+    """The same for units of unequal weight: Σx / Σd from (x, d) of each, with x from -d to d. None without weight.
 
-    A unit is a scenario with its weight, or scenarios that stand or fall together. One unit of typical weight,
+    A unit is a scenario with its weight, or scenarios that pass or fail together. One unit of typical weight,
     Σd² / Σd, is added at either end. With every weight 1 it is `bonett_price`.
     """
     listed = [(float(x), float(d)) for x, d in units if d > 0]
@@ -71,16 +71,16 @@ def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval 
 
 
 def least_half_width(units: int, alpha: float) -> float:
-    """How far the bounds are apart, halved, where two versions never differed: no share is known better than that."""
+    """How far the bounds are apart, halved, if two versions never differed: no share is known better than that."""
     return normal_quantile(1 - alpha) * math.sqrt(2) / (units + 2)
 
 
 def bounds_of_difference(
     head: tuple[float, Interval], base: tuple[float, Interval], correlation: float
 ) -> tuple[float, float]:
-    """How far below and above the difference of two values its bounds lie, from the bounds of each (MOVER).
+    """How far below and above the difference of two values its bounds are, from the bounds of each (MOVER).
 
-    It is for values that have bounds but no influences, such as percentiles. Infinite where an end is unbounded.
+    It is for values that have bounds but no influences, such as percentiles. Infinite if an end is unbounded.
     """
     (after, ends), (before, others) = head, base
     return (
@@ -90,7 +90,7 @@ def bounds_of_difference(
 
 
 def correlation_of(first: Sequence[float], second: Sequence[float]) -> float:
-    """The correlation of two columns; 0 where one of them does not vary."""
+    """The correlation of two columns; 0 if one of them does not vary."""
     count = len(first)
     if not count:
         return 0.0
@@ -107,7 +107,7 @@ def _distance(one: float, two: float, correlation: float) -> float:
 
 
 def tango_z(better: int, worse: int, scenarios: int, difference: float) -> float:
-    """Tango's score of the hypothesis that head less base is `difference`; large where the data lie above it."""
+    """Tango's score of the hypothesis that head less base is `difference`; large if the data are above it."""
     excess = better - worse - scenarios * difference
     linear = -better - worse + (2 * scenarios - better + worse) * difference
     constant = -worse * difference * (1 - difference)
@@ -147,9 +147,9 @@ def mcnemar_exact(better: int, worse: int) -> float:
 
 
 def mcnemar_mid_p(better: int, worse: int) -> float:
-    """The exact p-value less the probability of what was seen: near its level, where the exact one is far below it.
+    """The exact p-value less the probability of what was seen; the exact one is far below its level, this one near it.
 
-    Where as many got better as worse it is 1 less half of that (Fagerland et al. 2013); where none did, 1.
+    If as many got better as worse it is 1 less half of that (Fagerland et al. 2013); if none did, 1.
     """
     total = better + worse
     if not total:
@@ -159,7 +159,7 @@ def mcnemar_mid_p(better: int, worse: int) -> float:
 
 
 def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
-    """Where between the two a condition that held from `low` on ceases to, by bisection to the last digit."""
+    """The point at which a condition that is true at `low` becomes false, by bisection to the last digit."""
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if holds(middle) else (low, middle)

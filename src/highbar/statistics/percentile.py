@@ -21,7 +21,7 @@ THREEFOLD = 3
 
 
 class Ranks(NamedTuple):
-    """The ranks of the values that bound a percentile; None where the data cannot bound that end."""
+    """The ranks of the values that bound a percentile; None if the data cannot bound that end."""
 
     low: int | None
     high: int | None
@@ -82,14 +82,14 @@ def reached(
 ) -> int:
     """The place, among some ranks in order, of the first that reaches the low (0) or the high (1) end.
 
-    It is the number of ranks where none does.
+    It is the number of ranks if none does.
     """
     rate = float(share)
     return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha, pseudo)[1 - end] >= rate)
 
 
 def ranks_within(n: int, low: int, high: int) -> Ranks:
-    """The two ends, where they are among the n ranks."""
+    """The two ends, if they are among the n ranks."""
     return Ranks(low if 1 <= low <= n else None, high if high <= n else None)
 
 

@@ -30,7 +30,7 @@ class Chances:
 def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The fewest scenarios on which an agent of this true rate passes `≥ threshold` with this probability; exact.
 
-    None where the rate is not above the threshold, or no number up to a billion does.
+    None if the rate is not above the threshold, or no number up to a billion does.
     """
     return _fewest(1 - _exact(threshold), 1 - _exact(rate), power, alpha)
 
@@ -38,7 +38,7 @@ def scenarios_to_pass(threshold: Real, rate: Real, power: float = 0.8, alpha: fl
 def scenarios_to_fail(threshold: Real, rate: Real, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The fewest scenarios on which an agent of this true rate fails `≥ threshold` with this probability; exact.
 
-    None where the rate is not below the threshold, or no number up to a billion does.
+    None if the rate is not below the threshold, or no number up to a billion does.
     """
     return _fewest(_exact(threshold), _exact(rate), power, alpha)
 
@@ -72,7 +72,7 @@ def more_scenarios(
 ) -> int | None:
     """About how many more scenarios would settle `≥ threshold` with this probability if `value` were the true rate.
 
-    `design` is how many scenarios are worth one independent pass or fail (`observed_design`). None where the value is
+    `design` is how many scenarios are worth one independent pass or fail (`observed_design`). None if the value is
     the threshold itself: then none would.
     """
     perfect = _exact(value) == 1 and _exact(threshold) < 1  # there the normal law asks for too few
@@ -95,7 +95,7 @@ def more_by_width(
     If the value is the truth, the width of an interval falls as 1/√n, and half of all runs come out below the value:
     to be clear in more of them takes more.
 
-    None where the value is the threshold or the end that must clear it is unbounded.
+    None if the value is the threshold or the end that must clear it is unbounded.
     """
     value, threshold = _exact(value), _exact(threshold)
     end = low if value > threshold else high
@@ -109,7 +109,7 @@ def more_by_width(
 def observed_design(sums: Sums) -> float:
     """How the variance of a share compares with that of as many independent passes and fails of its rate.
 
-    Below 1 for scores that vary little, above 1 for unequal weights; 1 where nothing varied.
+    Below 1 for scores that vary little, above 1 for unequal weights; 1 if nothing varied.
     """
     if sums.zz == sums.z and sums.dd == sums.d:
         return 1.0
@@ -120,7 +120,7 @@ def observed_design(sums: Sums) -> float:
 
 
 def gate_limits(scenarios: int, threshold: Real, alpha: float = 0.05) -> tuple[int | None, int | None]:
-    """The fewest passes that pass `≥ threshold` with confidence, and the most that fail it; None where none can."""
+    """The fewest passes that pass `≥ threshold` with confidence, and the most that fail it; None if none can."""
     null = _exact(threshold)
     failures, passes = _most(scenarios, 1 - null, alpha), _most(scenarios, null, alpha)
     return None if failures is None else scenarios - failures, passes
@@ -135,13 +135,13 @@ def gate_chances(scenarios: int, threshold: Real, rate: Real, alpha: float = 0.0
 
 
 def rate_to_pass(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """The smallest true rate that so many scenarios pass with this probability; None where even 100 % could not."""
+    """The smallest true rate that so many scenarios pass with this probability; None if even 100 % could not."""
     failures = _most(scenarios, 1 - _exact(threshold), alpha)
     return None if failures is None else 1.0 - beta_upper_quantile(power, failures + 1, scenarios - failures)
 
 
 def rate_to_fail(scenarios: int, threshold: Real, power: float = 0.8, alpha: float = 0.05) -> float | None:
-    """The largest true rate that so many scenarios fail with this probability; None where even 0 % could not."""
+    """The largest true rate that so many scenarios fail with this probability; None if even 0 % could not."""
     passes = _most(scenarios, _exact(threshold), alpha)
     return None if passes is None else beta_upper_quantile(power, passes + 1, scenarios - passes)
 
@@ -157,21 +157,6 @@ def pairs_needed(margin: Real, variance: Real, power: float = 0.8, alpha: float 
 def smallest_difference(scenarios: int, variance: Real, power: float = 0.8, alpha: float = 0.05) -> float:
     """The smallest difference between two versions that so many common scenarios show with this probability."""
     return _strength(power, alpha) * math.sqrt(float(variance) / scenarios)
-
-
-def design_effect(trials: int, correlation: float) -> float:
-    """How many of a scenario's m trials are worth one of another scenario: 1 + (m - 1) × intraclass correlation."""
-    return 1.0 + (trials - 1) * correlation
-
-
-def scenarios_with_trials(scenarios: int, trials: int, correlation: float) -> int:
-    """How many scenarios of m trials each are worth so many of one trial."""
-    return math.ceil(scenarios * (1 + (trials - 1) * _exact(correlation)) / trials)
-
-
-def best_trials(cost: float, within: float, between: float) -> int:
-    """The trials for each scenario that buy the most, if a scenario costs `cost` trials: √(cost × within / between)."""
-    return max(1, round(math.sqrt(cost * within / between))) if between > 0 else LARGEST
 
 
 def _strength(power: float, alpha: float) -> float:

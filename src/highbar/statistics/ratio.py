@@ -60,22 +60,8 @@ class RelativeChange:
     high: float
 
 
-def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
-    """The bounds of Σq / Σt from one (q, t) for each scenario.
-
-    None where they do not exist: below two scenarios, or where one of them holds the whole denominator.
-    """
-    listed = list(pairs)
-    influences = ratio_influences(listed)
-    if influences is None:
-        return None
-    value = math.fsum(q for q, _ in listed) / math.fsum(t for _, t in listed)
-    half = _half_width(influences, alpha)
-    return Interval(value - half, value + half)
-
-
 def ratio_bounds_from_sums(sums: RatioSums, alpha: float) -> Interval | None:
-    """The bounds of Σq / Σt without the scenarios: never narrower than `ratio_bounds`, which needs each of them.
+    """The bounds of Σq / Σt without the scenarios: never narrower than those from each of them.
 
     An influence is (q - r t) / (Σt - t); putting the largest t into every denominator can only enlarge it, and so does
     leaving the mean of the influences in. The excess width is a share of about 2 t_max / Σt.
@@ -121,24 +107,12 @@ def _unskewed(quantile: float, skewness: float, count: int) -> float:
 
 
 def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
-    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None where it would not exist."""
+    """How far Σq / Σt would fall without each scenario: (q - r t) / (Σt - t). None if it would not exist."""
     q_sum, t_sum = math.fsum(q for q, _ in pairs), math.fsum(t for _, t in pairs)
     if len(pairs) <= 1 or any(t_sum - t <= 0 for _, t in pairs):
         return None
     ratio = q_sum / t_sum
     return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
-
-
-def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Difference | None:
-    """How much Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each."""
-    listed = list(rows)
-    base, head = [row[:2] for row in listed], [row[2:] for row in listed]
-    base_influences, head_influences = ratio_influences(base), ratio_influences(head)
-    if base_influences is None or head_influences is None:
-        return None
-    value = _ratio(head) - _ratio(base)
-    moved = [after - before for before, after in zip(base_influences, head_influences, strict=True)]
-    return influence_difference(value, moved, alpha)
 
 
 def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Difference | None:
@@ -156,7 +130,7 @@ def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: f
     """By what factor Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each.
 
     The jackknife of the logarithm, so that the bounds of base over head are those of head over base turned over. None
-    where a sum is not above 0 or would not be without one scenario. With every t = 1 it compares means.
+    if a sum is not above 0 or would not be without one scenario. With every t = 1 it compares means.
     """
     listed = [(float(a), float(b), float(c), float(d)) for a, b, c, d in rows]
     whole = [math.fsum(column) for column in zip(*listed, strict=True)]
@@ -171,10 +145,6 @@ def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: f
 def _log_change(sums: Sequence[float]) -> float:
     base_q, base_t, head_q, head_t = sums
     return math.log(head_q / head_t) - math.log(base_q / base_t)
-
-
-def _ratio(pairs: Sequence[tuple[Real, ...]]) -> float:
-    return math.fsum(pair[0] for pair in pairs) / math.fsum(pair[1] for pair in pairs)
 
 
 def _half_width(influences: Sequence[float], alpha: float) -> float:

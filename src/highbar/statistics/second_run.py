@@ -84,11 +84,6 @@ def point_gate_chance(scenarios: int, threshold: Real, rate: float) -> float:
     return at_least(_needed(scenarios, threshold), scenarios, rate)
 
 
-def disagreement(chance: float) -> float:
-    """How likely two runs are judged differently, if each passes with this chance: 2P(1 - P)."""
-    return 2.0 * chance * (1.0 - chance)
-
-
 # --- a share against a threshold --------------------------------------------------------------
 
 

@@ -96,7 +96,7 @@ def shrink(counts: Sequence[tuple[Real, Real]]) -> tuple[float, ...]:
 
 
 def _spread(passes: Sequence[Fraction], totals: Sequence[Fraction], common: Fraction) -> Fraction:
-    """The share of the variance that lies between the slices, from 0 to 1."""
+    """The share of the variance between the slices, from 0 to 1."""
     whole, count = sum(totals, Fraction(0)), len(totals)
     freedom = whole - count
     if count <= 1 or freedom <= 0:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import math
 
-from highbar.statistics.beta import beta_pair_quantile, beta_pair_tails
-
-
-def student_cdf(t: float, freedom: float) -> float:
-    """P(T ≤ t) with `freedom` degrees of freedom."""
-    if math.isinf(t):
-        return 0.0 if t < 0 else 1.0
-    total = freedom + t * t
-    tail = 0.5 * beta_pair_tails(freedom / total, t * t / total, freedom / 2, 0.5)[0]
-    return tail if t < 0 else 1.0 - tail
+from highbar.statistics.beta import beta_pair_quantile
 
 
 def student_quantile(p: float, freedom: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -15,7 +14,7 @@ class VarianceSplit:
     """The variance of one trial's outcome: between scenarios, within a scenario, and the share of the former.
 
     `between` is an unbiased estimate and so may come out below 0; `correlation`, the intraclass one, is then 0. It is
-    None where nothing varies at all.
+    None if nothing varies at all.
     """
 
     between: float
@@ -37,32 +36,9 @@ def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
     return Fraction(comb(passed, k), comb(trials, k))
 
 
-def is_flaky(passed: int, trials: int) -> bool:
-    """Whether a scenario passed sometimes and failed sometimes."""
-    return 0 < passed < trials
-
-
-def flaky_detection(rate: float, trials: int) -> float:
-    """How likely so many trials show a scenario of this pass rate to be flaky: 1 - p^m - (1-p)^m."""
-    return 1.0 - rate**trials - (1.0 - rate) ** trials
-
-
 def never_failed_bound(trials: int, alpha: float) -> float:
     """The smallest pass rate that so many trials without a failure leave possible: alpha^(1/m)."""
     return float(alpha ** (1.0 / trials))
-
-
-def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
-    """The split from (passed, trials) of each scenario; None below two scenarios or where none has two trials."""
-    rates = [(Fraction(passed, trials), trials) for passed, trials in counts]
-    return variance_split_from_sums(
-        scenarios=len(rates),
-        freedom=sum(trials - 1 for _, trials in rates),
-        within=sum(trials * rate * (1 - rate) for rate, trials in rates),
-        rate=sum(rate for rate, _ in rates),
-        rate_squares=sum(rate * rate for rate, _ in rates),
-        inverse_trials=sum(Fraction(1, trials) for _, trials in rates),
-    )
 
 
 def variance_split_from_sums(

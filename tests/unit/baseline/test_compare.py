@@ -4,10 +4,11 @@ import math
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import ratio_difference
 from statsmodels.stats.contingency_tables import mcnemar
 
 import highbar
-from highbar.statistics.ratio import log_ratio_difference, ratio_difference
+from highbar.statistics.ratio import log_ratio_difference
 from tests.unit.statistics.test_published import AIME_II
 
 RULES = {"pass_criteria": {"overall": "0%"}}
@@ -124,6 +125,14 @@ def test_few_trials_cannot_bound_a_high_percentile():
     found = highbar.compare(base, head, RULES).metrics["latency_p95"]
     assert found.difference.high is None
     assert found.outcome == "cannot_tell"
+
+
+def test_a_percentile_over_a_number_of_scenarios_is_compared():
+    base, head = ([{"id": f"S{i:02}", "latency_ms": start + i} for i in range(40)] for start in (100, 140))
+    metric = {"name": "m", "formula": "percentile(latency_ms, 50%) / total_scenarios", "better": "lower"}
+    difference = highbar.compare(base, head, {**RULES, "metrics": [metric]}).metrics["m"].difference
+    assert difference.value == 1
+    assert difference.low <= 1 <= difference.high
 
 
 def test_clusters_stand_or_fall_together():

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from bench.by_scenario import count_bounds
 
 from highbar.baseline.raising import ratchet
 from highbar.baseline.ratchet import Climb
@@ -18,7 +19,6 @@ from highbar.errors import InputError
 from highbar.model import Value
 from highbar.model.baseline import Baseline, RecordedRule, Scoring
 from highbar.model.records import ScenarioRecord
-from highbar.statistics.bounds import count_bounds
 
 STEP = Climb("step")
 ONE_SCENARIO = (ScenarioRecord("A", 1, 1),)

@@ -6,9 +6,9 @@ import json
 from random import Random
 
 import pytest
+from bench.by_scenario import count_bounds
 
 import highbar
-from highbar.statistics.bounds import count_bounds
 from tests.commandline import run
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from highbar.errors import InputError
-from highbar.gate.progressive import stand
+from highbar.gate.rules import progress
 from highbar.model import Goal, Progressive, Stage, Step, Threshold
 from highbar.policy import read_dict, resolve_version
 from tests.unit.gate.table import value
@@ -21,7 +21,7 @@ STAGE = Stage(Step("v2.0", at_least("0.85")), Step("v3.0", at_least("0.9")), at_
 
 
 def test_the_distance_is_what_the_value_lacks():
-    assert stand(STAGE, value("22/25")) == Progressive(
+    assert progress(STAGE, value("22/25")) == Progressive(
         "v2.0",
         Goal(">= 0.9", met=False, distance=Fraction(2, 100), version="v3.0"),
         Goal(">= 0.95", met=False, distance=Fraction(7, 100)),
@@ -29,27 +29,27 @@ def test_the_distance_is_what_the_value_lacks():
 
 
 def test_what_is_reached_has_no_distance_left():
-    found = stand(STAGE, value("91/100"))
+    found = progress(STAGE, value("91/100"))
     assert (found.next.met, found.next.distance) == (True, 0)
     assert (found.target.met, found.target.distance) == (False, Fraction(4, 100))
 
 
 def test_a_value_that_only_just_touches_a_strict_threshold_has_not_reached_it():
     above = Threshold(">", Fraction(9, 10), "ratio", "> 0.9")
-    found = stand(Stage(Step("v1", at_least("0.5")), Step("v2", above)), value("9/10"))
+    found = progress(Stage(Step("v1", at_least("0.5")), Step("v2", above)), value("9/10"))
     assert (found.next.met, found.next.distance) == (False, 0)
     assert found.target is None
 
 
 def test_an_undefined_value_has_reached_nothing():
-    found = stand(STAGE, value(None, reason="nothing to score"))
+    found = progress(STAGE, value(None, reason="nothing to score"))
     assert (found.next.met, found.next.distance) == (False, None)
     assert (found.target.met, found.target.distance) == (False, None)
 
 
 def test_where_lower_is_better_the_distance_is_how_far_the_value_must_come_down():
     slow, fast = (Threshold("<", Fraction(ms), "ms", f"< {ms}ms") for ms in (5000, 3000))
-    found = stand(Stage(Step("v1", slow), Step("v2", fast)), value(4200, unit="ms", better="lower"))
+    found = progress(Stage(Step("v1", slow), Step("v2", fast)), value(4200, unit="ms", better="lower"))
     assert (found.next.met, found.next.distance) == (False, 1200)
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from highbar.gate import judge
 from highbar.gate.outlook import Rests, certain, of_value
-from highbar.gate.progressive import stand
-from highbar.gate.rules import settle
+from highbar.gate.rules import progress, settle
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import judge_value
 from highbar.model import Demand, Goal, Outlook, RuleResult, Stage, Step, SuiteRule, Threshold, ThresholdRule
@@ -28,7 +27,7 @@ def test_a_threshold_rule_carries_its_outlooks_its_stage_and_its_slack():
     found, sums = share(95, 100)
     result = judge(RULE, evidence({"m": found}, shares={"m": sums}))
     assert result.outlooks == of_value(found, HALF, Demand(), 0.05, Rests(sums), at_end=False)
-    assert result.progressive == stand(STAGE, found)
+    assert result.progressive == progress(STAGE, found)
     assert result.slack == slack(HALF, found)
     assert result.slack > Fraction(1, 10)
     assert judge(replace(RULE, stage=None), evidence({"m": found})).progressive is None
@@ -38,8 +37,8 @@ def test_a_threshold_rule_carries_its_outlooks_its_stage_and_its_slack():
 def test_an_undefined_value_says_what_the_next_step_asks_for_and_a_last_step_has_none_after_it():
     undefined = value(None, reason="no data")
     following = Goal(">= 1", met=False, distance=None, version="v3.0")
-    assert stand(STAGE, undefined).next == following
-    assert stand(replace(STAGE, next=None), undefined).next is None
+    assert progress(STAGE, undefined).next == following
+    assert progress(replace(STAGE, next=None), undefined).next is None
 
 
 def test_a_value_that_no_scenario_records_stays_undefined_and_one_that_a_crash_took_may_not():

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from highbar.gate.outlook import Rests
-from highbar.gate.thresholds import accepted, at_the_end, count, ends, judge_value
+from highbar.gate.thresholds import accepted, at_the_end, ends, judge_value
 from highbar.model import Demand, Threshold
 from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
@@ -358,7 +358,3 @@ def test_how_many_more_would_settle_it():
     surer = judge_value("latency_p95", slow, below(5000), ESTIMATE, 0.01)
     assert surer.more_scenarios == more_by_width(Fraction(5000), Fraction(4000), 3000.0, 6000.0, 31, 0.01)
     assert surer.more_scenarios != expected
-
-
-def test_one_is_not_a_plural():
-    assert [count(number) for number in (0, 1, 2)] == ["0 scenarios", "1 scenario", "2 scenarios"]

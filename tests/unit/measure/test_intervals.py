@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from bench.by_scenario import ratio_bounds
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -15,11 +16,10 @@ from scipy import stats
 import highbar
 from highbar.catalogue import MEASURES, metrics
 from highbar.errors import InputError
-from highbar.measure.pieces import _number, slope
+from highbar.language.formula.operations import Operation, derivative, value
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
 from highbar.statistics.bounds import Sums, share_bounds
-from highbar.statistics.ratio import ratio_bounds
 from tests.oracle.suites import rows_of
 from tests.unit.measure.groups import Rank, bounds_of, pairs
 
@@ -297,8 +297,8 @@ def nodes():
     def grown(children):
         pair = st.tuples(children, children)
         return st.one_of(
-            st.tuples(st.sampled_from(["+", "-", "*", "/", "min", "max"]), pair),
-            st.tuples(st.just("abs"), st.tuples(children)),
+            st.builds(Operation, st.sampled_from(["+", "-", "*", "/", "min", "max"]), pair),
+            st.builds(Operation, st.just("abs"), st.tuples(children)),
         )
 
     return st.recursive(leaf, grown, max_leaves=8)
@@ -311,13 +311,13 @@ def test_the_gradient_is_the_derivative(node, numbers):
     for piece in LEAVES:
 
         def at(step, piece=piece):
-            return _number(node, values | {piece: values[piece] + step})
+            return value(node, (values | {piece: values[piece] + step}).get)
 
         sides = [(at(step) - at(0.0)) / step for step in (1e-6, -1e-6)]
         assume(all(math.isfinite(side) for side in sides))
         assume(abs(at(0.0)) < 1e3)
         assume(abs(sides[0] - sides[1]) <= 1e-3 * (1 + abs(sides[0])))  # not at a kink or a pole
-        assert slope(node, values, piece) == pytest.approx(sum(sides) / 2, rel=1e-3, abs=1e-4)
+        assert derivative(node, piece, values.get) == pytest.approx(sum(sides) / 2, rel=1e-3, abs=1e-4)
 
 
 # --- nothing crashes -------------------------------------------------------------------------
@@ -374,6 +374,14 @@ def test_no_formula_that_a_policy_may_hold_makes_a_check_crash(random):
             if found.value is not None and end is not None and abs(found.value) < 10**300:
                 assert not math.isnan(end), metric
                 assert sign * (float(found.value) - end) >= -1e-9 * abs(float(found.value)), (metric, found)
+
+
+def test_a_formula_may_divide_by_a_percentile_whose_lower_bound_is_0():
+    rows = [{"id": f"s{i}", "passed": i % 5 > 0, "latency_ms": 0 if i < 30 else 100 + i} for i in range(40)]
+    metric = {"name": "m", "formula": "pass_rate / percentile(latency_ms, 80%)"}
+    found = highbar.check(rows, {"metrics": [metric], "thresholds": {"blocking": {"pass_rate": 50}}}).metrics["m"]
+    assert found.low < found.value
+    assert found.high is None
 
 
 def test_a_value_beyond_every_float_is_bounded_by_nothing():

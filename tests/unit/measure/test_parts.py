@@ -8,7 +8,7 @@ import pytest
 
 from highbar.catalogue import MEASURES, metrics
 from highbar.measure import needs
-from highbar.measure.parts import Formula, is_share, of_metric, per_scenario
+from highbar.measure.parts import Formula, Size, is_share, of_metric, per_scenario
 from highbar.model import Percentile, Ratio, Term
 from highbar.policy import read_dict
 
@@ -88,16 +88,16 @@ def test_what_is_no_quotient_of_sums_is_made_of_sums(formula):
 
 
 def test_a_sum_by_itself_is_the_mean_of_all_scenarios_times_their_number():
-    assert tree("passed_scenarios") == ("size", (ratio({PASSED: 1}, {SCENARIO: 1}),))
+    rate = ratio({PASSED: 1}, {SCENARIO: 1})
+    assert tree("passed_scenarios") == ("*", (rate, Size(rate)))
     where = (("category", ("adversarial",)),)
-    assert tree("adversarial_passed") == (
-        "size",
-        (ratio({Term("passed", where=where): 1}, {Term("scenario", where=where): 1}),),
-    )
+    rate = ratio({Term("passed", where=where): 1}, {Term("scenario", where=where): 1})
+    assert tree("adversarial_passed") == ("*", (rate, Size(rate)))
 
 
 def test_a_sum_of_a_column_by_itself_likewise():
-    assert tree("sum(cost_usd)") == ("size", (ratio({Term("cost_usd"): 1}, {SCENARIO: 1}),))
+    mean = ratio({Term("cost_usd"): 1}, {SCENARIO: 1})
+    assert tree("sum(cost_usd)") == ("*", (mean, Size(mean)))
     assert tree("sum(hops) + 1")[0] == "+"
 
 

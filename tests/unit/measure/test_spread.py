@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import variance_split
 from scipy import stats
 
 import highbar
 from highbar.measure import repetition
-from highbar.statistics.trials import variance_split
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": 50}}}
 

@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highbar.planning import Assumptions, chance, reach, show, smallest, suppose
 from highbar.planning.suites import fewest_to_pass
-from highbar.statistics.bounds import Sums, count_bounds, share_bounds
+from highbar.statistics.bounds import Sums, share_bounds
 
 USUAL = Assumptions()
 STRONGER = Assumptions(power=Fraction(9, 10))

@@ -5,15 +5,14 @@ import random
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds
 from scipy import special
 from statsmodels.stats.proportion import proportion_confint
 
 from highbar.statistics.bounds import (
     Sums,
-    count_bounds,
     effective_clusters,
     effective_trials,
-    f1_bounds,
     share_bounds,
     share_p_value,
     standard_error,
@@ -79,7 +78,6 @@ def test_nothing_scored_and_everything_scored_reach_the_end():
 def test_no_cluster_has_no_bounds():
     assert share_bounds(Sums.of([]), 0.05) is None
     assert share_bounds(Sums.of([(0, 0)]), 0.05) is None
-    assert f1_bounds(Sums.of([]), 0.05) is None
     assert share_p_value(Sums.of([]), 0.9) == 1
     assert effective_clusters(Sums.of([])) == 0
 
@@ -93,13 +91,6 @@ def test_trials_that_repeat_a_scenario_add_no_evidence_that_scenarios_do_not_giv
     ten_times = share_bounds(Sums.of([(10, 10)] * 10), 0.05)
     assert defined(ten_times).low == pytest.approx(0.05**0.1)
     assert ten_times == share_bounds(Sums.of([(1, 1)] * 10), 0.05)
-
-
-def test_f1_goes_through_jaccard():
-    true_positives, wrong = 18, 2
-    sums = Sums.of([(1, 1)] * true_positives + [(0, 1)] * wrong)
-    low, high = count_bounds(18, 20, 0.05)
-    assert f1_bounds(sums, 0.05) == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)))
 
 
 def test_the_suite_as_the_population_pools_the_trials():

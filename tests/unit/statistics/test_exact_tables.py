@@ -10,14 +10,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from bench.by_scenario import count_bounds
 from scipy import special, stats
 
-from highbar.statistics.bounds import Sums, count_bounds, share_bounds
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import bonett_price, tango_z
 from highbar.statistics.planning import gate_chances, gate_limits
-from highbar.statistics.second_run import disagreement, point_gate_chance
+from highbar.statistics.second_run import point_gate_chance
 from highbar.statistics.student import student_quantile
 from tests.unit.statistics import published
 
@@ -104,9 +105,11 @@ def test_how_often_a_point_gate_passes(total):
 def test_how_often_a_point_gate_disagrees_with_itself():
     printed = {(20, 0.80): 48, (20, 0.90): 23, (100, 0.80): 22, (100, 0.90): 8}
     for (total, rate), percent in printed.items():
-        assert round(100 * disagreement(point_gate_chance(total, 0.85, rate))) == percent
+        chance = point_gate_chance(total, 0.85, rate)
+        assert round(100 * 2 * chance * (1 - chance)) == percent
     for total in (20, 50, 100, 200):
-        assert disagreement(point_gate_chance(total, 0.85, 0.85)) > 0.45
+        chance = point_gate_chance(total, 0.85, 0.85)
+        assert 2 * chance * (1 - chance) > 0.45
 
 
 def test_how_often_retrying_until_green_succeeds():

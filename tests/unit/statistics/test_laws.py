@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds, ratio_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.statistics.bounds import Sums, count_bounds, f1_bounds, share_bounds, share_p_value, suite_bounds
+from highbar.statistics.bounds import Sums, share_bounds, share_p_value, suite_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price
 from highbar.statistics.percentile import percentile_ranks
-from highbar.statistics.ratio import ratio_bounds
 
 DIGITS = 1e-12
 
@@ -70,10 +70,14 @@ def test_the_order_of_the_scenarios_changes_nothing(pairs, alpha, source):
 
 
 @given(suites, alphas)
-def test_passing_and_failing_mirror_each_other(pairs, alpha):
+def test_passing_and_failing_mirror_each_other_but_for_partial_scores_whose_lower_bound_is_lowered(pairs, alpha):
+    """A trial that breaks must not lift the lower bound, so it is lowered; the upper one is as published."""
     low, high = bounds_of(pairs, alpha)
-    mirrored = bounds_of([(d - z, d) for z, d in pairs], alpha)
-    assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    other_low, other_high = bounds_of([(d - z, d) for z, d in pairs], alpha)
+    assert low <= 1 - other_high + 1e-9
+    assert other_low <= 1 - high + 1e-9
+    if all(z in (0, d) for z, d in pairs):
+        assert (other_low, other_high) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
 @given(suites, alphas)
@@ -96,15 +100,6 @@ def test_a_p_value_below_alpha_is_an_upper_bound_below_the_rate(pairs, rate):
     high = bounds_of(pairs, 0.05).high
     if abs(high - rate) > 1e-6 and high > float(sums.value):
         assert (share_p_value(sums, rate) < 0.05) == (high < rate)
-
-
-@given(suites, alphas)
-def test_f1_holds_its_value(pairs, alpha):
-    jaccard = float(Sums.of(pairs).value)
-    bounds = f1_bounds(Sums.of(pairs), alpha)
-    assert bounds is not None
-    assert 0 <= bounds.low <= 2 * jaccard / (1 + jaccard) + DIGITS
-    assert 2 * jaccard / (1 + jaccard) - DIGITS <= bounds.high <= 1
 
 
 @given(counts, alphas)

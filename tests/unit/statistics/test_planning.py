@@ -5,14 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.by_scenario import count_bounds
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from highbar.statistics.bounds import Sums, count_bounds
+from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import (
-    best_trials,
-    design_effect,
     gate_chances,
     gate_limits,
     more_by_width,
@@ -24,7 +23,6 @@ from highbar.statistics.planning import (
     scenarios_by_formula,
     scenarios_to_fail,
     scenarios_to_pass,
-    scenarios_with_trials,
     smallest_difference,
 )
 
@@ -163,28 +161,6 @@ def test_pairs_for_non_inferiority(discordance, printed):
 def test_the_smallest_difference_that_pairs_show():
     assert round(smallest_difference(100, 0.1), 3) == 0.079
     assert smallest_difference(1, 1) == pytest.approx(2.49, abs=0.005)
-
-
-def test_trials_against_scenarios():
-    ratios = {0.3: {2: 0.65, 3: 0.53, 5: 0.44}, 0.7: {2: 0.85, 3: 0.80, 5: 0.76}}
-    for correlation, by_trials in ratios.items():
-        for trials, printed in by_trials.items():
-            assert round(design_effect(trials, correlation) / trials, 2) == printed
-    assert scenarios_with_trials(100, 5, 0.3) == 44
-    assert scenarios_with_trials(100, 1, 0.3) == 100
-
-
-def test_a_budget_of_500_runs():
-    printed = {1: 0.0134, 2: 0.0150, 5: 0.0190, 10: 0.0242}
-    for trials, error in printed.items():
-        scenarios = 500 // trials
-        assert round(math.sqrt(0.09 * design_effect(trials, 0.25) / trials / scenarios), 4) == error
-
-
-def test_how_many_trials_a_scenario_deserves():
-    assert best_trials(5, within=0.75, between=0.25) == 4
-    assert best_trials(20, within=0.75, between=0.25) == 8
-    assert best_trials(1, within=0.1, between=0.9) == 1
 
 
 def test_the_best_of_ten_baselines_is_luck():

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds
 
 from highbar.statistics.binomial import at_most
-from highbar.statistics.bounds import Sums, count_bounds, share_bounds
+from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval
 from highbar.statistics.paired import bonett_price, mcnemar_exact, mcnemar_mid_p, tango_interval
 from highbar.statistics.planning import pairs_needed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds
 from scipy import stats
 
 from highbar.model import Outlook
-from highbar.statistics.bounds import count_bounds
 from highbar.statistics.planning import gate_limits
 from highbar.statistics.second_run import (
     NOT_REPEATED,

@@ -3,28 +3,20 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import count_bounds
 
-from highbar.statistics.bounds import count_bounds
-from highbar.statistics.tolerance import clusters_to_exclude, failure_bound, zero_tolerance
+from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 FIVE_PERCENT = Fraction(5, 100)
 
 
-def test_any_failure_fails():
-    assert zero_tolerance(1, 10_000, FIVE_PERCENT, 0.05) == "fail"
-    assert zero_tolerance(Fraction(1, 3), 10_000, FIVE_PERCENT, 0.05) == "fail"
-
-
-def test_no_failure_passes_from_59_scenarios_on():
-    assert zero_tolerance(0, 59, FIVE_PERCENT, 0.05) == "pass"
-    assert zero_tolerance(0, 58, FIVE_PERCENT, 0.05) == "inconclusive"
-    assert zero_tolerance(0, 0, FIVE_PERCENT, 0.05) == "inconclusive"
-    assert zero_tolerance(0, 298, Fraction(1, 100), 0.05) == "inconclusive"
-    assert zero_tolerance(0, 299, Fraction(1, 100), 0.05) == "pass"
+def test_no_failure_in_59_scenarios_excludes_5_percent():
+    assert clusters_to_exclude(FIVE_PERCENT, 0.05) == 59
+    assert clusters_to_exclude(Fraction(1, 100), 0.05) == 299
 
 
 def test_a_rate_of_0_is_never_excluded():
-    assert zero_tolerance(0, 10**8, 0, 0.05) == "inconclusive"
+    assert clusters_to_exclude(0, 0.05) == LARGEST
 
 
 def test_one_scenario_excludes_certain_failure():
@@ -43,13 +35,10 @@ def test_one_scenario_excludes_certain_failure():
     ],
 )
 def test_the_bound_without_a_failure_beside_the_rule_of_three(scenarios, bound, rule_of_three):
-    assert round(1 - failure_bound(scenarios, 0.05), 3) == bound
+    exact = 0.05 ** (1 / scenarios)
+    assert round(exact, 3) == bound
     assert round(1 - 3 / scenarios, 3) == rule_of_three
-    assert 1 - failure_bound(scenarios, 0.05) == pytest.approx(count_bounds(scenarios, scenarios, 0.05).low, rel=1e-12)
-
-
-def test_no_scenario_bounds_nothing():
-    assert failure_bound(0, 0.05) == 1
+    assert exact == pytest.approx(count_bounds(scenarios, scenarios, 0.05).low, rel=1e-12)
 
 
 @pytest.mark.parametrize(

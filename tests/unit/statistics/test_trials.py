@@ -4,18 +4,12 @@ import itertools
 from fractions import Fraction
 
 import pytest
+from bench.by_scenario import variance_split
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from highbar.statistics.trials import (
-    flaky_detection,
-    is_flaky,
-    never_failed_bound,
-    pass_at,
-    pass_hat,
-    variance_split,
-)
+from highbar.statistics.trials import never_failed_bound, pass_at, pass_hat
 from tests.unit.statistics.test_published import AIME_II
 
 
@@ -43,18 +37,6 @@ def test_pass_hat_is_unbiased_where_the_usual_shortcuts_are_not(k, true, plugged
     # The notes have these two from a simulation.
     assert sum(float(law.pmf(c)) * (c / 8) ** k for c in range(9)) == pytest.approx(plugged_in, abs=0.002)
     assert pytest.approx(pooled, abs=0.003) == 0.9**k
-
-
-def test_a_scenario_is_flaky_if_it_passed_sometimes():
-    assert [is_flaky(passed, 3) for passed in range(4)] == [False, True, True, False]
-    assert not is_flaky(1, 1)
-
-
-@pytest.mark.parametrize(
-    ("rate", "trials", "printed"), [(0.9, 3, 0.27), (0.9, 5, 0.41), (0.9, 10, 0.65), (0.99, 10, 0.10)]
-)
-def test_few_trials_rarely_show_a_flaky_scenario(rate, trials, printed):
-    assert round(flaky_detection(rate, trials), 2) == printed
 
 
 def test_what_never_failed_may_still_fail():
@@ -108,4 +90,4 @@ def test_the_mathematics_olympiad_has_the_correlations_that_were_printed():
         assert split is not None
         assert split.correlation is not None
         assert 0.13 - 0.005 <= split.correlation <= 0.88 + 0.005
-        assert 1 <= sum(is_flaky(passed, 4) for passed in counts) <= 9
+        assert 1 <= sum(0 < passed < 4 for passed in counts) <= 9

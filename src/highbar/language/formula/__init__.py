@@ -10,19 +10,23 @@ Every fault in a text is a FormulaError with its line, column and a hint; nothin
 """
 
 from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, judge
-from highbar.language.formula.parsing import Composite, parse, parse_composite, parse_condition
-from highbar.language.formula.tokens import COLUMN_FUNCTIONS, FUNCTIONS, FormulaError
-from highbar.language.formula.writing import columns, leaves, names, to_words
+from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
+from highbar.language.formula.tokens import FormulaError
+from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, comparisons, fold, leaves, names
+from highbar.language.formula.writing import to_words
 
 __all__ = [
     "COLUMN_FUNCTIONS",
     "FUNCTIONS",
+    "MIRRORED",
+    "NEGATED",
     "Composite",
     "FormulaError",
     "Lookup",
     "Undefined",
-    "columns",
+    "comparisons",
     "evaluate",
+    "fold",
     "judge",
     "leaves",
     "names",

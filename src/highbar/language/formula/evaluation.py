@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
 
 from highbar.language.exact import cut_decimal
-from highbar.language.formula.tokens import COLUMN_FUNCTIONS
+from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
 from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
 
@@ -18,6 +18,11 @@ _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction]] = {
+    "min": min,
+    "max": max,
+    "abs": lambda values: abs(values[0]),
 }
 
 Judgment = Literal["pass", "fail", "undefined"]
@@ -39,43 +44,33 @@ Show = Callable[[Expression, Fraction], str]
 
 def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
     """The exact value of `node`; undefined by its first undefined part, from the left, or by a 0 to divide by."""
+
+    def combine(node: Expression, operands: Iterator[Fraction | Undefined]) -> Fraction | Undefined:
+        values = []
+        for operand in operands:
+            if isinstance(operand, Undefined):
+                return operand
+            values.append(operand)
+        return _combine(node, values, lookup)
+
+    return fold(node, combine)
+
+
+def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fraction | Undefined:
     match node:
         case Number(number):
             return number
-        case Name():
+        case Negative():
+            return -values[0]
+        case Binary("/", _, divisor) if values[1] == 0:
+            return Undefined(f"0 in the denominator: {to_words(divisor)} is 0")
+        case Binary(operator):
+            return _ARITHMETIC[operator](*values)
+        case Call(function) if function not in COLUMN_FUNCTIONS:
+            return _FUNCTIONS[function](values)
+        case Name() | Call():
             return lookup(node)
-        case Call(function, arguments):
-            return lookup(node) if function in COLUMN_FUNCTIONS else _apply(function, arguments, lookup)
-        case Negative(operand):
-            value = evaluate(operand, lookup)
-            return value if isinstance(value, Undefined) else -value
-        case Binary():
-            return _combine(node, lookup)
     assert_never(node)
-
-
-def _apply(function: str, arguments: tuple[Expression, ...], lookup: Lookup) -> Fraction | Undefined:
-    values = []
-    for argument in arguments:
-        value = evaluate(argument, lookup)
-        if isinstance(value, Undefined):
-            return value
-        values.append(value)
-    if function == "abs":
-        return abs(values[0])
-    return min(values) if function == "min" else max(values)
-
-
-def _combine(node: Binary, lookup: Lookup) -> Fraction | Undefined:
-    left = evaluate(node.left, lookup)
-    if isinstance(left, Undefined):
-        return left
-    right = evaluate(node.right, lookup)
-    if isinstance(right, Undefined):
-        return right
-    if node.operator == "/" and right == 0:
-        return Undefined(f"0 in the denominator: {to_words(node.right)} is 0")
-    return _ARITHMETIC[node.operator](left, right)
 
 
 def judge(
@@ -83,8 +78,8 @@ def judge(
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
 
-    An undefined part leaves it open only where it matters: AND fails if another part fails, OR passes if another part
-    passes. Nothing undefined ever passes by itself, and NOT of it is undefined too.
+    An undefined part leaves the outcome open only if it matters: AND fails if another part fails, OR passes if another
+    part passes. An undefined part never passes, and neither does its NOT.
     """
     match condition:
         case Comparison():

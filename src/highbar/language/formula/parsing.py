@@ -1,32 +1,43 @@
-"""Formula text in, the tree of `model` out.
+"""Formula text in, the tree of `model` out, by recursive descent.
 
-Python's own parser settles precedence. What it is given is written by us, token by token: every value is `x` or `0`, so
-that no text of a user reaches it, and no number passes through a float: the values are found again by their place.
+Reading has two steps, because AND, comparisons and arithmetic share one syntax: first the text becomes a tree of
+operations, then that tree is read as a number or as a condition. Faults in the text thus come before faults in its
+meaning, each at the token that caused it.
 """
 
 from __future__ import annotations
 
-import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
-from highbar.language.formula.tokens import COLUMN_FUNCTIONS, FormulaError, Token, tokenize
-from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number, Operator
+from highbar.language.formula.tokens import FormulaError, Token, tokenize
+from highbar.language.formula.tree import COLUMN_FUNCTIONS
+from highbar.language.limits import MOST_NESTING, MOST_OPERATORS
+from highbar.model import (
+    COMPARE,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Expression,
+    Logic,
+    Name,
+    Negative,
+    Number,
+    Operator,
+)
 
-_ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-_COMPARISONS: dict[type[ast.cmpop], Operator] = {
-    ast.GtE: ">=",
-    ast.Gt: ">",
-    ast.LtE: "<=",
-    ast.Lt: "<",
-    ast.Eq: "=",
-    ast.NotEq: "!=",
-}
-_LARGEST_SHARE = 1
+FUNCTIONS = ("min", "max", "abs", *COLUMN_FUNCTIONS)
+
 _MIN_ARGUMENTS = {"min": 2, "max": 2}
 _ARGUMENTS = {"abs": 1, "mean": 1, "sum": 1, "percentile": 2}
 _COMPOSITE_START = re.compile(r"\s*final_score\s*=(?!=)")
 _COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
+
+_OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGNED = range(1, 7)
+_BINDING = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +51,28 @@ class Composite:
 
 
 def parse(text: str) -> Expression:
-    """The arithmetic that `text` says.
+    """The arithmetic of `text`.
 
     >>> parse("correct_outputs ÷ total_outputs")
     Binary(operator='/', left=Name(name='correct_outputs'), right=Name(name='total_outputs'))
     """
-    tree = _Tree(text)
-    return tree.expression(tree.body)
+    return _Meaning(text).expression(_Syntax(text).read())
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition that `text` says: comparisons, joined by AND, OR and NOT in any case; `=` compares."""
-    tree = _Tree(text)
-    return tree.condition(tree.body)
+    """The condition of `text`: comparisons, joined by AND, OR and NOT in any case; `=` compares."""
+    return _Meaning(text).condition(_Syntax(text).read())
 
 
 def parse_composite(text: str) -> Composite:
-    """The guide's own text: `final_score = ( … )`, then `pass = …` if the score is to be judged."""
+    """The guide's own text: `final_score = ( … )`, then `pass = …` if the policy judges the score."""
     start = _COMPOSITE_START.match(text)
     if not start:
         place = len(text) - len(text.lstrip())
         raise FormulaError("the composite does not begin with 'final_score ='", text, place, "final_score = ( … )")
     judged = _COMPOSITE_PASS.search(text, start.end())
     end = judged.start() if judged else len(text)
-    # Blanks in place of what stands before, so that a fault's line and column are those of the whole text.
+    # Blanks replace the text before, so that a fault has the line and column of the whole text.
     formula = _blank(text[: start.end()]) + text[start.end() : end]
     expression = parse(formula)
     if not judged:
@@ -76,77 +85,188 @@ def _blank(text: str) -> str:
     return "".join("\n" if character == "\n" else " " for character in text)
 
 
-class _Tree:
-    """Python's tree of a formula, and the way from a node of it back to the token it came from."""
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """An operator or function and its operands, or a value; a fault in it is reported at `offset`."""
+
+    offset: int
+    operator: str
+    operands: tuple[_Operation, ...] = ()
+    value: Number | Name | Call | None = None
+
+
+class _Syntax:
+    """The tokens of a formula, read into operations by how tightly the operators bind."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens: dict[int, Token] = {}
-        tokens = tokenize(text)
-        pieces, length = [], 0
-        for token in tokens:
-            self.tokens[length] = token
-            pieces.append(token.python)
-            length += len(token.python) + 1
-        try:
-            self.body = ast.parse(" ".join(pieces), mode="eval").body
-        except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-            place = self.tokens.get((getattr(error, "offset", 1) or 1) - 1, tokens[0]).offset
-            raise FormulaError("this cannot be read as a formula", text, place) from None
+        self.tokens: Iterator[Token] = tokenize(text)
+        self.next = next(self.tokens)
+        self.last = self.next
+        self.open: list[tuple[int, str]] = []  # offset and function of each bracket that is not closed yet
+        self.prefixes = 0  # since the last value
+        self.operators = 0
 
-    def expression(self, node: ast.expr) -> Expression:
-        match node:
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
-                return Binary(_ARITHMETIC[type(op)], self.expression(left), self.expression(right))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Negative(self.expression(operand))
-            case ast.Call(func=ast.Name(), args=arguments, keywords=[]):
-                return self._call(node, arguments)
-            case ast.Name() | ast.Constant():
+    def read(self) -> _Operation:
+        if self.next.kind == "end":
+            raise self._fault("the formula is empty", 0)
+        return self._operation(_OR)
+
+    def _take(self) -> Token:
+        self.last = self.next
+        self.next = next(self.tokens)
+        return self.last
+
+    def _operation(self, least: int) -> _Operation:
+        """The longest operation from here whose operators bind at least as tightly as `least`."""
+        start = self.next.offset
+        found = self._operand()
+        while (binding := self._binding()) >= least:
+            operator = self.next.operator
+            operands = [found]
+            # `a and b and c` is one AND of three; `a < b < c` stays one operation, so that its message can name it.
+            while True:
+                self._take_operator()
+                operands.append(self._operation(binding + 1))
+                if binding > _COMPARISON or self._binding() != binding:
+                    break
+            found = _Operation(start, operator, tuple(operands))
+        return found
+
+    def _binding(self) -> int:
+        """How tightly the operator behind a value binds; 0 at the end of the formula, of a bracket or an argument."""
+        token = self.next
+        match token.kind:
+            case "operator":
+                return _BINDING.get(token.operator, _COMPARISON)
+            case "end" if self.open:
+                raise self._fault("this bracket is never closed", self.open[-1][0])
+            case ")" if not self.open:
+                raise self._fault("this bracket was never opened", token.offset)
+            case "," if not self.open or not self.open[-1][1]:
+                hint = "a decimal is written with a point: 0.95"
+                raise self._fault("found ',' outside a function", token.offset, hint)
+            case "value":
+                raise self._fault("found a value where an operator is wanted", token.offset)
+            case "not" | "(":
+                raise self._fault(f"found '{token.text}' where an operator is wanted", token.offset)
+        return 0
+
+    def _take_operator(self) -> None:
+        self.operators += 1
+        if self.operators > MOST_OPERATORS:
+            message = f"the formula has more than {MOST_OPERATORS} operators"
+            raise self._fault(message, self.next.offset, "split it into metrics")
+        self._take()
+
+    def _operand(self) -> _Operation:
+        before, token = self.last, self.next
+        match token.kind:
+            case "value":
+                self.prefixes = 0
+                self._take()
+                return self._call(token) if self.next.kind == "(" else _Operation(token.offset, "", value=token.value)
+            case "(":
+                return self._bracket()[0]
+            case "not":
+                if before is not token and before.text.lower() not in ("(", "and", "or", "not"):
+                    raise self._fault(f"found '{token.text}' where a number is wanted", token.offset)
+                return self._prefix("not", _COMPARISON)
+            case "operator" if token.operator == "-":
+                return self._prefix("negative", _SIGNED)
+            case "end":
+                raise self._fault("the formula ends where a value is wanted", token.offset)
+        raise self._fault(f"found '{token.text}' where a value is wanted", token.offset)
+
+    def _prefix(self, operator: str, binding: int) -> _Operation:
+        start = self.next.offset
+        self.prefixes += 1
+        self._check_depth(start)
+        self._take()
+        return _Operation(start, operator, (self._operation(binding),))
+
+    def _call(self, name: Token) -> _Operation:
+        if not isinstance(name.value, Name):
+            raise self._fault("found '(' where an operator is wanted", self.next.offset)
+        if name.text not in FUNCTIONS:
+            hint = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            raise self._fault(f"'{name.text}' is not a function", name.offset, hint)
+        return _Operation(name.offset, name.text, self._bracket(name.text))
+
+    def _bracket(self, function: str = "") -> tuple[_Operation, ...]:
+        """What a pair of brackets encloses: one operation, or the arguments of a function."""
+        self.open.append((self.next.offset, function))
+        self._check_depth(self.next.offset)
+        found = []
+        while True:
+            self._take()  # the opening bracket, or a comma
+            found.append(self._operation(_OR))
+            if self.next.kind == ")":
+                break
+        self.open.pop()
+        self._take()
+        return tuple(found)
+
+    def _check_depth(self, offset: int) -> None:
+        if len(self.open) + self.prefixes > MOST_NESTING:
+            raise self._fault(f"nested deeper than {MOST_NESTING}", offset, "split it into metrics")
+
+    def _fault(self, message: str, offset: int, hint: str | None = None) -> FormulaError:
+        return FormulaError(message, self.text, offset, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """Operations read as a number or as a condition, whichever the caller wants."""
+
+    text: str
+
+    def expression(self, node: _Operation) -> Expression:
+        match node.operator, node.operands:
+            case "", _:
                 return self._value(node)
-            case ast.Compare() | ast.BoolOp() | ast.UnaryOp():
-                raise self._fault("found a condition where a number is wanted", node)
-        raise self._fault("this is not arithmetic", node)
+            case "negative", (operand,):
+                return Negative(self.expression(operand))
+            case "+" | "-" | "*" | "/" as operator, (left, right):
+                return Binary(operator, self.expression(left), self.expression(right))
+            case function, _ if function in FUNCTIONS:
+                return self._call(node)
+        raise self._fault("found a condition where a number is wanted", node)
 
-    def condition(self, node: ast.expr) -> Condition:
-        match node:
-            case ast.BoolOp(op=op, values=values):
-                return Logic("and" if isinstance(op, ast.And) else "or", tuple(map(self.condition, values)))
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Logic("not", (self.condition(operand),))
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
-                return Comparison(_COMPARISONS[type(op)], self.expression(left), self.expression(right))
-            case ast.Compare(comparators=[_, second, *_]):
-                raise self._fault("found two comparisons in a row", second, "join them: a ≤ b AND b ≤ c")
+    def condition(self, node: _Operation) -> Condition:
+        match node.operator, node.operands:
+            case "and" | "or" | "not" as operator, operands:
+                return Logic(operator, tuple(self.condition(operand) for operand in operands))
+            case sign, (left, right) if sign in COMPARE:
+                return Comparison(cast("Operator", sign), self.expression(left), self.expression(right))
+            case sign, (_, _, third, *_) if sign in COMPARE:
+                raise self._fault("found two comparisons in a row", third, "join them: a ≤ b AND b ≤ c")
         raise self._fault("found a number where a condition is wanted", node, "compare it: final_score ≥ 0.85")
 
-    def _value(self, node: ast.expr) -> Number | Name | Call:
-        value = self.tokens[node.col_offset].node
-        assert value is not None  # noqa: S101 - every operand token has one
-        if isinstance(value, Call):
-            self._check_share(value.arguments[1], node)
-        return value
+    def _value(self, node: _Operation) -> Number | Name | Call:
+        assert node.value is not None  # noqa: S101 - only a value has no operator
+        if isinstance(node.value, Call):
+            self._check_share(node.value.arguments[1], node)
+        return node.value
 
-    def _call(self, node: ast.expr, arguments: list[ast.expr]) -> Call:
-        function = self.tokens[node.col_offset].node
-        assert isinstance(function, Name)  # noqa: S101 - a call's token has its function
-        name, found = function.name, len(arguments)
+    def _call(self, node: _Operation) -> Call:
+        name, found = node.operator, len(node.operands)
         wanted = _ARGUMENTS.get(name) or max(found, _MIN_ARGUMENTS[name])
         if found != wanted:
             least = "at least " if name in _MIN_ARGUMENTS else ""
             raise self._fault(f"{name} has {found} arguments, wanted {least}{wanted}", node)
-        values = tuple(self.expression(argument) for argument in arguments)
+        values = tuple(self.expression(argument) for argument in node.operands)
         if name in COLUMN_FUNCTIONS and not isinstance(values[0], Name):
             hint = f"{name}(latency_ms) takes the name of a column"
-            raise self._fault(f"{name} is not of a column", arguments[0], hint)
+            raise self._fault(f"{name} is not of a column", node.operands[0], hint)
         if name == "percentile":
-            self._check_share(values[1], arguments[1])
+            self._check_share(values[1], node.operands[1])
         return Call(name, values)
 
-    def _check_share(self, share: Expression, node: ast.expr) -> None:
-        if not isinstance(share, Number) or not 0 < share.value <= _LARGEST_SHARE:
+    def _check_share(self, share: Expression, node: _Operation) -> None:
+        if not isinstance(share, Number) or not 0 < share.value <= 1:
             message = "a percentile's share is not between 0% and 100%"
             raise self._fault(message, node, "percentile(latency_ms, 95%)")
 
-    def _fault(self, message: str, node: ast.expr, hint: str | None = None) -> FormulaError:
-        return FormulaError(message, self.text, self.tokens[node.col_offset].offset, hint)
+    def _fault(self, message: str, node: _Operation, hint: str | None = None) -> FormulaError:
+        return FormulaError(message, self.text, node.offset, hint)

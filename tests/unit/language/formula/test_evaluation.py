@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from highbar.language.formula import (
     Undefined,
-    columns,
     evaluate,
     judge,
     leaves,
@@ -100,10 +99,9 @@ def test_the_caller_decides_how_numbers_are_shown():
     assert judge(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
 
 
-def test_names_columns_and_leaves_are_told_apart():
+def test_names_are_told_apart_from_functions_of_a_column():
     tree = parse_condition("a / total > 0 and min(mean(latency_ms), -a) < percentile(tokens_used, 5%) or not b > 1")
     assert names(tree) == {"a", "total", "b"}
-    assert columns(tree) == {"latency_ms", "tokens_used"}
     assert [to_words(leaf) for leaf in leaves(tree)] == [
         "a",
         "total",

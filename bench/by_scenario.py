@@ -1,0 +1,56 @@
+"""Statistics from the scenarios themselves. The product computes them from sums; the tests hold the two together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from highbar.statistics.bounds import suite_bounds
+from highbar.statistics.interval import Interval, Real
+from highbar.statistics.ratio import Difference, influence_difference, ratio_influences
+from highbar.statistics.trials import VarianceSplit, variance_split_from_sums
+
+
+def count_bounds(passed: int, total: int, alpha: float) -> Interval:
+    """The bounds of Clopper and Pearson for `passed` of `total` independent trials; `total` is at least 1."""
+    return suite_bounds(Fraction(passed, total), total, alpha)
+
+
+def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval | None:
+    """The bounds of Σq / Σt from one (q, t) for each scenario.
+
+    None if they do not exist: below two scenarios, or if one of them holds the whole denominator.
+    """
+    listed = list(pairs)
+    influences = ratio_influences(listed)
+    found = None if influences is None else influence_difference(_ratio(listed), influences, alpha)
+    return None if found is None else Interval(found.low, found.high)
+
+
+def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Difference | None:
+    """How much Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each."""
+    listed = list(rows)
+    base, head = [row[:2] for row in listed], [row[2:] for row in listed]
+    base_influences, head_influences = ratio_influences(base), ratio_influences(head)
+    if base_influences is None or head_influences is None:
+        return None
+    moved = [after - before for before, after in zip(base_influences, head_influences, strict=True)]
+    return influence_difference(_ratio(head) - _ratio(base), moved, alpha)
+
+
+def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
+    """The split from (passed, trials) of each scenario; None below two scenarios, or if none has two trials."""
+    rates = [(Fraction(passed, trials), trials) for passed, trials in counts]
+    return variance_split_from_sums(
+        scenarios=len(rates),
+        freedom=sum(trials - 1 for _, trials in rates),
+        within=sum(trials * rate * (1 - rate) for rate, trials in rates),
+        rate=sum(rate for rate, _ in rates),
+        rate_squares=sum(rate * rate for rate, _ in rates),
+        inverse_trials=sum(Fraction(1, trials) for _, trials in rates),
+    )
+
+
+def _ratio(pairs: Sequence[tuple[Real, Real]]) -> float:
+    return math.fsum(q for q, _ in pairs) / math.fsum(t for _, t in pairs)

@@ -1,0 +1,36 @@
+"""Numbers and names in, the words of a message out: plurals and lists, written once for all messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from highbar.language.limits import MOST_NAMES
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "scenario"), count(2, "scenario")
+    ('1 scenario', '2 scenarios')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def some(names: Sequence[str], most: int = MOST_NAMES, total: int | None = None) -> str:
+    """The first of several names, and an ellipsis if there are more; `total` if `names` are only the first of them.
+
+    >>> some(["a", "b"]), some(["a", "b", "c"], most=2)
+    ('a, b', 'a, b, …')
+    """
+    left_out = (len(names) if total is None else total) > len(names[:most])
+    return ", ".join(names[:most]) + (", …" if left_out else "")
+
+
+def some_and_more(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """The first of several names, and how many are left out.
+
+    >>> some_and_more(["a", "b", "c"], most=1)
+    'a and 2 more'
+    """
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
