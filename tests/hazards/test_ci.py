@@ -14,6 +14,7 @@ import yaml
 
 from tests.architecture.repository import ROOT
 from tests.commandline import check, judged, refused, run, wait_until_read
+from tests.patience import PATIENCE
 
 PASSES = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
 PASSED = {"id": "A", "passed": True}
@@ -31,9 +32,9 @@ def test_h71_an_interrupted_check_says_so_by_its_exit_code(tmp_path: Path, numbe
         assert process.stderr is not None
         process.stdin.write(b"".join(b'{"id": "S%d", "passed": true}\n' % n for n in range(10_000)))
         process.stdin.flush()
-        wait_until_read(process.stdin)
+        wait_until_read(process)
         process.send_signal(number)
-        assert process.wait(timeout=300) == code
+        assert process.wait(timeout=PATIENCE) == code
         assert b"Traceback" not in process.stderr.read()
 
 
@@ -59,7 +60,9 @@ def test_h78_a_screen_that_cannot_be_written_is_exit_4(tmp_path: Path, row: dict
     check(tmp_path, [row], PASSES)
     arguments = [sys.executable, "-m", "highbar", "check", "results.jsonl", "--policy", "policy.json"]
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, timeout=300, check=False)
+        done = subprocess.run(
+            arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+        )
     assert done.returncode == 4, done.stderr
     assert b"Traceback" not in done.stderr
 
@@ -69,7 +72,9 @@ def test_h78_a_reader_that_went_away_does_not_look_like_a_verdict(tmp_path: Path
     arguments = [sys.executable, "-m", "highbar", "check", "results.jsonl", "--policy", "policy.json"]
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(arguments, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=300, check=False)
+    done = subprocess.run(
+        arguments, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+    )
     os.close(writing)
     assert done.returncode == 4, done.stderr
     assert b"Traceback" not in done.stderr

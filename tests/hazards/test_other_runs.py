@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from highbar.report import REPORTERS
 from tests.architecture.repository import ROOT
 from tests.ci.runner import Runner
 from tests.commandline import check, judged, run
+from tests.patience import PATIENCE, wait_for
 from tests.repository import ENVIRONMENT, commit, git, rows
 
 GOOD = [{"id": f"S{n}", "passed": True, "latency_ms": 10} for n in range(20)]
@@ -128,12 +128,10 @@ def test_r19_reports_say_no_verdict_while_results_are_read(tmp_path: Path, numbe
     passed_before(tmp_path)
     command = [sys.executable, "-m", "highbar", "check", "-", "--input-format", "jsonl", "--policy", "policy.json"]
     with subprocess.Popen([*command, *WRITTEN], cwd=tmp_path, stdin=subprocess.PIPE) as process:
-        until = time.monotonic() + 300
-        while "NO VERDICT" not in (tmp_path / OUTPUTS["github-comment"]).read_text("utf-8"):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        comment = tmp_path / OUTPUTS["github-comment"]
+        wait_for(lambda: "NO VERDICT" in comment.read_text("utf-8"), "the check does not start")
         process.send_signal(number)
-        process.wait(300)
+        process.wait(PATIENCE)
     no_verdict(left(tmp_path))
 
 

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 import pytest
 
 from tests.commandline import run
+from tests.patience import PATIENCE, wait_for
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
-PATIENCE = 300
-"""Seconds that a busy machine may take for what takes a few: nothing here is measured by it."""
 ROW = '{"id": "a", "passed": true}\n'
 
 
@@ -113,11 +111,12 @@ def test_ctrl_c_stops_a_check_on_spark_at_once(folder: Path) -> None:
         "local",
     ]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        ends = time.monotonic() + PATIENCE
-        while not is_read_by_java(folder / "results.jsonl"):  # a job of the check runs
+
+        def is_read() -> bool:
             assert process.poll() is None, process.communicate()
-            assert time.monotonic() < ends, "Spark does not read the results"
-            time.sleep(0.02)
+            return is_read_by_java(folder / "results.jsonl")  # a job of the check runs
+
+        wait_for(is_read, "Spark does not read the results")
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=PATIENCE)
     # It was stopped, not waited for: a check that had run to its end would have printed a report.

@@ -13,6 +13,7 @@ import pytest
 from highbar.errors import Problem
 from highbar.report import REPORTERS
 from tests.commandline import run, wait_until_read
+from tests.patience import PATIENCE
 
 PASSING = '{"id": "A", "passed": true, "category": "adversarial"}\n'
 FAILING = '{"id": "A", "passed": false, "category": "adversarial"}\n'
@@ -168,9 +169,9 @@ def test_a_signal_exits_with_its_own_code(project, number, code):
     try:
         child.stdin.write(PASSING.encode())
         child.stdin.flush()
-        wait_until_read(child.stdin)
+        wait_until_read(child)
         child.send_signal(number)
-        out, err = child.communicate(timeout=300)
+        out, err = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()
     assert child.returncode == code, err

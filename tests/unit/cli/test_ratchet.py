@@ -16,6 +16,7 @@ import pytest
 from highbar.baseline import raising
 from highbar.baseline.rewriting import rewrite
 from tests.commandline import run
+from tests.patience import PATIENCE
 from tests.repository import git, put
 
 POLICY = """\
@@ -164,7 +165,7 @@ def test_of_several_at_once_each_writes_the_same_or_says_that_it_did_not(project
     pipe = subprocess.PIPE
     running = [subprocess.Popen(command, cwd=project, stdout=pipe, stderr=pipe) for _ in range(6)]
     for process in running:
-        _, told = process.communicate(timeout=600)
+        _, told = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0 or (process.returncode == 2 and b"changed while it was read" in told)
     assert (project / "highbar.yaml").read_text("utf-8") == RAISED
     assert [path.name for path in project.iterdir() if path.name.endswith(".tmp")] == []
