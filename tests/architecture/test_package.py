@@ -50,6 +50,7 @@ def test_ci_runs_exactly_the_test_command_of_the_readme() -> None:
     assert "\n./scripts/test\n" in (ROOT / "README.md").read_text("utf-8")
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_the_wheel_holds_the_whole_package_and_works_by_itself(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]

@@ -12,6 +12,7 @@ import yaml
 from tests.architecture.repository import ROOT
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("schema", "file"),
     [
@@ -32,12 +33,14 @@ def test_a_template_keeps_to_the_schema_of_its_system(schema: str, file: str) ->
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.process
 def test_pre_commit_accepts_the_manifest_of_its_hooks() -> None:
     command = [sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.process
 def test_pre_commit_accepts_the_configuration_for_developers() -> None:
     command = [sys.executable, "-m", "pre_commit", "validate-config", ".pre-commit-config.yaml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -125,6 +125,7 @@ def test_the_gate_job_runs_also_when_the_evaluation_did_not() -> None:
     assert gate_job()["if"] == "always()"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("evaluation", "version", "expected"),
     [("success", "v2", 0), ("success", "v1", 1), ("failure", "v2", 1), ("skipped", "v2", 1), ("cancelled", "v2", 1)],

@@ -22,6 +22,7 @@ POLICIES = [
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_of_a_page_gives_the_output_that_stands_below_it(page: Path) -> None:
     assert render(page) == page.read_text("utf-8"), "python -m tests.docs.pages writes the real outputs"
@@ -40,6 +41,7 @@ def test_every_block_of_a_page_says_what_it_is(page: Path) -> None:
     assert len(re.findall(r"^```", text, re.MULTILINE)) == 2 * len(found)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("block", POLICIES)
 def test_every_policy_that_a_page_shows_is_accepted(block: Block, tmp_path: Path) -> None:
     folder = prepare(tmp_path)

@@ -79,12 +79,14 @@ def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
         assert any(re.fullmatch(kind, rule.name) for kind in kinds), rule.name
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["policy", "results", "verdict", "comparison"])
 def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
     assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_the_example_keeps_to_the_schemas(version: str, highbar_output) -> None:
     rows = [json.loads(line) for line in (EXAMPLE / f"{version}.jsonl").read_text("utf-8").splitlines()]
@@ -111,6 +113,7 @@ def test_every_format_of_a_report_is_in_the_reference_with_its_file_endings() ->
         assert set(re.findall(r"`(\.[a-z]+)`", row)) == set(reporter.suffixes)
 
 
+@pytest.mark.process
 def test_every_kind_of_row_of_a_csv_report_and_every_family_of_metrics_is_in_the_reference(highbar_output) -> None:
     arguments = ("check", EXAMPLE / "v1.jsonl", "--policy", EXAMPLE / "highbar.yaml", "--format")
     kinds = {line.partition(",")[0].strip('"') for line in highbar_output(*arguments, "csv").splitlines()[1:]}

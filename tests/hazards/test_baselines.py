@@ -236,6 +236,7 @@ def test_h92_force_that_was_not_needed_leaves_no_mark(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "baseline.json").read_text())["forced"] is None
 
 
+@pytest.mark.process
 def test_h95_of_twenty_writers_at_once_each_is_kept_or_told(tmp_path: Path) -> None:
     started(tmp_path, rows(total=5))
     (tmp_path / ".git").mkdir(exist_ok=True)

@@ -166,6 +166,7 @@ def test_h63_deep_nesting_is_refused(tmp_path: Path, tool: str) -> None:
     assert "nested too deep" in refused(tmp_path, name, "--input-format", tool.removesuffix("-lines")).problems
 
 
+@pytest.mark.process
 @pytest.mark.hazard("H64")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["samples.jsonl", "results.json"])

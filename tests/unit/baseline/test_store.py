@@ -73,6 +73,7 @@ def write_until_killed(file: Path, number: int) -> None:
         store.write(file, dated(number), seen=store.digest(file))
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: Path):
@@ -99,6 +100,7 @@ def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: 
     assert last > 0
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_of_many_writers_at_once_each_is_kept_or_refused(tmp_path: Path):

@@ -184,6 +184,7 @@ def test_the_results_and_the_policy_are_named_with_their_digests(project):
     assert done.json["policy"]["file"] == "highbar.yaml"
 
 
+@pytest.mark.process
 def test_a_terminal_gets_color_and_its_width(project):
     wide, narrow = (on_a_terminal(project, "check", "results.jsonl", width=width) for width in (120, 60))
     assert wide.startswith("\x1b[1;32mPASS\x1b[0m: 1 blocking rule passed")
@@ -191,11 +192,13 @@ def test_a_terminal_gets_color_and_its_width(project):
     assert max(len(line) for line in plain.splitlines() if " " in line.strip()) <= 60
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_color_is_left_out_where_it_is_not_wanted(project, environment):
     assert "\x1b" not in on_a_terminal(project, "check", "results.jsonl", **environment)
 
 
+@pytest.mark.process
 def test_an_encoding_without_our_signs_gets_plainer_ones(project):
     (project / "highbar.yaml").write_text("thresholds: {blocking: {pass_rate: 99%}}")
     done = run(project, "check", "results.jsonl", environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
@@ -204,6 +207,7 @@ def test_an_encoding_without_our_signs_gets_plainer_ones(project):
     assert ">= 99%" in done.out
 
 
+@pytest.mark.process
 def test_a_read_that_takes_over_a_second_shows_progress_and_erases_it(project):
     arguments = ("check", "-", "--input-format", "jsonl")
     slow = on_a_terminal(project, *arguments, row_after=b"reading [")
