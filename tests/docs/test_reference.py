@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 import re
 from pathlib import Path
@@ -11,6 +13,7 @@ import jsonschema
 import pytest
 import yaml
 
+import highbar
 from highbar import catalogue, policy
 from highbar.cli.app import COMMANDS, root
 from highbar.policy.schema import schema as policy_schema
@@ -47,6 +50,21 @@ def test_every_key_of_the_policy_is_in_the_reference() -> None:
 def test_every_key_of_the_verdict_is_in_the_reference() -> None:
     keys = json.loads((REFERENCE / "verdict.schema.json").read_text("utf-8"))["$defs"]["verdict"]["properties"]
     assert sorted(first_cells(page("json"), "key")) == sorted(keys)
+
+
+def test_every_exported_name_is_in_the_reference_of_python() -> None:
+    assert sorted(first_cells(page("python"), "name")) == sorted(highbar.__all__)
+    for name in ("check", "compare"):
+        wanted = inspect.signature(getattr(highbar, name)).parameters
+        section = page("python").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert first_cells(section, "argument") == list(wanted)
+
+
+def test_every_field_of_the_verdict_and_its_parts_is_in_the_reference_of_python() -> None:
+    for name in ("Verdict", "Value", "RuleResult", "Slice", "FailedScenario", "Comparison", "Problem"):
+        section = page("python").partition(f"\n### {name}\n")[2].partition("\n#")[0]
+        fields = {field.name for field in dataclasses.fields(getattr(highbar, name))}
+        assert set(first_cells(section, "field")) - {"passed"} == fields, name
 
 
 def test_every_measure_is_in_the_reference() -> None:
