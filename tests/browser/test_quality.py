@@ -65,6 +65,7 @@ def test_axe_finds_nothing_wrong(version: str, look: str, example: Path, open_pa
     assert [f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]}" for each in found] == []
 
 
+@pytest.mark.process
 def test_markup_and_drawings_are_valid(example: Path, compared: Path, tmp_path: Path) -> None:
     (tmp_path / "notebook.html").write_text(
         f"<!DOCTYPE html><html lang=en><title>notebook</title><body>{api.check(example / 'v1.jsonl')._repr_html_()}"

@@ -22,6 +22,10 @@ TESTED = {
     "CONTRIBUTING.md": {
         "scripts/setup": "scripts/test runs it first",
         "scripts/test": "the command that runs this test",
+        "scripts/test --quick": "the same with fewer tests; tests/architecture/test_markers.py",
+        "scripts/laws": "tests/laws tries the same laws on fixed suites",
+        "scripts/coverage": "a command of its own, run by CI after the tests",
+        "scripts/walk": "tests/architecture/test_walk.py",
         "scripts/docs": "test_pages.py runs what it runs",
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",

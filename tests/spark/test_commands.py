@@ -28,7 +28,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
     def judged(*options: str) -> dict[str, Any]:
         done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options, process=True)
@@ -71,6 +70,7 @@ def test_standard_input_is_not_for_spark(folder: Path) -> None:
     assert "Spark cannot read standard input" in done.err
 
 
+@pytest.mark.process
 def test_without_the_extra_the_message_says_how_to_get_it(folder: Path) -> None:
     program = "import sys; sys.modules['pyspark'] = None; from highbar.cli import main; sys.exit(main())"
     done = subprocess.run(
@@ -95,7 +95,6 @@ def test_a_check_stays_within_its_memory_limit(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_ctrl_c_stops_a_check_on_spark_at_once(folder: Path) -> None:
     rows = (json.dumps({"id": f"s{number}", "passed": True, "latency_ms": number}) for number in range(300_000))
     (folder / "results.jsonl").write_text("\n".join(rows), "utf-8")

@@ -18,7 +18,7 @@ from tests.commandline import run
 from tests.patience import PATIENCE, wait_for
 from tests.spark.conftest import FEW_ROWS
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SETTINGS = {

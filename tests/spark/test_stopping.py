@@ -13,7 +13,7 @@ import pytest
 from highbar.engine.spark import SparkEngine
 from tests.patience import PATIENCE, wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 class Asked(BaseException):
