@@ -19,6 +19,8 @@ from tests.laws.table import LAWS
 from tests.oracle.suites import examples, seeded
 from tests.unit.statistics.test_published import AIME_II
 
+pytestmark = pytest.mark.slow
+
 OWN = {  # name: (formula, range)
     "blend": ("pass_rate × 0.5 + (1 - normalized_latency) × 0.3 + violation_rate × 0.2", "0-100%"),
     "harmonic": ("2 × precision × recall / (precision + recall)", "0-100%"),
