@@ -53,6 +53,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Forget what was started before the first test: pytest-xdist asks the system what it runs on."""
+    _started.clear()
+
+
 @pytest.fixture(autouse=True)
 def markers_are_true(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that started a process, it or a fixture that it was the first to ask for, and bears no marker."""
