@@ -64,7 +64,7 @@ def policy_for(rows: Sequence[Row], rules: Sequence[Row]) -> Row:
     Each column costs as much as the whole, so one has its turn; which one depends on an id that no law changes.
     """
     sliced = [column for column in ("category", "capability", "team") if any(row.get(column) for row in rows)]
-    turn = crc32(min(str(row["id"]) for row in rows).encode()) % max(1, len(sliced))
+    turn = crc32(min((str(row["id"]) for row in rows), default="").encode()) % max(1, len(sliced))
     policy: Row = {
         "weights": {"by_category": {"adversarial": 2.0}, "by_metric": WEIGHED},
         "rules": list(rules),
