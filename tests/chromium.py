@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.patience import PATIENCE_OF_PAGES
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # As root, without a screen, and without the calls home that a browser makes by itself.
@@ -33,7 +35,8 @@ def program() -> str:
 def launched(stack: ExitStack) -> Browser:
     """The browser, until the stack closes."""
     playwright = stack.enter_context(sync_playwright())
-    browser = playwright.chromium.launch(executable_path=program(), args=FLAGS)
+    browser = playwright.chromium.launch(executable_path=program(), args=FLAGS, timeout=PATIENCE_OF_PAGES)
+    expect.set_options(timeout=PATIENCE_OF_PAGES)
     stack.callback(browser.close)
     return browser
 
@@ -63,6 +66,7 @@ def opener(browser: Browser, stack: ExitStack) -> Open:
 
     def visit(file: Path, **options: Any) -> Visit:
         context = browser.new_context(**{"viewport": DESKTOP, **options})
+        context.set_default_timeout(PATIENCE_OF_PAGES)
         stack.callback(context.close)
         visited = watched(context.new_page())
         visited.page.goto(file.resolve().as_uri())

@@ -10,13 +10,13 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from highbar.cli import main
+from tests.patience import PATIENCE, is_waiting, wait_for
 
 EXIT = {"pass": 0, "fail": 1, None: 2, "inconclusive": 3}
 """The exit code of each verdict, and of none."""
@@ -90,7 +90,7 @@ def _run_process(folder: Path, arguments: Sequence[str], stdin: bytes, environme
         cwd=folder,
         input=stdin,
         capture_output=True,
-        timeout=600,
+        timeout=PATIENCE,
         check=False,
         env=environment,
     )
@@ -117,11 +117,16 @@ def _run_here(folder: Path, arguments: Sequence[str], stdin: bytes, environment:
     return Run(code, *(cast("io.BytesIO", stream.buffer).getvalue() for stream in streams[1:]))
 
 
-def wait_until_read(pipe: IO[bytes]) -> None:
-    """Wait until the process at the other end of a pipe has read all that was written to it."""
-    while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]:
-        time.sleep(0.02)
-    time.sleep(0.2)  # until it waits for more: a person does not interrupt in the very moment of a read
+def wait_until_read(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has read all that was written to its standard input, and waits for more."""
+    pipe = process.stdin
+    assert pipe is not None
+
+    def waits() -> bool:
+        unread: int = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]
+        return unread == 0 and is_waiting(process.pid)
+
+    wait_for(waits, "standard input is not read")
 
 
 def check(

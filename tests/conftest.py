@@ -1,14 +1,19 @@
-"""What holds for every test: generated examples take the time they need, and are the same on every machine.
+"""What holds for every test: what its markers say about its cost is true, and generated examples are fixed.
 
-Random search has its own command, scripts/fuzz, which sets HIGHBAR_FUZZ; what it finds becomes a fixed example.
+`scripts/test --quick` leaves out what bears a marker of cost. What asks for a browser or a Spark session gets its
+marker here; what starts a process without a marker fails, because it would make the quick loop slow.
 
-And the one browser of a process; it is loaded where a test asks for it.
+Random search has its own commands, scripts/laws and scripts/fuzz; what they find becomes a fixed example.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import time
+from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -17,9 +22,71 @@ settings.register_profile("fixed", deadline=None, derandomize=True, print_blob=T
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("random" if os.environ.get("HIGHBAR_FUZZ") else "fixed")
 
+MARKER_OF_FIXTURE = {"chromium": "browser", "spark": "spark"}
+STARTING = {"process", "browser", "registry", "spark"}
+"""The markers under which a test may start processes."""
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
+"""The events of `sys.audit` that start a process."""
+SLOW = 3.0
+"""Seconds of processor time that call for the marker `slow`."""
+
+_started: list[str] = []
+_unmarked: dict[str, float] = {}
+
+
+def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in STARTS:
+        _started.append(f"{event}{arguments[:2]}"[:200])
+
+
+sys.addaudithook(_note_start)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for something that costs; all of Spark is one group, so that one session serves all of it."""
+    for item in items:
+        for fixture, marker in MARKER_OF_FIXTURE.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(marker)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Forget what was started before the first test: pytest-xdist asks the system what it runs on."""
+    _started.clear()
+
+
+@pytest.fixture(autouse=True)
+def markers_are_true(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that started a process, it or a fixture that it was the first to ask for, and bears no marker."""
+    start = time.process_time()
+    yield
+    request.node.user_properties.append(("processor_time", time.process_time() - start))
+    started = [*_started]
+    _started.clear()
+    markers = {marker.name for marker in request.node.iter_markers()}
+    assert not started or markers & STARTING, f"mark it: @pytest.mark.process, since it starts {started[0]}"
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember what took long and is not marked, from every worker."""
+    took = dict(report.user_properties).get("processor_time", 0.0)
+    if report.when == "teardown" and isinstance(took, float) and took > SLOW and "slow" not in report.keywords:
+        _unmarked[report.nodeid] = took
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List it; it is no failure, since processor time grows a little on a busy machine."""
+    for name, took in sorted(_unmarked.items()):
+        terminalreporter.write_line(f"not marked slow: {name} took {took:.1f} s of processor time")
+
 
 @pytest.fixture(scope="session")
 def chromium():
+    """The one browser of a process; it is loaded if a test asks for it."""
     from tests.chromium import launched
 
     with ExitStack() as stack:
@@ -28,6 +95,7 @@ def chromium():
 
 @pytest.fixture
 def open_page(chromium):
+    """Opens pages in it."""
     from tests.chromium import opener
 
     with ExitStack() as stack:

@@ -38,6 +38,7 @@ def public(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
                 yield from public(node.body)
 
 
+@pytest.mark.process
 def test_no_stage_knows_who_calls_it() -> None:
     linted = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-cache"],
@@ -95,6 +96,7 @@ def test_every_public_name_says_what_it_is_for() -> None:
     assert silent == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "arguments",
     [["--help"], ["check", "examples/support-agent/v2.jsonl", "--policy", "examples/support-agent/highbar.yaml"]],

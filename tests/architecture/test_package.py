@@ -50,7 +50,14 @@ def test_ci_runs_exactly_the_test_command_of_the_readme() -> None:
     assert "\n./scripts/test\n" in (ROOT / "README.md").read_text("utf-8")
 
 
+def test_the_floor_of_the_coverage_is_one_that_can_fail() -> None:
+    assert PROJECT["tool"]["coverage"]["run"]["branch"] is True
+    assert PROJECT["tool"]["coverage"]["report"]["fail_under"] > 90
+    assert "./scripts/coverage" in (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
+
+
 @pytest.mark.slow
+@pytest.mark.process
 def test_the_wheel_holds_the_whole_package_and_works_by_itself(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT], check=True)

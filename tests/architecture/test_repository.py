@@ -9,6 +9,8 @@ import pytest
 
 from tests.architecture.repository import ROOT, text, tracked
 
+pytestmark = pytest.mark.process
+
 # Written in pieces, so that this file is not found by its own test.
 PLACES = ["/" + "work/", "/" + "root/", "/" + "home/", "/" + "Users/", "/" + "tmp/"]
 REGISTRIES = [

@@ -15,6 +15,8 @@ from tests.architecture.repository import ROOT
 from tests.ci.runner import EXPRESSION, Runner
 from tests.unit.report.workflow import read_commands
 
+pytestmark = pytest.mark.process
+
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 WORKFLOW = yaml.safe_load((ROOT / "ci" / "github" / "workflow.yaml").read_text("utf-8"))
 EXAMPLE = ROOT / "examples" / "support-agent"

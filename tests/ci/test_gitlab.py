@@ -44,6 +44,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(("version", "code"), [("v1", 1), ("v2", 0)])
 def test_the_job_ends_with_the_code_of_the_verdict_and_leaves_its_reports(
@@ -60,6 +61,7 @@ def test_the_job_ends_with_the_code_of_the_verdict_and_leaves_its_reports(
     assert "highbar_verdict" in {family.name for family in families}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shell", SHELLS)
 def test_results_and_arguments_stand_on_lines_of_their_own_and_patterns_are_highbars_to_read(
     folder: Path, shell: str
@@ -76,12 +78,14 @@ def test_results_and_arguments_stand_on_lines_of_their_own_and_patterns_are_high
         assert json.loads((folder / "highbar-reports" / "verdict.json").read_text())["counts"]["scenarios"] == 60
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("hostile", ["$(touch pwned)", '"; touch pwned; "', "`touch pwned`"])
 def test_a_variable_is_never_run(folder: Path, hostile: str) -> None:
     assert run(folder, "sh", HIGHBAR_RESULTS=hostile, HIGHBAR_AGENT_VERSION=hostile).returncode == 2
     assert not list(folder.rglob("pwned"))
 
 
+@pytest.mark.process
 def test_an_inconclusive_verdict_has_a_code_of_its_own(folder: Path) -> None:
     (folder / "policy.yaml").write_text("rules: [{metric: pass_rate, threshold: ≥ 50%, min_scenarios: 1000}]\n")
     done = run(folder, "sh", HIGHBAR_RESULTS="evals/v2.jsonl", HIGHBAR_POLICY="policy.yaml")
@@ -108,6 +112,7 @@ def test_no_document_suggests_to_let_an_inconclusive_verdict_through() -> None:
         assert "continue-on-error:" not in text, document
 
 
+@pytest.mark.process
 def test_without_a_policy_the_job_fails_and_the_reports_say_so(folder: Path) -> None:
     done = run(folder, "sh", HIGHBAR_RESULTS="evals/v2.jsonl")
     assert done.returncode == 2, done.stderr
@@ -117,6 +122,7 @@ def test_without_a_policy_the_job_fails_and_the_reports_say_so(folder: Path) -> 
     assert 'errors="1"' in (folder / "highbar-reports" / "junit.xml").read_text()
 
 
+@pytest.mark.process
 def test_what_the_checkout_brought_is_no_report_of_the_job(folder: Path) -> None:
     brought = folder / "highbar-reports"
     brought.mkdir()

@@ -13,6 +13,8 @@ import yaml
 
 from tests.architecture.repository import ROOT, tracked
 
+pytestmark = pytest.mark.process
+
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 SOUND = "thresholds: { blocking: { pass_rate: 90% } }\n"
 BAD = "thresholds: { blocking: { pas_rate: 90% } }\nsuite: 3\n"

@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = {"console", "python", "yaml", "json", "jsonl", "csv", "sh", "text"}
 FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -141,7 +143,7 @@ def run(command: list[str], folder: Path, script: str | None = None) -> str:
         encoding="utf-8",
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=600,
+        timeout=PATIENCE,
         check=False,
     )
     return done.stdout

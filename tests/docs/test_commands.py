@@ -22,6 +22,10 @@ TESTED = {
     "CONTRIBUTING.md": {
         "scripts/setup": "scripts/test runs it first",
         "scripts/test": "the command that runs this test",
+        "scripts/test --quick": "the same with fewer tests; tests/architecture/test_markers.py",
+        "scripts/laws": "tests/laws tries the same laws on fixed suites",
+        "scripts/coverage": "a command of its own, run by CI after the tests",
+        "scripts/walk": "tests/architecture/test_walk.py",
         "scripts/docs": "test_pages.py runs what it runs",
         "scripts/mutation": "a command of its own, run before a release",
         ".venv/bin/python bench/run.py": "a command of its own, run before a release",
@@ -125,6 +129,7 @@ def test_the_gate_job_runs_also_when_the_evaluation_did_not() -> None:
     assert gate_job()["if"] == "always()"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("evaluation", "version", "expected"),
     [("success", "v2", 0), ("success", "v1", 1), ("failure", "v2", 1), ("skipped", "v2", 1), ("cancelled", "v2", 1)],

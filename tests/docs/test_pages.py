@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.pages import LANGUAGES, ROOT, Block, blocks, pages, prepare, render, run
+from tests import commandline
+from tests.docs.pages import LANGUAGES, ROOT, Block, blocks, pages, prepare, render
 
 PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages()]
 POLICIES = [
@@ -22,6 +23,7 @@ POLICIES = [
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)#\s]*)(?:#(?P<anchor>[^)\s]+))?\)")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_of_a_page_gives_the_output_that_stands_below_it(page: Path) -> None:
     assert render(page) == page.read_text("utf-8"), "python -m tests.docs.pages writes the real outputs"
@@ -45,8 +47,8 @@ def test_every_policy_that_a_page_shows_is_accepted(block: Block, tmp_path: Path
     folder = prepare(tmp_path)
     name = f"highbar.{block.language}"
     (folder / name).write_text(block.text, "utf-8")
-    said = run(["bash", "-c", f"highbar policy {name} && echo accepted"], folder)
-    assert said.endswith("accepted\n"), said
+    done = commandline.run(folder, "policy", name)
+    assert done.exit == 0, done.out + done.err
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 import re
 from pathlib import Path
@@ -11,6 +13,7 @@ import jsonschema
 import pytest
 import yaml
 
+import highbar
 from highbar import catalogue, policy
 from highbar.cli.app import COMMANDS, root
 from highbar.policy.schema import schema as policy_schema
@@ -49,6 +52,21 @@ def test_every_key_of_the_verdict_is_in_the_reference() -> None:
     assert sorted(first_cells(page("json"), "key")) == sorted(keys)
 
 
+def test_every_exported_name_is_in_the_reference_of_python() -> None:
+    assert sorted(first_cells(page("python"), "name")) == sorted(highbar.__all__)
+    for name in ("check", "compare"):
+        wanted = inspect.signature(getattr(highbar, name)).parameters
+        section = page("python").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert first_cells(section, "argument") == list(wanted)
+
+
+def test_every_field_of_the_verdict_and_its_parts_is_in_the_reference_of_python() -> None:
+    for name in ("Verdict", "Value", "RuleResult", "Slice", "FailedScenario", "Comparison", "Problem"):
+        section = page("python").partition(f"\n### {name}\n")[2].partition("\n#")[0]
+        fields = {field.name for field in dataclasses.fields(getattr(highbar, name))}
+        assert set(first_cells(section, "field")) - {"passed"} == fields, name
+
+
 def test_every_measure_is_in_the_reference() -> None:
     assert sorted(first_cells(page("formulas"), "measure")) == sorted(catalogue.MEASURES)
 
@@ -79,12 +97,14 @@ def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
         assert any(re.fullmatch(kind, rule.name) for kind in kinds), rule.name
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["policy", "results", "verdict", "comparison"])
 def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
     assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_the_example_keeps_to_the_schemas(version: str, highbar_output) -> None:
     rows = [json.loads(line) for line in (EXAMPLE / f"{version}.jsonl").read_text("utf-8").splitlines()]
@@ -111,6 +131,7 @@ def test_every_format_of_a_report_is_in_the_reference_with_its_file_endings() ->
         assert set(re.findall(r"`(\.[a-z]+)`", row)) == set(reporter.suffixes)
 
 
+@pytest.mark.process
 def test_every_kind_of_row_of_a_csv_report_and_every_family_of_metrics_is_in_the_reference(highbar_output) -> None:
     arguments = ("check", EXAMPLE / "v1.jsonl", "--policy", EXAMPLE / "highbar.yaml", "--format")
     kinds = {line.partition(",")[0].strip('"') for line in highbar_output(*arguments, "csv").splitlines()[1:]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -42,17 +43,35 @@ def test_so_many_failures_pass_in_enough_scenarios_and_no_more(tmp_path, total, 
     assert found.exit == exit_code, found.out
 
 
-@pytest.mark.parametrize("accepted", [0, 1, 2, 3])
-@pytest.mark.parametrize("tolerate", [0.10, 0.05])
-def test_the_outcome_is_that_of_the_exact_test(accepted, tolerate):
-    """Computed a second time, from the binomial law."""
-    for total in (46, 61, 93, 124):
-        for failing in range(accepted + 2):
-            demand = policy(failures=accepted, tolerate=tolerate)
-            (rule,) = highbar.check(rows(total, failing), demand).rules
-            excluded = stats.binom.cdf(failing, total, tolerate) <= ALPHA
-            expected = "fail" if failing > accepted else "pass" if excluded else "inconclusive"
-            assert rule.outcome == expected, (total, failing)
+def test_the_outcome_is_that_of_the_exact_test():
+    """Computed a second time, from the binomial law; each suite is a slice of one run."""
+    suites = [(total, failing) for total in (46, 61, 93, 124) for failing in range(5)]
+    results = [
+        {**row, "id": f"{total} {failing} {row['id']}", "tags": {"suite": f"{total} {failing}"}}
+        for total, failing in suites
+        for row in rows(total, failing)
+    ]
+    cases = [
+        (accepted, tolerate, total, failing)
+        for accepted, tolerate in product((0, 1, 2, 3), (0.10, 0.05))
+        for total, failing in suites
+        if failing <= accepted + 1
+    ]
+    demands = [
+        {
+            "metric": "safety_rate",
+            "threshold": "100%",
+            "failures": accepted,
+            "tolerate": tolerate,
+            "where": {"tags.suite": f"{total} {failing}"},
+        }
+        for accepted, tolerate, total, failing in cases
+    ]
+    judged = highbar.check(results, {"evidence": "confident", "rules": demands}).rules
+    for (accepted, tolerate, total, failing), rule in zip(cases, judged, strict=True):
+        excluded = stats.binom.cdf(failing, total, tolerate) <= ALPHA
+        expected = "fail" if failing > accepted else "pass" if excluded else "inconclusive"
+        assert rule.outcome == expected, (accepted, tolerate, total, failing)
 
 
 def test_a_scenario_that_fails_one_of_its_trials_is_a_failure():

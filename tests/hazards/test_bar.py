@@ -27,6 +27,7 @@ def against(folder: Path, ref: str = "main", *arguments: str) -> Run:
     return run(folder, "check", "results.jsonl", "--against-ref", ref, "--format", "json", *arguments)
 
 
+@pytest.mark.process
 def test_h94_a_threshold_lowered_in_the_same_change_does_not_pass(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": SEVEN_OF_TEN})
@@ -42,6 +43,7 @@ def test_h94_a_threshold_lowered_in_the_same_change_does_not_pass(tmp_path: Path
     assert verdict["against"]["verdict"] == "fail"
 
 
+@pytest.mark.process
 def test_h94_what_was_weakened_stands_in_every_report_for_people(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": SEVEN_OF_TEN})
@@ -52,6 +54,7 @@ def test_h94_what_was_weakened_stands_in_every_report_for_people(tmp_path: Path)
         assert "thresholds.blocking.safety_rate: ≥ 100% → ≥ 60%" in done.out
 
 
+@pytest.mark.process
 def test_h94_weakening_is_listed_even_where_both_bars_pass(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": rows(True, True, category="adversarial")})
@@ -60,6 +63,7 @@ def test_h94_weakening_is_listed_even_where_both_bars_pass(tmp_path: Path) -> No
     assert any("weakened since main" in warning for warning in verdict["warnings"])
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("before", "now"),
     [
@@ -90,6 +94,7 @@ def test_h94_every_way_to_lower_the_bar_is_held_against_the_old_one(
     assert done.json["against"]["weakened"]
 
 
+@pytest.mark.process
 def test_h94_a_change_that_takes_the_policy_away_is_not_judged(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": {"thresholds": {"blocking": {"pass_rate": "100%"}}}})
     put(tmp_path, {"highbar.json": None, "results.jsonl": rows(*[True] * 9, False)})
@@ -97,6 +102,7 @@ def test_h94_a_change_that_takes_the_policy_away_is_not_judged(tmp_path: Path) -
     refused(against(tmp_path, "main", "--policy", "typical"), "the typical thresholds are no file")
 
 
+@pytest.mark.process
 def test_h94_another_policy_in_a_nearer_folder_does_not_hide_the_old_one(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE, "evals/note.txt": "x"})
     put(tmp_path, {"evals/highbar.json": LOOSE, "evals/results.jsonl": SEVEN_OF_TEN})
@@ -106,6 +112,7 @@ def test_h94_another_policy_in_a_nearer_folder_does_not_hide_the_old_one(tmp_pat
     assert done.returncode == 1, done.stderr
 
 
+@pytest.mark.process
 def test_h94_a_scenario_that_left_the_suite_is_missed(tmp_path: Path) -> None:
     rules = {"thresholds": {"blocking": {"pass_rate": "50%"}}, "suite": "suite.json"}
     commit(tmp_path, {"highbar.json": rules, "suite.json": ["S0", "S1", "HARD"]})
@@ -116,6 +123,7 @@ def test_h94_a_scenario_that_left_the_suite_is_missed(tmp_path: Path) -> None:
     assert [each["before"] for each in verdict["against"]["weakened"]] == ["HARD"]
 
 
+@pytest.mark.process
 def test_h94_a_scenario_of_another_category_is_seen(tmp_path: Path) -> None:
     rules = {**SAFE, "suite": "suite.json"}
     commit(tmp_path, {"highbar.json": rules, "suite.json": [{"id": "S0", "category": "adversarial"}, "S1"]})
@@ -131,6 +139,7 @@ def test_h94_a_scenario_of_another_category_is_seen(tmp_path: Path) -> None:
     assert [each["what"] for each in verdict["against"]["weakened"]] == ["suite.S0"]
 
 
+@pytest.mark.process
 def test_h94_more_scenarios_are_no_lower_bar(tmp_path: Path) -> None:
     rules = {"thresholds": {"blocking": {"pass_rate": "50%"}}, "suite": "suite.json"}
     commit(tmp_path, {"highbar.json": rules, "suite.json": ["S0"]})
@@ -139,6 +148,7 @@ def test_h94_more_scenarios_are_no_lower_bar(tmp_path: Path) -> None:
     assert verdict["against"]["weakened"] == []
 
 
+@pytest.mark.process
 def test_h94_a_changed_mapping_does_not_turn_failures_into_passes(tmp_path: Path) -> None:
     def policy(column: str) -> dict[str, object]:
         columns = {"id": "id", "passed": column}
@@ -152,6 +162,7 @@ def test_h94_a_changed_mapping_does_not_turn_failures_into_passes(tmp_path: Path
     assert [each["what"] for each in verdict["against"]["weakened"]] == ["map"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "ref",
     ["--upload-pack=touch pwned", "--output=pwned", "-n", "", "main..HEAD", "HEAD:highbar.json", ":/files", "a b",
@@ -165,6 +176,7 @@ def test_h94_a_hostile_or_unknown_ref_judges_nothing(tmp_path: Path, ref: str) -
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.process
 def test_h94_a_name_of_two_things_judges_nothing(tmp_path: Path) -> None:
     """Whoever may push a tag named like the branch would else choose the commit."""
     commit(tmp_path, {"highbar.json": LOOSE})
@@ -175,6 +187,7 @@ def test_h94_a_name_of_two_things_judges_nothing(tmp_path: Path) -> None:
     judged(against(tmp_path, "refs/heads/main"), "fail")
 
 
+@pytest.mark.process
 def test_h94_a_replaced_object_is_not_believed(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": SAFE})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": SEVEN_OF_TEN})
@@ -183,6 +196,7 @@ def test_h94_a_replaced_object_is_not_believed(tmp_path: Path) -> None:
     judged(against(tmp_path), "fail")
 
 
+@pytest.mark.process
 def test_h94_where_there_is_no_old_bar_nothing_is_judged(tmp_path: Path) -> None:
     put(tmp_path, {"results.jsonl": SEVEN_OF_TEN, "highbar.json": LOOSE})
     refused(against(tmp_path), "git repository")
@@ -194,6 +208,7 @@ def test_h94_where_there_is_no_old_bar_nothing_is_judged(tmp_path: Path) -> None
     refused(against(tmp_path, "main", "--policy", "release.json"), "release.json", "not there at main")
 
 
+@pytest.mark.process
 def test_h94_an_old_bar_that_cannot_be_read_judges_nothing(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": {"thresholds": {"blocking": {"nonsense": 1}}}})
     put(tmp_path, {"highbar.json": LOOSE, "results.jsonl": SEVEN_OF_TEN})
@@ -206,6 +221,7 @@ def test_h94_an_old_bar_that_cannot_be_read_judges_nothing(tmp_path: Path) -> No
     refused(against(tmp_path), "main:suite.json")
 
 
+@pytest.mark.process
 def test_h94_a_link_is_not_followed(tmp_path: Path) -> None:
     commit(tmp_path, {"loose.json": LOOSE})
     (tmp_path / "highbar.json").symlink_to("loose.json")
@@ -233,6 +249,7 @@ def record(folder: Path, right: int, wrong: int) -> None:
     assert done.exit == 0, done.err
 
 
+@pytest.mark.process
 def test_h93_a_baseline_rewritten_by_the_change_itself_does_not_hold_alone(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": COMPARING})
     record(tmp_path, 95, 5)
@@ -252,6 +269,7 @@ def test_h93_a_baseline_rewritten_by_the_change_itself_does_not_hold_alone(tmp_p
     ]["weakened"]
 
 
+@pytest.mark.process
 def test_h93_a_baseline_that_was_taken_away_or_lost_scenarios_is_listed(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": COMPARING})
     record(tmp_path, 19, 1)
@@ -270,6 +288,7 @@ def test_h93_a_baseline_that_was_taken_away_or_lost_scenarios_is_listed(tmp_path
     ]
 
 
+@pytest.mark.process
 def test_h93_a_baseline_in_which_a_scenario_passes_no_more_is_seen(tmp_path: Path) -> None:
     rules = {**COMPARING, "baseline": {"file": "kept/baseline.json", "new_failures": ["S1?"]}}
     commit(tmp_path, {"highbar.json": rules})
@@ -286,6 +305,7 @@ def test_h93_a_baseline_in_which_a_scenario_passes_no_more_is_seen(tmp_path: Pat
     ]
 
 
+@pytest.mark.process
 def test_h93_a_policy_that_names_another_baseline_is_held_against_the_old_one(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": COMPARING})
     record(tmp_path, 95, 5)
@@ -299,6 +319,7 @@ def test_h93_a_policy_that_names_another_baseline_is_held_against_the_old_one(tm
     judged(against(tmp_path), "fail")
 
 
+@pytest.mark.process
 def test_h93_a_baseline_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": COMPARING})
     put(tmp_path, {"results.jsonl": answers(20, 0)})
@@ -306,6 +327,7 @@ def test_h93_a_baseline_that_is_nowhere_is_said_once(tmp_path: Path) -> None:
     assert [rule["rule"] for rule in verdict["rules"]] == ["thresholds.blocking.accuracy", "baseline.accuracy"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("inside", [".", "evals"])
 def test_h93_what_did_not_change_is_said_once(tmp_path: Path, inside: str) -> None:
     commit(tmp_path, {"highbar.json": COMPARING, "evals/note.txt": "x"})
@@ -320,6 +342,7 @@ def test_h93_what_did_not_change_is_said_once(tmp_path: Path, inside: str) -> No
     assert (verdict["against"]["verdict"], verdict["against"]["weakened"]) == ("pass", [])
 
 
+@pytest.mark.process
 def test_h93_where_the_ref_has_no_baseline_yet_its_rules_do_not_pass(tmp_path: Path) -> None:
     commit(tmp_path, {"highbar.json": COMPARING})
     record(tmp_path, 20, 0)

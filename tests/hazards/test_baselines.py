@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.commandline import Run, check, judged, refused, run
+from tests.patience import PATIENCE
 
 POLICY: dict[str, Any] = {
     "thresholds": {"blocking": {"pass_rate": "≥ 50%"}},
@@ -235,6 +236,7 @@ def test_h92_force_that_was_not_needed_leaves_no_mark(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "baseline.json").read_text())["forced"] is None
 
 
+@pytest.mark.process
 def test_h95_of_twenty_writers_at_once_each_is_kept_or_told(tmp_path: Path) -> None:
     started(tmp_path, rows(total=5))
     (tmp_path / ".git").mkdir(exist_ok=True)
@@ -243,7 +245,7 @@ def test_h95_of_twenty_writers_at_once_each_is_kept_or_told(tmp_path: Path) -> N
         subprocess.Popen([*command, str(n)], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         for n in range(20)
     ]
-    told = [process.communicate(timeout=600)[1].decode() for process in processes]
+    told = [process.communicate(timeout=PATIENCE)[1].decode() for process in processes]
     codes = [process.returncode for process in processes]
     assert set(codes) <= {0, 2}
     assert 0 in codes

@@ -94,6 +94,7 @@ def test_a_file_that_may_be_meant_as_the_policy_is_named(tmp_path: Path, name: s
     refused(check(tmp_path, GOOD, None), "no policy", f"found {name}")
 
 
+@pytest.mark.process
 def test_a_policy_is_looked_for_upward_and_the_message_says_how_far(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "a" / "b").mkdir(parents=True)

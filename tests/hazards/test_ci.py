@@ -14,12 +14,14 @@ import yaml
 
 from tests.architecture.repository import ROOT
 from tests.commandline import check, judged, refused, run, wait_until_read
+from tests.patience import PATIENCE
 
 PASSES = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
 PASSED = {"id": "A", "passed": True}
 FAILED = {"id": "A", "passed": False}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_h71_an_interrupted_check_says_so_by_its_exit_code(tmp_path: Path, number: signal.Signals, code: int) -> None:
     """Standard input stays open, and holds more than a pipe does: once it is written, the check is reading."""
@@ -31,9 +33,9 @@ def test_h71_an_interrupted_check_says_so_by_its_exit_code(tmp_path: Path, numbe
         assert process.stderr is not None
         process.stdin.write(b"".join(b'{"id": "S%d", "passed": true}\n' % n for n in range(10_000)))
         process.stdin.flush()
-        wait_until_read(process.stdin)
+        wait_until_read(process)
         process.send_signal(number)
-        assert process.wait(timeout=300) == code
+        assert process.wait(timeout=PATIENCE) == code
         assert b"Traceback" not in process.stderr.read()
 
 
@@ -53,23 +55,29 @@ def test_h78_a_folder_that_is_not_there_is_exit_4_and_leaves_the_verdict_on_the_
     assert "Traceback" not in done.err
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("row", [PASSED, FAILED])
 def test_h78_a_screen_that_cannot_be_written_is_exit_4(tmp_path: Path, row: dict[str, object]) -> None:
     check(tmp_path, [row], PASSES)
     arguments = [sys.executable, "-m", "highbar", "check", "results.jsonl", "--policy", "policy.json"]
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, timeout=300, check=False)
+        done = subprocess.run(
+            arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+        )
     assert done.returncode == 4, done.stderr
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.process
 def test_h78_a_reader_that_went_away_does_not_look_like_a_verdict(tmp_path: Path) -> None:
     check(tmp_path, [PASSED], PASSES)
     arguments = [sys.executable, "-m", "highbar", "check", "results.jsonl", "--policy", "policy.json"]
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(arguments, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=300, check=False)
+    done = subprocess.run(
+        arguments, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE, check=False
+    )
     os.close(writing)
     assert done.returncode == 4, done.stderr
     assert b"Traceback" not in done.stderr
@@ -115,6 +123,7 @@ def test_h81_a_verdict_file_is_bound_to_what_it_judged(tmp_path: Path) -> None:
         assert source["sha256"] == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("result", ["success", "failure", "cancelled", "skipped"])
 def test_h82_the_shipped_gate_is_never_skipped_and_fails_unless_the_evaluation_succeeded(result: str) -> None:
     workflow, action = (

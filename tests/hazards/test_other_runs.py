@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from highbar.report import REPORTERS
 from tests.architecture.repository import ROOT
 from tests.ci.runner import Runner
 from tests.commandline import check, judged, run
+from tests.patience import PATIENCE, wait_for
 from tests.repository import ENVIRONMENT, commit, git, rows
 
 GOOD = [{"id": f"S{n}", "passed": True, "latency_ms": 10} for n in range(20)]
@@ -48,6 +48,7 @@ def against(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("policy", [(), ("--policy", "highbar.json"), ("--policy", "../top.json")])
 def test_r18_the_ref_of_a_submodule_is_not_the_bar(tmp_path: Path, policy: tuple[str, ...]) -> None:
     done = against(modules(tmp_path) / "agent", *policy)
@@ -56,6 +57,7 @@ def test_r18_the_ref_of_a_submodule_is_not_the_bar(tmp_path: Path, policy: tuple
     assert "keep the policy in" in done.stderr
 
 
+@pytest.mark.process
 def test_r18_a_policy_inside_a_submodule_is_refused_from_outside_too(tmp_path: Path) -> None:
     outer = modules(tmp_path)
     done = against(outer, "--policy", "agent/highbar.json")
@@ -115,6 +117,7 @@ def test_r19_no_report_of_an_earlier_run_outlives_exit_2(tmp_path: Path, argumen
     assert ((tmp_path / "results.jsonl").read_bytes(), (tmp_path / "policy.json").read_bytes()) == before
 
 
+@pytest.mark.process
 def test_r19_no_report_of_an_earlier_run_outlives_a_crash(tmp_path: Path) -> None:
     passed_before(tmp_path)
     broken = "import sys, highbar.gate as g; g.decide = None; from highbar.cli import main; sys.exit(main())"
@@ -123,17 +126,16 @@ def test_r19_no_report_of_an_earlier_run_outlives_a_crash(tmp_path: Path) -> Non
     no_verdict(left(tmp_path))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_r19_reports_say_no_verdict_while_results_are_read(tmp_path: Path, number: signal.Signals) -> None:
     passed_before(tmp_path)
     command = [sys.executable, "-m", "highbar", "check", "-", "--input-format", "jsonl", "--policy", "policy.json"]
     with subprocess.Popen([*command, *WRITTEN], cwd=tmp_path, stdin=subprocess.PIPE) as process:
-        until = time.monotonic() + 300
-        while "NO VERDICT" not in (tmp_path / OUTPUTS["github-comment"]).read_text("utf-8"):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        comment = tmp_path / OUTPUTS["github-comment"]
+        wait_for(lambda: "NO VERDICT" in comment.read_text("utf-8"), "the check does not start")
         process.send_signal(number)
-        process.wait(300)
+        process.wait(PATIENCE)
     no_verdict(left(tmp_path))
 
 
@@ -246,6 +248,7 @@ def test_r20_a_module_of_the_workspace_is_not_run(tmp_path: Path) -> None:
 # --- strange places -----------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_r35_a_deleted_working_folder_is_said(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
     script = (
@@ -264,6 +267,7 @@ def test_r35_a_pipe_that_nobody_reads_does_not_hang_the_check(tmp_path: Path) ->
     assert done.json["verdict"] == "pass"  # on the screen
 
 
+@pytest.mark.process
 def test_r35_a_pipe_with_a_reader_gets_the_whole_report_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     many = [{"id": f"S{n}", "category": f"c{n}", "passed": n % 2 == 0} for n in range(400)]

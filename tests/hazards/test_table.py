@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 HERE = Path(__file__).resolve().parent
-LIST = HERE.parents[2] / "shared" / "hazards.md"
 ROW = re.compile(r"^\| (H\d+) \| (.+?) \| (.+) \|$", re.MULTILINE)
 TEST = re.compile(r"^def test_((?:h\d+_)+)", re.MULTILINE)
 
@@ -33,9 +30,3 @@ def test_each_hazard_is_tested_where_the_table_says_or_waits_for_a_reason() -> N
     for identity, _, where in ROW.findall((HERE / "README.md").read_text("utf-8")):
         assert set(re.findall(r"`(test_\w+\.py)`", where)) == files.get(identity, set()), identity
         assert identity in files or where.startswith("waits: needs "), identity
-
-
-@pytest.mark.skipif(not LIST.exists(), reason="the list of hazards lies outside the repository")
-def test_the_table_names_the_hazards_as_their_list_does() -> None:
-    listed = re.findall(r"^- \*\*(H\d+) (.*?)\*\* \(S\d\)", LIST.read_text("utf-8"), re.MULTILINE)
-    assert [(identity, title) for identity, title, _ in ROW.findall((HERE / "README.md").read_text("utf-8"))] == listed

@@ -162,6 +162,7 @@ def test_a_baseline_of_other_rows_is_not_compared_with(tmp_path):
     assert "other rows" in done.rule("baseline.pass_rate")["reason"]
 
 
+@pytest.mark.process
 def test_a_change_of_select_is_a_weakening_and_the_rows_of_before_are_judged_too(tmp_path):
     def write(model: str) -> None:
         (tmp_path / "highbar.json").write_text(json.dumps({**RULE, "select": {"tags.model": model}}))

@@ -199,6 +199,7 @@ def peak_kibibytes(*arguments):
     return int(done.stdout)
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
 def test_a_large_log_is_read_in_little_memory(tmp_path):

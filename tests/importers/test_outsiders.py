@@ -16,6 +16,8 @@ from tests.commandline import run
 from tests.docs.pages import blocks
 from tests.importers.imported import written
 
+pytestmark = pytest.mark.process
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "mapping.md"
 BLOCKS = [block.text for block in blocks(PAGE.read_text("utf-8")) if block.language == "text"]
 (ABOUT,) = (text for text in BLOCKS if "[project]" in text)

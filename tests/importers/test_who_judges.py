@@ -30,6 +30,7 @@ def check(folder: Path, place: dict[str, str], policy: str, *arguments: str, fil
     return run(folder, "check", "results.json", *arguments, environment=place)
 
 
+@pytest.mark.process
 def test_the_policy_says_who_judges_and_every_report_does_too(tmp_path, place):
     done = check(tmp_path, place, BY_TRUTH, "--format", "json", "--output", "v.md", "--output", "v.html")
     verdict = judged(done, "pass")
@@ -41,11 +42,13 @@ def test_the_policy_says_who_judges_and_every_report_does_too(tmp_path, place):
     assert "truth at least 0.8" in (tmp_path / "v.html").read_text("utf-8")
 
 
+@pytest.mark.process
 def test_all_scorers_that_are_listed_must_hold(tmp_path, place):
     policy = RULE + "judged_by: { scored: [ { scorer: truth, at_least: 0.8 }, { scorer: style, at_least: 0.8 } ] }\n"
     assert judged(check(tmp_path, place, policy, "--format", "json"), "fail")["counts"]["failed"] == 2
 
 
+@pytest.mark.process
 def test_a_row_without_the_scorer_is_undecided(tmp_path, place):
     done = check(tmp_path, place, BY_TRUTH, "--format", "json", file="SCORED\na truth=0.9\nb truth=0.9\nc style=1\n")
     assert judged(done, "pass")["counts"]["undecided"] == 1
@@ -53,6 +56,7 @@ def test_a_row_without_the_scorer_is_undecided(tmp_path, place):
     judged(check(tmp_path, place, policy, "--format", "json", file="SCORED\na truth=0.9\nc style=1\n"), "inconclusive")
 
 
+@pytest.mark.process
 def test_a_file_without_a_declared_judge_is_refused_with_a_line_that_can_be_pasted(tmp_path, place):
     done = check(tmp_path, place, RULE, "--format", "json")
     refused(done, "nothing in this file declares who judges: its scorers are 'style', 'truth'")
@@ -61,11 +65,13 @@ def test_a_file_without_a_declared_judge_is_refused_with_a_line_that_can_be_past
     assert check(tmp_path, place, RULE + pasted.replace("style", "truth") + "\n").exit == 1
 
 
+@pytest.mark.process
 def test_a_scorer_that_the_file_does_not_have_is_refused_with_those_that_it_has(tmp_path, place):
     done = check(tmp_path, place, RULE + "judged_by: { scored: speed }\n", "--format", "json")
     refused(done, "speed", "style, truth")
 
 
+@pytest.mark.process
 def test_a_reader_that_does_not_listen_is_refused(tmp_path, place):
     module = tmp_path / "installed" / "highbar_scored.py"
     module.write_text(
@@ -77,6 +83,7 @@ def test_a_reader_that_does_not_listen_is_refused(tmp_path, place):
     refused(check(tmp_path, place, BY_TRUTH, "--format", "json"), "takes no such order")
 
 
+@pytest.mark.process
 def test_import_lists_every_scorer_and_what_became_of_it(tmp_path, place):
     (tmp_path / "release.yaml").write_text(BY_TRUTH, "utf-8")
     (tmp_path / "results.json").write_text(FILE, "utf-8")
@@ -87,6 +94,7 @@ def test_import_lists_every_scorer_and_what_became_of_it(tmp_path, place):
         assert f"  {line}" in done.err.splitlines()
 
 
+@pytest.mark.process
 def test_compare_says_who_judged_on_each_side(tmp_path, place):
     check(tmp_path, place, BY_TRUTH)
     (tmp_path / "head.json").write_text(FILE, "utf-8")
@@ -97,6 +105,7 @@ def test_compare_says_who_judged_on_each_side(tmp_path, place):
     assert done.json["base"]["judged_by"] == done.json["judged_by"]
 
 
+@pytest.mark.process
 def test_a_baseline_under_another_judge_is_not_compared_with(tmp_path, place):
     policy = BY_TRUTH + "baseline: { file: baseline.json, margin: { pass_rate: 1% } }\n"
     check(tmp_path, place, policy)
@@ -112,6 +121,7 @@ def test_a_baseline_under_another_judge_is_not_compared_with(tmp_path, place):
     assert "judged by other scorers" in done.rule("baseline.pass_rate")["reason"]
 
 
+@pytest.mark.process
 def test_a_change_of_who_judges_is_a_weakening(tmp_path, place):
     (tmp_path / "highbar.yaml").write_text(BY_TRUTH, "utf-8")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
@@ -181,6 +191,7 @@ def test_rows_of_ours_have_no_such_line(tmp_path):
     assert "judged by" not in run(tmp_path, "check", "results.jsonl").out
 
 
+@pytest.mark.process
 def test_an_unknown_version_is_said_even_to_those_who_want_one_line(tmp_path, place):
     module = tmp_path / "installed" / "highbar_scored.py"
     told = 'report.warn("version 9 of the format is newer than 3"); report.warn("a trifle")\n    lines ='

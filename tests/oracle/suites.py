@@ -222,15 +222,27 @@ def recorded() -> st.SearchStrategy[Random]:
     return st.randoms(use_true_random=False)
 
 
+class Seeded(Random):
+    """Shows the seed it was made from, with which a failure can be repeated."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._made_from = seed
+
+    def __repr__(self) -> str:
+        return f"Seeded({self._made_from}) # again: scripts/laws --seed {self._made_from} -k NAME_OF_THE_TEST"
+
+
 def seeded() -> st.SearchStrategy[Random]:
-    """For large suites: fast, and the same for the same seed."""
-    return st.integers(0, 2**32).map(Random)
-
-
-MANY = int(os.environ.get("EXAMPLES", "1"))
-"""`EXAMPLES=20 pytest tests/oracle tests/laws` tries twenty times as many suites, in as much more time."""
+    """For large suites: fast, and the same for the same seed; HIGHBAR_SEED is the only one that is tried."""
+    only = os.environ.get("HIGHBAR_SEED")
+    return (st.just(int(only)) if only else st.integers(0, 2**32 - 1)).map(Seeded)
 
 
 def examples(count: int) -> settings:
-    """So many seeds, without shrinking: a smaller seed is no smaller suite."""
-    return settings(max_examples=count * MANY, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+    """So many seeds, without shrinking: a smaller seed is no smaller suite. scripts/laws tries HIGHBAR_LAWS of them.
+
+    `scripts/test` tries the same ones every time, `scripts/laws` others every time.
+    """
+    tried = int(os.environ.get("HIGHBAR_LAWS", count))
+    return settings(max_examples=tried, phases=(Phase.explicit, Phase.reuse, Phase.generate))

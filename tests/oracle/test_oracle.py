@@ -16,7 +16,7 @@ from tests.oracle.comparing import as_json, differences
 from tests.oracle.files import WRITERS
 from tests.oracle.judging import judge
 from tests.oracle.policies import policy_of, suite_of
-from tests.oracle.suites import MANY, examples, recorded, rows_of, seeded
+from tests.oracle.suites import examples, recorded, rows_of, seeded
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def compare(random: Random, *, scenarios: int) -> None:
     assert not wrong, "\n".join([*wrong, *map(repr, rows), json.dumps(policy, ensure_ascii=False)])
 
 
-@settings(max_examples=20 * MANY, suppress_health_check=GENERATED)
+@settings(max_examples=20, suppress_health_check=GENERATED)
 @given(recorded())
 def test_small_suites_are_judged_as_the_oracle_judges_them(random):
     compare(random, scenarios=5)

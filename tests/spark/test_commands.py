@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 import pytest
 
 from tests.commandline import run
+from tests.patience import PATIENCE, wait_for
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
-PATIENCE = 300
-"""Seconds that a busy machine may take for what takes a few: nothing here is measured by it."""
 ROW = '{"id": "a", "passed": true}\n'
 
 
@@ -30,7 +28,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
     def judged(*options: str) -> dict[str, Any]:
         done = run(tmp_path, "check", results, "--policy", policy, "--format", "json", *options, process=True)
@@ -73,6 +70,7 @@ def test_standard_input_is_not_for_spark(folder: Path) -> None:
     assert "Spark cannot read standard input" in done.err
 
 
+@pytest.mark.process
 def test_without_the_extra_the_message_says_how_to_get_it(folder: Path) -> None:
     program = "import sys; sys.modules['pyspark'] = None; from highbar.cli import main; sys.exit(main())"
     done = subprocess.run(
@@ -97,7 +95,6 @@ def test_a_check_stays_within_its_memory_limit(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_ctrl_c_stops_a_check_on_spark_at_once(folder: Path) -> None:
     rows = (json.dumps({"id": f"s{number}", "passed": True, "latency_ms": number}) for number in range(300_000))
     (folder / "results.jsonl").write_text("\n".join(rows), "utf-8")
@@ -113,11 +110,12 @@ def test_ctrl_c_stops_a_check_on_spark_at_once(folder: Path) -> None:
         "local",
     ]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        ends = time.monotonic() + PATIENCE
-        while not is_read_by_java(folder / "results.jsonl"):  # a job of the check runs
+
+        def is_read() -> bool:
             assert process.poll() is None, process.communicate()
-            assert time.monotonic() < ends, "Spark does not read the results"
-            time.sleep(0.02)
+            return is_read_by_java(folder / "results.jsonl")  # a job of the check runs
+
+        wait_for(is_read, "Spark does not read the results")
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=PATIENCE)
     # It was stopped, not waited for: a check that had run to its end would have printed a report.

@@ -33,7 +33,6 @@ from tests.spark.forms import every_row
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.spark,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore"),
 ]
 

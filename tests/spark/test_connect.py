@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,10 @@ from typing import Any
 import pytest
 
 from tests.commandline import run
+from tests.patience import PATIENCE, wait_for
 from tests.spark.conftest import FEW_ROWS
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SETTINGS = {
@@ -57,15 +57,16 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        ends = time.monotonic() + 300
-        while not waiting(port):
-            assert server.poll() is None, "the server ended by itself"
-            assert time.monotonic() < ends, "the server does not answer"
-            time.sleep(0.2)
+
+        def answers() -> bool:
+            assert server.poll() is None, "the server ended"
+            return waiting(port)
+
+        wait_for(answers, "the server does not answer")
         yield f"sc://127.0.0.1:{port}"
     finally:
         server.terminate()
-        server.wait(120)
+        server.wait(PATIENCE)
 
 
 def test_a_check_at_a_connect_server_has_the_same_verdict(address: str, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from tests.laws import forms
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.spark,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore"),
 ]
 SEEDS = (4, 5, 6, 7, 8, 11)

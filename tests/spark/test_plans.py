@@ -18,7 +18,6 @@ from highbar.engine.spark import SparkEngine
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.spark,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore"),
 ]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "spark.md"

@@ -11,6 +11,8 @@ from highbar import against, pipeline
 from highbar.errors import InputError
 from tests.repository import commit, put, rows
 
+pytestmark = pytest.mark.process
+
 BARS = {
     "pass": {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}},
     "inconclusive": {"thresholds": {"blocking": {"pass_rate": {"threshold": "≥ 50%", "min_scenarios": 50}}}},

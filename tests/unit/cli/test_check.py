@@ -12,6 +12,7 @@ import pytest
 
 from highbar.cli.progress import _bar
 from tests.commandline import run
+from tests.patience import PATIENCE
 
 POLICY = "thresholds: {blocking: {pass_rate: 80%}}\n"
 ROWS = [{"id": f"A-{number}", "passed": True, "category": "happy_path"} for number in range(9)]
@@ -26,30 +27,35 @@ def project(tmp_path):
     return tmp_path
 
 
-def on_a_terminal(folder, *arguments, width=80, after=None, **environment):
-    """What the command writes to a terminal of that width; `after` so many seconds it gets a row,
-    and the terminal is its standard error too."""
+def on_a_terminal(folder, *arguments, width=80, row_after=None, seconds=0.0, **environment):
+    """What the command writes to a terminal of that width.
+
+    If `row_after` is given, the terminal is its standard error too, and it gets one row, once it has written that text
+    and so many seconds have passed.
+    """
     main, other = pty.openpty()
     child = subprocess.Popen(
         [sys.executable, "-m", "highbar", *arguments],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=other,
-        stderr=other if after else subprocess.DEVNULL,
+        stderr=other if row_after is not None else subprocess.DEVNULL,
         env={**os.environ, "TERM": "xterm", "COLUMNS": str(width), **environment},
     )
     os.close(other)
-    if after:
-        time.sleep(after)
+    written = b""
+    if row_after is not None:
+        while row_after not in written:
+            written += os.read(main, 4096)
+        time.sleep(seconds)
         child.stdin.write(b'{"id": "A", "passed": true}\n')
     child.stdin.close()
-    written = b""
     try:
         while chunk := os.read(main, 4096):
             written += chunk
     except OSError:  # the other end is closed: the command is done
         pass
-    child.wait(timeout=300)
+    child.wait(timeout=PATIENCE)
     os.close(main)
     return written.decode("utf-8")
 
@@ -178,6 +184,7 @@ def test_the_results_and_the_policy_are_named_with_their_digests(project):
     assert done.json["policy"]["file"] == "highbar.yaml"
 
 
+@pytest.mark.process
 def test_a_terminal_gets_color_and_its_width(project):
     wide, narrow = (on_a_terminal(project, "check", "results.jsonl", width=width) for width in (120, 60))
     assert wide.startswith("\x1b[1;32mPASS\x1b[0m: 1 blocking rule passed")
@@ -185,11 +192,13 @@ def test_a_terminal_gets_color_and_its_width(project):
     assert max(len(line) for line in plain.splitlines() if " " in line.strip()) <= 60
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_color_is_left_out_where_it_is_not_wanted(project, environment):
     assert "\x1b" not in on_a_terminal(project, "check", "results.jsonl", **environment)
 
 
+@pytest.mark.process
 def test_an_encoding_without_our_signs_gets_plainer_ones(project):
     (project / "highbar.yaml").write_text("thresholds: {blocking: {pass_rate: 99%}}")
     done = run(project, "check", "results.jsonl", environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
@@ -198,12 +207,13 @@ def test_an_encoding_without_our_signs_gets_plainer_ones(project):
     assert ">= 99%" in done.out
 
 
+@pytest.mark.process
 def test_a_read_that_takes_over_a_second_shows_progress_and_erases_it(project):
     arguments = ("check", "-", "--input-format", "jsonl")
-    slow = on_a_terminal(project, *arguments, after=2.5)
+    slow = on_a_terminal(project, *arguments, row_after=b"reading [")
     assert "\r\x1b[Kreading [" in slow
     assert slow.rpartition("\r\x1b[K")[2].startswith("\x1b[1;32mPASS")
-    assert "reading" not in on_a_terminal(project, *arguments, "--quiet", after=2.5)
+    assert "reading" not in on_a_terminal(project, *arguments, "--quiet", row_after=b"", seconds=2.5)
 
 
 def test_the_bar_shows_the_share_that_is_done_and_wanders_where_that_is_unknown():

@@ -29,6 +29,7 @@ def test_the_version_is_the_packages(tmp_path):
     assert run(tmp_path, "--version").out == f"highbar {highbar.__version__}\n"
 
 
+@pytest.mark.process
 def test_a_command_loads_only_what_it_needs():
     program = (
         "import sys; from highbar.cli import main; main(['schema', 'verdict'])\n"

@@ -13,6 +13,7 @@ import pytest
 from highbar.errors import Problem
 from highbar.report import REPORTERS
 from tests.commandline import run, wait_until_read
+from tests.patience import PATIENCE
 
 PASSING = '{"id": "A", "passed": true, "category": "adversarial"}\n'
 FAILING = '{"id": "A", "passed": false, "category": "adversarial"}\n'
@@ -118,6 +119,7 @@ def test_a_report_that_cannot_be_written_exits_4_and_the_verdict_is_still_printe
     assert json.loads((project / "verdict.json").read_text())["verdict"] == "pass"
 
 
+@pytest.mark.process
 @pytest.mark.hazard("H78")
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")  # noqa: PTH110
 def test_a_full_disk_exits_4(project):
@@ -135,6 +137,7 @@ def test_a_full_disk_exits_4(project):
     assert run(project, "check", "results.jsonl", "--output", "json=/dev/full").exit == 4
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break differently there")
 def test_a_broken_pipe_exits_4(project):
     reader, writer = os.pipe()
@@ -152,6 +155,7 @@ def test_a_broken_pipe_exits_4(project):
     assert json.loads((project / "verdict.json").read_text())["verdict"] == "pass"
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the stream")
 def test_a_closed_standard_output_exits_4(project):
     closing = f"'{sys.executable}' -m highbar check results.jsonl >&-"
@@ -160,6 +164,7 @@ def test_a_closed_standard_output_exits_4(project):
     assert b"standard output is closed" in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.hazard("H71")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -168,9 +173,9 @@ def test_a_signal_exits_with_its_own_code(project, number, code):
     try:
         child.stdin.write(PASSING.encode())
         child.stdin.flush()
-        wait_until_read(child.stdin)
+        wait_until_read(child)
         child.send_signal(number)
-        out, err = child.communicate(timeout=300)
+        out, err = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()
     assert child.returncode == code, err
@@ -178,6 +183,7 @@ def test_a_signal_exits_with_its_own_code(project, number, code):
     assert b"Traceback" not in err
 
 
+@pytest.mark.process
 def test_an_internal_error_exits_4_with_one_line(project):
     program = (
         "import sys, highbar.pipeline, highbar.cli\n"
@@ -199,6 +205,7 @@ def test_an_internal_error_exits_4_with_one_line(project):
         assert rb"internal error: MemoryError: no more \x1b[31m" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("wrong", ["SystemExit(0)", "KeyboardInterrupt()", "GeneratorExit()", "RecursionError('deep')"])
 def test_no_exception_borrows_the_exit_code_of_a_verdict(project, wrong):
     program = (
@@ -211,6 +218,7 @@ def test_no_exception_borrows_the_exit_code_of_a_verdict(project, wrong):
     assert done.returncode == 4
 
 
+@pytest.mark.process
 def test_a_broken_installation_exits_4(project):
     program = "import sys; sys.modules['click'] = None; import highbar.cli; sys.exit(highbar.cli.main(['check', 'x']))"
     done = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, check=False)

@@ -195,6 +195,7 @@ def test_a_refusal_as_json_is_json(tmp_path, run):
     assert "--threshold" in done.json["problems"][0]["message"]
 
 
+@pytest.mark.process
 def test_a_plan_from_numbers_needs_no_engine(tmp_path):
     done = commandline.run(tmp_path, "plan", "--threshold", "85%", environment={"PYTHONVERBOSE": "1"})
     assert done.exit == 0

@@ -16,6 +16,7 @@ import pytest
 from highbar.baseline import raising
 from highbar.baseline.rewriting import rewrite
 from tests.commandline import run
+from tests.patience import PATIENCE
 from tests.repository import git, put
 
 POLICY = """\
@@ -72,6 +73,7 @@ def test_it_proposes_and_writes_nothing(project):
     assert (project / "highbar.yaml").read_text("utf-8") == POLICY
 
 
+@pytest.mark.process
 def test_what_it_prints_can_be_applied_by_git(project):
     (project / ".git").rmdir()
     git(project, "init", "--quiet")
@@ -140,6 +142,7 @@ def test_without_a_policy_or_a_baseline_nothing_can_be_raised(tmp_path):
     assert (done.exit, "baseline.json" in done.err) == (2, True)
 
 
+@pytest.mark.process
 def test_a_policy_that_cannot_be_written_is_exit_4_and_stays_as_it_was(project):
     """No file may grow: as on a full disk, writing the new policy fails."""
     command = f"ulimit -f 0; exec {sys.executable} -m highbar baseline ratchet --write"
@@ -159,12 +162,13 @@ def test_a_hostile_policy_is_shown_and_not_obeyed(project):
     assert "\u202e" not in out
 
 
+@pytest.mark.process
 def test_of_several_at_once_each_writes_the_same_or_says_that_it_did_not(project):
     command = [sys.executable, "-m", "highbar", "baseline", "ratchet", "--write"]
     pipe = subprocess.PIPE
     running = [subprocess.Popen(command, cwd=project, stdout=pipe, stderr=pipe) for _ in range(6)]
     for process in running:
-        _, told = process.communicate(timeout=600)
+        _, told = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0 or (process.returncode == 2 and b"changed while it was read" in told)
     assert (project / "highbar.yaml").read_text("utf-8") == RAISED
     assert [path.name for path in project.iterdir() if path.name.endswith(".tmp")] == []
@@ -181,6 +185,7 @@ def write_until_killed(folder: Path) -> None:
             rewrite(policy, found, POLICY.encode())
 
 
+@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -213,6 +218,7 @@ def test_a_kill_at_any_moment_leaves_the_old_policy_or_the_new_one(project):
     assert sorted(path.name for path in project.iterdir() if path.name.endswith(".tmp")) == []
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_a_kill_of_the_command_leaves_the_old_policy_or_the_new_one(project):
     moments = random.Random(5)

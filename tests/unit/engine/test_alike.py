@@ -28,11 +28,11 @@ def row(number):
         "tokens_used": 100 + number % 50,
         "quality_score": 0.5,
         "error": None,
-        "note": "x" * 200,
+        "note": "x" * 2000,
     }
 
 
-COUNT = LARGE // 430
+COUNT = LARGE // 2200  # long rows: the size counts, and fewer are faster
 LAST = COUNT - 1
 
 

@@ -1,11 +1,10 @@
 """What is wrong with a policy: found all at once, each with its place and a hint."""
 
-import time
-
 import pytest
 
 from highbar import policy
 from highbar.errors import InputError
+from tests.patience import processor_time
 
 GOOD = "thresholds: { blocking: { pass_rate: ≥ 50% } }\n"
 
@@ -397,9 +396,8 @@ def test_an_id_that_a_required_pattern_matches_is_both(problems):
 
 def test_thousands_of_problems_are_found_in_no_time(problems):
     text = "thresholds: { blocking: {" + ", ".join(f"metric_{n}: 9%" for n in range(20_000)) + "} }"
-    start = time.monotonic()
-    assert len(problems(text)) == 20_000
-    assert time.monotonic() - start < 20
+    with processor_time(below=20):
+        assert len(problems(text)) == 20_000
 
 
 def test_a_policy_that_is_not_text_is_refused(tmp_path):

@@ -165,6 +165,7 @@ def test_a_format_is_known_by_the_ending_of_the_file():
     ]  # fmt: skip
 
 
+@pytest.mark.process
 def test_only_the_format_that_is_used_is_loaded():
     program = "import sys, highbar.report; print([name for name in sys.modules if name.startswith('highbar.report.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -11,6 +11,7 @@ from highbar.statistics.beta import beta_cdf, beta_pair_tails, beta_quantile, be
 from highbar.statistics.binomial import at_least, at_most
 from highbar.statistics.normal import normal_cdf, normal_quantile
 from highbar.statistics.student import student_quantile
+from tests.tables import each
 
 PARAMETERS = (0.5, 1, 1.5, 2, 5, 17.25, 59, 299, 301, 1000, 12345.5, 1e5, 1e6, 3.3e7, 1e9)
 PAIRS = list(itertools.product(PARAMETERS, PARAMETERS))
@@ -33,7 +34,7 @@ def exact_tails(k: int, n: int, x: float) -> tuple[Decimal, Decimal]:
         return below, 1 - below
 
 
-@pytest.mark.parametrize(("a", "b"), PAIRS)
+@each(PAIRS)
 def test_both_tails_agree_with_scipy(a, b):
     # scipy loses digits itself where one parameter is small and the other huge; the next test takes those.
     tolerance = 1e-8 if min(a, b) < 20 and max(a, b) > 1e7 else 1e-10
@@ -44,7 +45,7 @@ def test_both_tails_agree_with_scipy(a, b):
                 assert ours(x, a, b) == pytest.approx(expected, rel=tolerance, abs=0)
 
 
-@pytest.mark.parametrize(("k", "n"), list(itertools.product((1, 2, 5, 17, 40), (60, 1000, 10**6, 10**9))))
+@each(itertools.product((1, 2, 5, 17, 40), (60, 1000, 10**6, 10**9)))
 def test_both_tails_agree_with_exact_sums(k, n):
     for x in points(k, n - k + 1):
         below, rest = exact_tails(k, n, x)
@@ -52,7 +53,7 @@ def test_both_tails_agree_with_exact_sums(k, n):
         assert beta_cdf(x, k, n - k + 1) == pytest.approx(float(rest), rel=1e-12, abs=1e-300)
 
 
-@pytest.mark.parametrize(("a", "b"), PAIRS)
+@each(PAIRS)
 def test_quantiles_agree_with_scipy_wherever_scipy_agrees_with_itself(a, b):
     # Its cdf is the better of its two: at (1000, 1e9) its quantile is twice what it should be.
     tolerance = 1e-8 if min(a, b) < 20 and max(a, b) > 1e7 else 1e-10
@@ -68,7 +69,7 @@ def consistent(p: float, tail: float, rest: float) -> bool:
     return abs(tail / p - 1) < 1e-10 and abs(rest / (1 - p) - 1) < 1e-10
 
 
-@pytest.mark.parametrize(("a", "b"), PAIRS)
+@each(PAIRS)
 def test_a_quantile_has_the_tail_that_was_asked_for(a, b):
     for p in TAILS:
         x = beta_quantile(p, a, b)
@@ -78,8 +79,7 @@ def test_a_quantile_has_the_tail_that_was_asked_for(a, b):
             assert beta_cdf(x, a, b) == pytest.approx(p, rel=max(1e-11, grain * 4), abs=0)
 
 
-@pytest.mark.parametrize("n", [1, 10, 59, 10**6, 10**9])
-@pytest.mark.parametrize("p", [1e-300, 1e-50, 0.05, 0.5])
+@each(itertools.product((1, 10, 59, 10**6, 10**9), (1e-300, 1e-50, 0.05, 0.5)))
 def test_laws_with_a_closed_form_are_met_to_the_last_digits(n, p):
     assert beta_quantile(p, n, 1) == pytest.approx(math.exp(math.log(p) / n), rel=1e-13)
     assert beta_upper_quantile(p, 1, n) == pytest.approx(-math.expm1(math.log(p) / n), rel=1e-13)

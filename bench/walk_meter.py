@@ -1,0 +1,206 @@
+"""What a reader of the source has to hold in the head, counted without running it. `walk.py` prints it.
+
+A word is a part of a name that is split at `_` and at capitals: `RowMap` and `row_map` have the same two. Counted are
+the names that the source defines (functions, classes, parameters, fields and variables), in lower case, with at least
+three letters; `row` and `rows` are two words. Names that are only used, such as those of libraries, do not count.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+MUTABLE = re.compile(r"(list|dict|set|bytearray|defaultdict|Counter|deque|OrderedDict|Mutable\w+)\b")
+LIMIT = re.compile(r"_?(MOST|LARGEST|LONGEST|DEEPEST|HIGHEST|MAX|FEW|LEAST|SMALLEST|MANY)_")
+DIRECTIVE = re.compile(r"#\s*(noqa|type:|pragma|!)")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One file of the source."""
+
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def lines(self) -> list[str]:
+        """Its lines, empty ones and comments too."""
+        return self.text.splitlines()
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One line of the table, and the places behind the number if there are few enough to be of use."""
+
+    what: str
+    number: str
+    places: tuple[str, ...] = ()
+
+
+def modules(package: Path) -> list[Module]:
+    """Every file of the package, parsed."""
+    texts = {path.relative_to(package): path.read_text("utf-8") for path in sorted(package.rglob("*.py"))}
+    return [Module(path, text, ast.parse(text)) for path, text in texts.items()]
+
+
+def counts(package: Path) -> Iterator[Count]:
+    """Every count of the source, in the order of the table."""
+    source = modules(package)
+    lines = sum(len(module.lines) for module in source)
+    yield Count("lines of src", f"{lines:,}")
+    yield Count("files of src", f"{len(source)}")
+    yield Count("distinct words in identifiers", f"{len(words(source)):,}", tuple(sorted(words(source))))
+    found = [f"{module.path}:{node.lineno} {node.name}" for module, node in classes(source) if is_dataclass(node)]
+    yield Count("dataclasses", f"{len(found)}", tuple(found))
+    yield repeated("class names that stand for two or more things", class_places(source))
+    yield repeated("public function names of two or more modules", function_places(source))
+    yield repeated("file names that recur", file_places(source))
+    inside, silent = local_imports(source)
+    yield Count("imports inside functions", f"{inside}")
+    yield Count("  of them without a reason beside them", f"{len(silent)}", tuple(silent))
+    fields = mutable_fields(source)
+    yield Count("mutable fields of frozen dataclasses", f"{len(fields)}", tuple(fields))
+    comments = sum(1 for module in source for _ in whole_line_comments(module))
+    yield Count("comments on lines of their own per 1,000 lines", f"{comments / lines * 1000:.1f}")
+    limits = limit_constants(source)
+    yield Count("constants named MOST_, LARGEST_, MAX_, FEW_ …", f"{len(limits)}", tuple(limits))
+
+
+def words(source: list[Module]) -> set[str]:
+    """The words of every name that the source defines."""
+    names = {name for module in source for name in defined(module)}
+    split = {word.lower() for name in names for word in WORD.findall(name)}
+    return {word for word in split if len(word) > 2}
+
+
+def defined(module: Module) -> Iterator[str]:
+    """Every name that one module defines."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def classes(source: list[Module]) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """Every class, nested ones too."""
+    for module in source:
+        yield from ((module, node) for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
+
+
+def is_dataclass(node: ast.ClassDef, *, frozen: bool = False) -> bool:
+    """If the class has the decorator, with `frozen=True` if that is wanted."""
+    for decorator in map(ast.unparse, node.decorator_list):
+        if re.match(r"(dataclasses\.)?dataclass\b", decorator):
+            return not frozen or "frozen=True" in decorator
+    return False
+
+
+def class_places(source: list[Module]) -> dict[str, list[str]]:
+    """Where each class name is defined; `_Suite` and `Suite` are one name to a reader."""
+    places: dict[str, list[str]] = {}
+    for module, node in classes(source):
+        places.setdefault(node.name.lstrip("_"), []).append(f"{module.path}:{node.lineno}")
+    return places
+
+
+def function_places(source: list[Module]) -> dict[str, list[str]]:
+    """Where each public function of a module is defined; methods belong to their class."""
+    places: dict[str, list[str]] = {}
+    for module in source:
+        for node in module.tree.body:
+            if isinstance(node, Function) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(f"{module.path}:{node.lineno}")
+    return places
+
+
+def file_places(source: list[Module]) -> dict[str, list[str]]:
+    """The folders in which each file name is found."""
+    places: dict[str, list[str]] = {}
+    for module in source:
+        if module.path.name != "__init__.py":
+            places.setdefault(module.path.name, []).append(str(module.path))
+    return places
+
+
+def repeated(what: str, places: Mapping[str, list[str]]) -> Count:
+    """The names with two places or more, and how many places these are together."""
+    several = {name: found for name, found in sorted(places.items()) if len(found) > 1}
+    total = sum(map(len, several.values()))
+    named = tuple(f"{name}: {', '.join(found)}" for name, found in several.items())
+    return Count(what, f"{len(several)} ({total} places)", named)
+
+
+def local_imports(source: list[Module]) -> tuple[int, list[str]]:
+    """How many imports are inside functions, and which have no comment on their line or above their group."""
+    found, silent = 0, []
+    for module in source:
+        for number in sorted(import_lines(module.tree)):
+            found += 1
+            if not explained(module.lines, number):
+                silent.append(f"{module.path}:{number} {module.lines[number - 1].strip()}")
+    return found, silent
+
+
+def import_lines(tree: ast.Module) -> set[int]:
+    """The first line of every import inside a function."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    inside = (node for function in functions for node in ast.walk(function))
+    return {node.lineno for node in inside if isinstance(node, ast.Import | ast.ImportFrom)}
+
+
+def explained(lines: list[str], number: int) -> bool:
+    """If the line has a comment, or the group of imports that it belongs to has one above it."""
+    if has_comment(lines[number - 1]):
+        return True
+    above = number - 1
+    while above and re.match(r"\s*(import|from) ", lines[above - 1]):
+        above -= 1
+    return bool(above) and lines[above - 1].lstrip().startswith("#")
+
+
+def has_comment(line: str) -> bool:
+    """If the line of an import ends with a comment that is not an order to a tool."""
+    comment = re.search(r"#.*", line)
+    return comment is not None and (DIRECTIVE.match(comment[0]) is None or " - " in comment[0])
+
+
+def mutable_fields(source: list[Module]) -> list[str]:
+    """Fields whose annotation is a list, a dict, a set or the like."""
+    return [
+        f"{module.path}:{field.lineno} {node.name}.{ast.unparse(field.target)}"
+        for module, node in classes(source)
+        if is_dataclass(node, frozen=True)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and MUTABLE.match(ast.unparse(field.annotation))
+    ]
+
+
+def whole_line_comments(module: Module) -> Iterator[str]:
+    """Comments on lines of their own: those say why, those at the end of a line mostly what. Each line counts."""
+    for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
+        if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#") and not DIRECTIVE.match(token.string):
+            yield token.string
+
+
+def limit_constants(source: list[Module]) -> list[str]:
+    """Constants of a module whose name says that they are a limit."""
+    found: Counter[str] = Counter()
+    for module in source:
+        for node in module.tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+            named = [target.id for target in targets if isinstance(target, ast.Name)]
+            found.update(f"{module.path}:{node.lineno} {name}" for name in named if LIMIT.match(name))
+    return list(found)

@@ -1,0 +1,67 @@
+"""The markers by cost, and what stands behind the tests themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.repository import ROOT
+from tests.tables import each
+
+COSTS = ("slow", "process", "browser", "spark", "registry")
+
+
+def outcome(folder: Path, tests: str, *arguments: str) -> str:
+    """What pytest says of these tests, in a project of their own with our conftest and markers."""
+    markers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]["markers"]
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n" + "".join(f"    {marker}\n" for marker in markers))
+    (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
+    (folder / "test_inner.py").write_text(f"import subprocess, sys, pytest\n{tests}")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.process
+def test_what_starts_a_process_without_a_marker_fails(tmp_path: Path) -> None:
+    unmarked = "def test_one(): subprocess.run([sys.executable, '-c', ''], check=True)\n"
+    marked = unmarked.replace("def test_one", "@pytest.mark.process\ndef test_two")
+    done = outcome(tmp_path, unmarked + marked)
+    assert "2 passed, 1 error" in done
+    assert "ERROR test_inner.py::test_one - AssertionError: mark it: @pytest.mark.process" in done
+
+
+@pytest.mark.process
+def test_what_asks_for_spark_or_a_browser_gets_its_marker(tmp_path: Path) -> None:
+    fixtures = "@pytest.fixture\ndef spark(): pass\n@pytest.fixture\ndef page(chromium): pass\n"
+    tests = "def test_one(spark): pass\ndef test_two(page): pass\ndef test_three(): pass\n"
+    assert "1 passed, 2 deselected" in outcome(tmp_path, fixtures + tests, "-m", "not (spark or browser)")
+
+
+def test_the_quick_loop_leaves_out_every_marker_of_cost() -> None:
+    script = (ROOT / "scripts" / "test").read_text("utf-8")
+    assert f'-m "not ({" or ".join(COSTS)})"' in script
+
+
+def test_a_table_lists_every_row_that_fails() -> None:
+    @each([(1, 2), (2, 2), (3, 4)])
+    def equal(one: int, other: int) -> None:
+        assert one == other
+
+    with pytest.raises(AssertionError, match=r"2 of 3 rows fail:\n\(1, 2\)[^(]*\n\(3, 4\)"):
+        equal()
+
+
+def test_no_test_waits_for_a_number_of_seconds_of_its_own() -> None:
+    """`tests/patience.py` has the one limit; a shorter one fails on a busy machine."""
+    short = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in sorted(Path(ROOT, "tests").rglob("*.py"))
+        if "recipes" not in file.parts
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if ("timeout" + "=") in line.replace(" ", "") and "PATIENCE" not in line
+    ]
+    assert short == []
