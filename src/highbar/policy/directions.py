@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.catalogue import MEASURES, SETTINGS
+from highbar.columns import NAMED_IN_FORMULAS, WORSE_IF_HIGHER
 from highbar.language.formula import to_words
 from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number, Operator
 from highbar.policy.ranges import value_range
 
-UPWARD = frozenset({"passed", "correct", "behavior_score", "quality_score"})
-DOWNWARD = frozenset({"latency_ms", "cost_usd", "tokens_used"})
+UPWARD = NAMED_IN_FORMULAS - WORSE_IF_HIGHER
+DOWNWARD = NAMED_IN_FORMULAS & WORSE_IF_HIGHER
 
 Slopes = dict[str, int | None]
 """By name, 1 where the formula rises with it, -1 where it falls, None where that is not decided."""

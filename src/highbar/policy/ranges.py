@@ -53,7 +53,7 @@ def _call_range(function: str, arguments: tuple[Expression, ...], metrics: Mappi
     column = arguments[0].name if isinstance(arguments[0], Name) else ""
     if column not in catalogue.SUMMED_COLUMNS and not catalogue.is_repeated(column):
         return _ANY
-    shares = column in ("passed", "correct", "behavior_score", "quality_score") or catalogue.is_repeated(column)
+    shares = column in catalogue.BOUNDED_COLUMNS or catalogue.is_repeated(column)
     return _SHARE if shares and function != "sum" else _NOT_NEGATIVE
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from highbar.catalogue import COLUMNS
-from highbar.model.mapping import JUDGING
+from highbar.columns import COLUMNS, JUDGING
 
 _TEXT = {"type": "string", "minLength": 1}
 _SCALAR = {"type": ["string", "number", "boolean"]}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from highbar.catalogue import COLUMNS
+from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, names
 from highbar.errors import InputError
 from highbar.language.spelling import near_miss
 from highbar.model import Suite
@@ -21,11 +21,11 @@ from highbar.policy.tree import Node
 MAX_BYTES = 64 * 2**20
 """A suite lists every scenario, so it may be far larger than a policy."""
 
-TEXTS = ("category", "capability", "cluster")
-LISTS = ("expected_behaviors", "must_not")
+TEXTS = SCENARIO_TEXTS
+LISTS = names("demands", form="names") + names("demands", form="violated")
 FIXED_COLUMNS = (*TEXTS, "weight", "expected", "answer", *LISTS)
 """What a suite may fix for a scenario, besides its tags and columns of the user's own."""
-OF_A_RUN = frozenset(column.name for column in COLUMNS) - {*FIXED_COLUMNS, "tags"} | {"description"}
+OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags"} | {"description"}
 """What a run says, or nobody compares: in a suite it is for those who run it."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 LONGEST = 200

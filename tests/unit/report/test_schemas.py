@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from highbar.catalogue import COLUMNS
+from highbar.columns import COLUMNS
 from highbar.errors import Problem
 from highbar.report import REPORTERS, schema_results, schema_verdict
 from tests.unit.report.strategies import VERDICTS
