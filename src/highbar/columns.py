@@ -63,7 +63,7 @@ EXTRA = "extra:"
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class PolicyLimit:
     """The key of the policy that says what a trial without a value counts as, and its text in the policy's schema."""
 
     key: str
@@ -91,7 +91,7 @@ class Column:
     scale: int = 1
     better: Direction | None = None
     bounded: bool = False
-    limit: Limit | None = None
+    limit: PolicyLimit | None = None
     quantities: tuple[str, ...] = ()  # those that are computed from it and have another name
 
 
@@ -143,7 +143,7 @@ COLUMNS = (
         most=10**15,  # 30,000 years: every engine sums these exactly, whatever the number of rows
         scale=10**6,
         better="lower",
-        limit=Limit(
+        limit=PolicyLimit(
             "latency_limit",
             "The 1 of normalized_latency; 5000ms unless said. If it is given, a trial without a latency"
             " counts as this in a mean.",
@@ -157,7 +157,7 @@ COLUMNS = (
         "whole",
         least=0,
         better="lower",
-        limit=Limit("tokens_limit", "What a crashed or undecided trial without `tokens_used` counts as."),
+        limit=PolicyLimit("tokens_limit", "What a crashed or undecided trial without `tokens_used` counts as."),
         quantities=("tokens_both",),
     ),
     Column(
@@ -183,7 +183,7 @@ COLUMNS = (
         most=10**9,
         scale=10**12,
         better="lower",
-        limit=Limit("cost_limit", "What a crashed or undecided trial without `cost_usd` counts as, in USD."),
+        limit=PolicyLimit("cost_limit", "What a crashed or undecided trial without `cost_usd` counts as, in USD."),
     ),
     Column("error", "text", "how the agent crashed or timed out", "judges"),
     Column("unjudged", "text", "why this trial has no judgment, for no fault of the agent", "judges"),
@@ -309,8 +309,10 @@ def scale(quantity: str) -> int:
     return column.scale if column and quantity in QUANTITIES and QUANTITIES[quantity].of else 1
 
 
+LARGEST_EXTRA = 10**18
+"""The largest number in a column of the user's own that a metric measures."""
 EXTRA_SCALE = 10**9
-"""For columns of the user's own, whose numbers may be as large as 1e18: finer sums would not fit 128 bits."""
+"""For columns of the user's own, whose numbers may be that large: finer sums would not fit 128 bits."""
 
 
 def sources(quantity: str) -> frozenset[str]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, nextafter
-from typing import Any
 
-from highbar.engine.database import Found, Sizes, Wanted
+from highbar.engine.database import Found, Rows, Sizes, Wanted
+from highbar.engine.limits import ALL_INSIDE, SAMPLED
 from highbar.engine.sql import literal
 
-Rows = Callable[[str], list[Any]]
-SAMPLED = 100_000
-"""Numbers of a group, about, that are looked at to bracket its ranks, where an approximation is of a sample."""
 NONE = "CAST(NULL AS DOUBLE)"
-ALL_INSIDE = 10_000
-"""Numbers of a group that are all told apart: a bracket would save nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,8 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
         {
             group: dict(zip(ends, numbers, strict=True))
             for group, numbers in rows(
-                f"SELECT grp, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled} GROUP BY grp"
+                f"SELECT group_name, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled}"
+                " GROUP BY group_name"
             )
             if group in large
         }
@@ -151,21 +147,24 @@ def _inside(ranked: str, brackets: list[_Bracket]) -> str:
     )
     reached = " ".join(f"WHEN number >= {name} THEN {name[1:]}" for name in reversed(names))
     placed = (
-        f"SELECT g, number, CASE {reached} ELSE 0 END AS stretch FROM ({ranked}) AS r JOIN (SELECT * FROM"
-        f" (VALUES {listed}) AS listed(grp, g, {', '.join(names)})) AS s ON r.grp = s.grp"
+        f"SELECT group_number, number, CASE {reached} ELSE 0 END AS stretch FROM ({ranked}) AS r JOIN (SELECT * FROM"
+        f" (VALUES {listed}) AS listed(group_name, group_number, {', '.join(names)})) AS s"
+        " ON r.group_name = s.group_name"
     )
     counted = (
-        "SELECT g, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
-        f" FROM ({placed}) GROUP BY g, stretch, 3"
+        "SELECT group_number, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
+        f" FROM ({placed}) GROUP BY group_number, stretch, 3"
     )
     running = (
-        "SELECT g, number, how_many, sum(how_many) OVER (PARTITION BY g ORDER BY stretch, number) AS upto"
+        "SELECT group_number, number, how_many,"
+        " sum(how_many) OVER (PARTITION BY group_number ORDER BY stretch, number) AS upto"
         f" FROM ({counted})"
     )
     wanted = ", ".join(f"({place}, {numbered[one.group]}, {one.rank})" for place, one in enumerate(brackets))
     return (
         f"SELECT w.place, min(number) FROM ({running}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
-        " AS listed(place, g, rank)) AS w ON r.g = w.g AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
+        " AS listed(place, group_number, rank)) AS w ON r.group_number = w.group_number"
+        " AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
         " GROUP BY w.place"
     )
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from highbar.engine.descriptions import DESCRIBING
+from highbar.columns import DESCRIBING, OF_THE_RUN
+from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
+from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
 from highbar.errors import InputError, Problem
 
-Rows = Callable[[str], list[Any]]
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
 
@@ -64,15 +65,17 @@ def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1, parts: 
 
 def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
     """Whether no two rows have the same hash; where two have, they may differ all the same."""
-    hashes = f"(SELECT hash({key}) AS h FROM {relation}) AS spread"  # the name has Spark spread them by their values
-    these = f" WHERE h % {turns} = {turn}" if turns > 1 else ""
-    most = rows(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {hashes}{these} GROUP BY h)")[0][0]
-    return most in (None, 1)  # None: this turn has no row
+    hashes = f"(SELECT hash({key}) AS hashed FROM {relation}) AS hashes"
+    these = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
+    counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{these} GROUP BY hashed)"
+    return rows(Query(counted, spread=("hashes",)))[0][0] in (None, 1)  # None: this turn has no row
 
 
 def refuse_duplicates(rows: Rows, key: str, parts: Sequence[Part] = ()) -> None:
     """Two rows with the same (id, trial), or two without a trial, are never merged."""
-    twice = rows(f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT 20")
+    twice = rows(
+        f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT {MOST_REFUSED}"
+    )
     if not twice:
         return
     hint = _told_apart(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
@@ -112,7 +115,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     """
     if not layout.repeated:
         return False
-    columns: dict[str, str] = {str(name): str(name) for name in DESCRIBING if name in layout.held}
+    columns = {name: name for name in DESCRIBING if name in layout.held}
     columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
     if not columns:
         return False
@@ -120,7 +123,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     partly = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
     query = f"SELECT id, {', '.join(differs)}, {partly} AS partly FROM trials GROUP BY id"
     flags = " OR ".join(f"c{i}" for i in range(len(columns)))
-    found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT 20")
+    found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT {MOST_REFUSED}")
     problems = []
     for id_, *each, _ in found:
         differing = dict(compress(columns.items(), each))
@@ -134,20 +137,22 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
 
 def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
     """The hint if the trials of a scenario differ in nothing but what may name their agents."""
-    from highbar.engine.variants import CHOOSABLE, MOST_VALUES, NAMES  # only for results that are refused
+    from highbar.engine.variants import NAMES  # only for results that are refused
 
-    if not all(name.startswith("tags.") or name in (*NAMES, *CHOOSABLE) for name in differing.values()):
+    if not all(name.startswith("tags.") or name in (*NAMES, *OF_THE_RUN) for name in differing.values()):
         return None
     place, name = next(iter(differing.items()))
     query = f"SELECT DISTINCT {place} FROM trials WHERE id = {literal(id_)} AND {place} IS NOT NULL"
-    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_VALUES}")]
+    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_NAMED}")]
     told = f"they differ in {name} ({', '.join(values)})"
     return f"{told}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
 
 
 def one_agent_version(rows: Rows) -> str | None:
     """The version of the agent that ran; more than one is refused."""
-    found = rows("SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT 5")
+    found = rows(
+        f"SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED}"
+    )
     if len(found) > 1:
         versions = ", ".join(repr(row[0]) for row in found)
         raise InputError(
@@ -160,7 +165,9 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
     """Ids that differ only in case, spaces or invisible characters: told apart, but warned of."""
     if _all_differ(rows, PLAIN, "scenarios"):
         return ()
-    found = rows(f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT 5")
+    found = rows(
+        f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT {MOST_NAMED}"
+    )
     return tuple(
         f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters"
         for first, second in found
@@ -176,7 +183,7 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     found = rows(f"SELECT count(*) FROM scenarios WHERE {both}")[0][0]
     if not found:
         return ()
-    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT 5")]
+    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT {MOST_NAMED}")]
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
     are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
     return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from highbar.columns import DESCRIBING
 from highbar.engine import scoring
 from highbar.engine.database import Database
 from highbar.engine.typed import EMPTY
 from highbar.model import Suite
 
-DESCRIBING = ("category", "capability", "cluster", "weight")
+TYPED = "typed"
+"""The alias of the typed trials, wherever a query scores them."""
 _BITS = {
     "expected": scoring.ANSWER,
     "answer": scoring.ANSWER,
@@ -35,12 +37,14 @@ def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool
     for name in everything:
         sources = [f"t.{name}"]
         if name in named:
-            sources += [f"others.{name}"] * fill + [f"described.{name}"] * described
+            sources += [f"{other}.{name}" for other, used in (("others", fill), ("described", described)) if used]
         selected.append(f"t.{name} AS {name}" if len(sources) == 1 else f"coalesce({', '.join(sources)}) AS {name}")
     source = f"({typed}) AS t"
     if fill:
         shared = ", ".join(f"max({name}) AS {name}" for name in named)
-        source += f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS step GROUP BY id) AS others ON t.id = others.id"
+        source += (
+            f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS {TYPED} GROUP BY id) AS others ON t.id = others.id"
+        )
     if described:
         selected.append("coalesce(described.bits, 0) AS suite_bits")
         source += " LEFT JOIN described ON t.id = described.id"
@@ -61,7 +65,7 @@ def define(database: Database, suite: Suite, columns: tuple[str, ...]) -> None:
         for id_, fields in suite.scenarios.items()
     ]
     database.list_texts("listed", ("id", *named, "bits"), listed)
-    types = {"weight": "DOUBLE", "bits": "INTEGER"}
+    types = {"bits": "INTEGER"} | {name: EMPTY[name] for name in DESCRIBING}
     typed = (f"CAST({name} AS {types.get(name, 'VARCHAR')}) AS {name}" for name in ("id", *named, "bits"))
     database.define("described", f"SELECT {', '.join(typed)} FROM listed", kept=True)
 

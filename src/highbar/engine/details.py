@@ -7,11 +7,19 @@ report can hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from highbar.engine.database import Database
+from highbar.engine.database import Database, Rows
+from highbar.engine.limits import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_BEHAVIORS,
+    MOST_BINS,
+    MOST_TRIALS,
+    SHORTEST_TEXT,
+)
 from highbar.engine.scoring import HAPPENED
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal
@@ -19,13 +27,6 @@ from highbar.engine.typed import EMPTY, READERS, text
 from highbar.model import FailedScenario
 from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
 
-Rows = Callable[[str], list[Any]]
-MOST_TRIALS = 20
-"""Trials of one scenario; those that did not pass come first."""
-MOST_NAMES = 100
-LONGEST_NAME = 300
-SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
-MOST_BINS = 40
 _SCALED = 10**6
 _NAMES = ("expected_behaviors", "behaviors", "must_not", "violations")
 _TEXTS = ("input", "output")
@@ -62,20 +63,21 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
     lists = {name: name for name in _NAMES} | {"violations": HAPPENED}
     shown = [
-        f"list_transform(list_slice({sql}, 1, {MOST_NAMES}), lambda x: left(x, {LONGEST_NAME}))"
+        f"list_transform(list_slice({sql}, 1, {MOST_BEHAVIORS}), lambda x: left(x, {LONGEST_NAME}))"
         for sql in lists.values()
     ]
     excerpts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
     short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted")]
     short.append(f"left(error, {longest})")  # the list of failed scenarios has its last line only
     columns = [
-        "r.id", "r.trial", "CASE WHEN t.p THEN true WHEN t.f THEN false END", "t.why",
+        "r.id", "r.trial", "CASE WHEN t.is_passed THEN true WHEN t.is_failed THEN false END", "t.why",
         *excerpts, *shown, "violation_count", *short,
         f"TRY_CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
     ]  # fmt: skip
     return (
         f"SELECT {', '.join(columns)} FROM ({source}) AS r JOIN (SELECT * FROM trials WHERE {ids}) AS t ON {same}"
-        f" QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY NOT t.f, t.p, r.trial) <= {MOST_TRIALS}"
+        " QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY NOT t.is_failed, t.is_passed, r.trial)"
+        f" <= {MOST_TRIALS}"
         " ORDER BY r.id, r.trial"
     )
 
@@ -134,7 +136,7 @@ def latency(database: Database) -> Latency | None:
     )[0]
     if not known:
         return None
-    completed = "SELECT '' AS grp, latency_rank AS number, id FROM trials WHERE isfinite(latency_rank)"
+    completed = "SELECT '' AS group_name, latency_rank AS number, id FROM trials WHERE isfinite(latency_rank)"
     ranks = sorted({1, -(-95 * known // 100), known})
     at = database.values_at(completed, {"": ranks}, {"": known})[""]
     least, usual, most = at[1], at[-(-95 * known // 100)], at[known]

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import brackets, checks, ranks
-from highbar.engine.database import Found, Sizes, Wanted
+from highbar.engine.database import Found, Query, Sizes, Wanted, as_query
+from highbar.engine.limits import (
+    LARGE_BYTES,
+    MOST_VALUES_AT_ONCE,
+    MOST_VALUES_TOGETHER,
+    MOST_VALUES_WITHIN_LIMIT,
+    SMALL_BYTES,
+)
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, of_file, parts, table_part
@@ -22,8 +29,6 @@ from highbar.model import ResultsFile
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-LARGE = 4_000_000
-"""Bytes from which on a first look pays, and JSON rows are first supposed to be alike, which saves a pass."""
 CONFIGURATION = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -31,15 +36,8 @@ CONFIGURATION = {
     "python_enable_replacements": "false",
     "preserve_insertion_order": "false",
 }
-MOST_AT_ONCE, MOST_WITHIN = 20_000_000, 1_000_000
-"""Values of a grouping whose quantiles are found with all of them in memory, and how many where the caller limits
-memory; beyond, only those near a wanted rank are counted."""
-MOST_TOGETHER = 20_000_000
-"""Values of all groupings up to which one question is asked for all; beyond, one for each, which needs less memory."""
 ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
 """Quantiles of a sample: five standard errors."""
-SMALL_FILES = 500_000
-"""Bytes up to which a second thread and a better plan take longer to set up than they save."""
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
 
 
@@ -102,10 +100,10 @@ class DuckDBEngine:
         self._files = tuple(files)
         size = sum(Path(file.path).stat().st_size for file in files)
         self._connection = connect(
-            [file.path for file in files], small=table is None and size < SMALL_FILES, memory_limit=memory_limit
+            [file.path for file in files], small=table is None and size < SMALL_BYTES, memory_limit=memory_limit
         )
         self._limited = memory_limit is not None
-        self._many = size > LARGE
+        self._many = size > LARGE_BYTES
         self._parts: tuple[Part, ...]
         if table is None:
             self._parts = parts(self._connection, files, alike=self._many)
@@ -173,9 +171,10 @@ class DuckDBEngine:
         """Every scenario by itself, once `reduce` found that all can be judged."""
         return Reducer(self, self._parts).records(request)
 
-    def define(self, name: str, sql: str, *, kept: bool) -> None:
+    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
         """Name a query, as a table if its rows are `kept`."""
-        self._connection.execute(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {name} AS {sql}")
+        kind = "TABLE" if kept else "VIEW"
+        self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts; each column goes in as one JSON text."""
@@ -188,17 +187,17 @@ class DuckDBEngine:
             texts = [json.dumps(column) for column in zip(*rows, strict=True)]
             self._connection.execute(f"INSERT INTO {name} SELECT {lists}", texts)
 
-    def rows(self, sql: str) -> list[Any]:
+    def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query."""
-        return self._connection.execute(sql).fetchall()
+        return self._connection.execute(as_query(query).sql).fetchall()
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group: by DuckDB's exact quantiles while memory holds all."""
         groupings: dict[str, int] = {}
         for group, size in sizes.items():
             groupings[ranks.grouping(group)] = groupings.get(ranks.grouping(group), 0) + size
-        if max(groupings.values(), default=0) > (MOST_WITHIN if self._limited else MOST_AT_ONCE):
+        if max(groupings.values(), default=0) > (MOST_VALUES_WITHIN_LIMIT if self._limited else MOST_VALUES_AT_ONCE):
             return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
-        if sum(groupings.values()) > MOST_TOGETHER:
+        if sum(groupings.values()) > MOST_VALUES_TOGETHER:
             return ranks.values_one_by_one(self.rows, ranked, wanted, sizes)
         return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)

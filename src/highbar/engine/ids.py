@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from highbar.engine.database import Rows
+from highbar.engine.limits import MOST_NAMED
 from highbar.engine.sources import Part
 from highbar.engine.typed import INTEGERS, READERS
 from highbar.errors import InputError, Problem
 
-MOST_NAMED = 5
 
-
-def refuse_mixed(rows: Callable[[str], list[Any]], parts: Sequence[Part]) -> None:
+def refuse_mixed(rows: Rows, parts: Sequence[Part]) -> None:
     """Refuse an id that is a number in one row and text in another; asked only if the files have ids of both kinds."""
     if len({kind for part in parts for kind in part.id_kinds}) < 2:
         return

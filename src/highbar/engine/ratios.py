@@ -12,24 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.engine import scoring
+from highbar.columns import BY_NAME, quantities
+from highbar.engine.contribution import contribution, is_repeated, repeated_sql
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
+from highbar.engine.quantities import EVERY_TRIAL
 from highbar.model import Linear, Ratio, Term
 
-COUNTED = {"passed", "error", "violated", "unjudged", "correct", "tp", "fp", "fn", "scenario"}
-"""Columns that are 0 or 1 in a scenario of one trial."""
+COUNTED = quantities("counted") | {"scenario"}
+"""Quantities that are 0 or 1 in a scenario of one trial."""
 
 ONE = "1e0"
 THIRDS = ("zzz", "zzd", "zdd", "ddd")
 """The sums of three factors, as their columns are called."""
-
-SCALES = {
-    "quality_both": scoring.QUALITY,
-    "quality_score": scoring.QUALITY,
-    "cost_usd": scoring.COST,
-    "latency_ms": scoring.LATENCY,
-}
 
 
 def double(number: Fraction) -> str:
@@ -79,7 +74,7 @@ class Sides:
 
     def trials(self, ratio: Ratio) -> str:
         """SQL for the number of a scenario's trials that a ratio rests on."""
-        return self._value(ratio.z[0][0])[0] or "n"
+        return self._value(ratio.z[0][0])[0] or EVERY_TRIAL
 
     def heaviest_trial(self, ratio: Ratio) -> str:
         """SQL for what one of a scenario's trials can add to the lower sum of a ratio, at most.
@@ -94,36 +89,25 @@ class Sides:
         by_policy = ONE
         if len(self.layout.weights) > 1:
             cases = " ".join(f"WHEN {i} THEN {double(weight)}" for i, weight in enumerate(self.layout.weights))
-            by_policy = f"(CASE wi {cases} END)"
-        return f"(CAST(own AS DOUBLE) / {scoring.WEIGHT}e0 * {by_policy})" if self.layout.own_weight else by_policy
+            by_policy = f"(CASE weight_index {cases} END)"
+        own = f"(CAST(own_weight AS DOUBLE) / {BY_NAME['weight'].scale}e0 * {by_policy})"
+        return own if self.layout.own_weight else by_policy
 
     def _value(self, term: Term) -> tuple[str, str]:
+        """The column with the number of trials that have the quantity, empty if that is no condition; and the mean."""
         column = term.column
         if column == "scenario":
             return "", ONE
-        if column.startswith(("pass_at_", "pass_hat_")):
-            return "", _repeated(column)
-        measure = self.layout.measures[column]
-        trials = measure.trials
-        scale = SCALES.get(column, scoring.EXTRA if column.startswith("extra:") else 1)
-        below = f"({trials} * s_den)" if column == "behavior_score" else trials
-        return trials, f"(CAST({measure.total} AS DOUBLE) / ({below} * {scale}e0))"
+        if is_repeated(column):
+            return "", repeated_sql(column)
+        of_scenario = contribution(self.layout, column)
+        return of_scenario.count, of_scenario.sql
 
 
 def _never_both(linear: Linear) -> bool:
     """Whether at most one of the terms can be 1: of tp and fp, or tp and fn; an undecided trial may be both others."""
     columns = {term.column for term, _ in linear}
     return len(linear) == 1 or (columns in ({"tp", "fp"}, {"tp", "fn"}) and all(term.of == "sum" for term, _ in linear))
-
-
-def _repeated(column: str) -> str:
-    """Unbiased pass@k and pass^k of a scenario as a product of k quotients; 0 where it has fewer trials than k."""
-    kind, _, digits = column.rpartition("_")
-    k = int(digits)
-    hits = "kp" if kind == "pass_hat" else "(n - kp)"
-    product = " * ".join(f"(greatest({hits} - {j}, 0) / (n - {j}e0))" for j in range(k))
-    share = product if kind == "pass_hat" else f"(1e0 - {product})"
-    return f"(CASE WHEN n >= {k} THEN {share} ELSE 0e0 END)"
 
 
 def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[str, str]]:
@@ -136,10 +120,10 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
         found.append((f"zz_{i}", f"sum(({z}) * ({z}))"))
         if not (one_pass and sides.is_mean(ratio)):
             found += [
-                (f"g_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
+                (f"units_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
                 (f"zd_{i}", f"sum(({z}) * ({d}))"),
                 (f"dd_{i}", f"sum(({d}) * ({d}))"),
-                (f"dmax_{i}", f"max({d})"),
+                (f"largest_{i}", f"max({d})"),
             ]
         if ratio in request.thirds:
             cubes = ((z, z, z), (z, z, d), (z, d, d), (d, d, d))
@@ -151,7 +135,7 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
                 (f"nonzero_{i}", f"sum(CAST(({z}) > 0 AS INTEGER))"),
             ]
         if request.trial_noise:
-            found.append((f"tmax_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'tmax_{i}'})"))
+            found.append((f"heaviest_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'heaviest_{i}'})"))
     for j, (first, second) in enumerate(request.crosses):
         a, b = request.ratios.index(first), request.ratios.index(second)
         z1, d1, z2, d2 = (
@@ -160,13 +144,13 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
             else (f"z_{a}", f"d_{a}", f"z_{b}", f"d_{b}")
         )
         pairs = (("zz", z1, z2), ("zd", z1, d2), ("dz", d1, z2), ("dd", d1, d2))
-        found += [(f"x{kind}_{j}", f"sum(({left}) * ({right}))") for kind, left, right in pairs]
+        found += [(f"cross_{kind}_{j}", f"sum(({left}) * ({right}))") for kind, left, right in pairs]
     return found
 
 
 def combined(name: str) -> str:
     """How a sum over profile rows is put together from its parts."""
-    return f"max({name})" if name.startswith(("dmax_", "tmax_")) else f"sum({name})"
+    return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
 
 
 def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
@@ -176,7 +160,7 @@ def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
         z, d = sides.linear(ratio.z), sides.linear(ratio.d)
         columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
         if request.trial_noise:
-            columns.append(f"max({sides.heaviest_trial(ratio)}) AS tmax_{i}")
+            columns.append(f"max({sides.heaviest_trial(ratio)}) AS heaviest_{i}")
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from highbar.engine.checks import BadRows
-from highbar.engine.database import Database
+from highbar.engine.database import Database, Query, Rows
+from highbar.engine.descriptions import TYPED
+from highbar.engine.limits import MOST_NAMED
 from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import literal
@@ -16,9 +18,6 @@ from highbar.engine.typed import READERS, Raw
 from highbar.errors import InputError, Problem
 from highbar.model import Where
 from highbar.model.judging import Selection
-
-Rows = Callable[[str], list[Any]]
-MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,10 @@ def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
     each = " UNION ALL ".join(typed(part, columns) for part in parts)
     lacking = " OR ".join(f"col_{i} IS NULL" for i in places)
     number, bad, lacks = database.rows(
-        f"SELECT count(*), coalesce(count_if(bad), 0), coalesce(count_if({lacking}), 0) FROM ({each}) AS step"
+        Query(
+            f"SELECT count(*), coalesce(count_if(bad), 0), coalesce(count_if({lacking}), 0) FROM ({each}) AS {TYPED}",
+            stages=(TYPED,),
+        )
     )[0]
     if bad:
         raise BadRows(Problem(f"{bad} of {number} results do not have the declared form"))
@@ -87,9 +89,8 @@ def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
     agreed = ", ".join(f"CASE WHEN min(col_{i}) = max(col_{i}) THEN min(col_{i}) END AS col_{i}" for i in places)
     least = ", ".join(f"min(col_{i}) AS least_{i}, max(col_{i}) AS most_{i}" for i in places)
     short = " OR ".join(f"count(col_{i}) < count(*)" for i in places)
-    database.define(
-        "inherited", f"SELECT id, {agreed}, {least} FROM ({each}) AS step GROUP BY id HAVING {short}", kept=True
-    )
+    shared = f"SELECT id, {agreed}, {least} FROM ({each}) AS {TYPED} GROUP BY id HAVING {short}"
+    database.define("inherited", Query(shared, stages=(TYPED,)), kept=True)
     _refuse_untold(database.rows, each, where)
     return True
 

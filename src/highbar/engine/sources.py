@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from highbar.columns import names, of_form
 from highbar.engine import twice
+from highbar.engine.limits import FEW_FILES, LONGEST_LINE
 from highbar.engine.sql import identifier, literal, literals
 from highbar.engine.typed import INTEGERS, NOT_JSON, READERS, Raw
 from highbar.errors import InputError, Problem
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FILE = "highbar_file"
-LONGEST_LINE = 16 * 1024 * 1024
-FEW_FILES = 3
-"""Parquet files up to which each is asked for its columns by itself."""
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -247,12 +246,12 @@ def _csv_relation(part: Part, _wanted: list[str]) -> str:
     )
 
 
-_TEXTS = {
-    "id", "category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge", "outcome",
-}  # fmt: skip
-_SHORT_TEXTS = _TEXTS - {"input", "output"}
-_TEXT_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations"}
-_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
+# Not `unjudged`: a reason that is a number is refused, as in every other format.
+_TEXTS = {*of_form("id", "text", "shown", "outcome")} - {"unjudged"}
+_SHORT_TEXTS = _TEXTS - {*names("shows")}
+_TEXT_LISTS = {*of_form("names", "observed", "violated", "count")}
+_LISTS = {*_TEXT_LISTS, *of_form("tags")}
+_TRUTHS = of_form("truth", "label")
 
 
 def csv_cell(name: str, cell: str) -> str:
@@ -261,7 +260,7 @@ def csv_cell(name: str, cell: str) -> str:
     truth = f"lower({cell}) IN ('true', 'false')"
     if name in _TEXTS or name.startswith("tags."):
         return as_text
-    if name in ("passed", "correct", "expected", "predicted"):
+    if name in _TRUTHS:
         return f"CASE WHEN {truth} THEN lower({cell}) ELSE {as_text} END"
     if name in _LISTS:
         items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"

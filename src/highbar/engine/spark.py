@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from highbar.columns import of_form
 from highbar.engine import brackets, checks
-from highbar.engine.database import Found, Sizes, Wanted
+from highbar.engine.database import NO_LARGE_NUMBERS, Found, Query, Sizes, Wanted, as_query
+from highbar.engine.limits import MOST_FETCHED
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import Part, csv_cell, kinds_of_ids
-from highbar.engine.spark_sql import translate
+from highbar.engine.spark_sql import Translated, translate
 from highbar.engine.twice import KEEP_ONE, refuse_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
@@ -49,7 +51,8 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # a sum that overflows is an error, never another number
 }
 """What the session has while a check runs; then it has what it had."""
-WHOLE = ("id", "trial", "tokens_used", "violations")
+WHOLE = of_form("id", "whole", "count")
+"""Columns in which 3.0 is no whole number."""
 ABOUT = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
 """Spark's own approximation, which keeps to one in 10,000."""
 OF_THE_RESULTS = (
@@ -58,10 +61,6 @@ OF_THE_RESULTS = (
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
-MOST_FETCHED = 200
-"""Rows of the profile that are fetched, about 400 bytes each; larger ones, of slices with many values, stay there."""
-FROM = re.compile(r"\b(?:FROM|JOIN) (\w+)")
-LIMITED = re.compile(r" LIMIT \d+\)*$")
 CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
@@ -98,6 +97,7 @@ class SparkEngine:
         (self._context.addJobTag if self._context else self._session.addTag)(self._tag)
         self._kept: list[DataFrame] = []
         self._profile: DuckDBPyConnection | None = None
+        self._large = NO_LARGE_NUMBERS
         self._doubles: frozenset[str] = frozenset()
         self._settings = {name: self._session.conf.get(name, None) for name in SETTINGS}
         for name, value in SETTINGS.items():
@@ -153,13 +153,15 @@ class SparkEngine:
         """Every scenario by itself, once `reduce` found that all can be judged."""
         return Reducer(self, self._parts).records(request)
 
-    def rows(self, sql: str) -> list[Any]:
+    def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query."""
-        if self._profile is not None and FROM.findall(sql) == ["profile"] * len(FROM.findall(sql)):
-            return self._profile.execute(sql).fetchall()
+        asked = as_query(query)
+        if self._profile is not None and asked.of_profile:
+            return self._profile.execute(asked.sql).fetchall()
         with refused():
-            frame = self._frame(sql)
-            if LIMITED.search(sql):  # were it the last step, the first rows of every task would come to the driver
+            translated = self._translated(asked)
+            frame = self._session.sql(translated.sql)
+            if translated.limited:  # as the last step, a limit would fetch the first rows of every task
                 frame = frame.coalesce(1)
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
 
@@ -181,9 +183,12 @@ class SparkEngine:
         threading.Thread(target=inheritable_thread_target(self._session)(run), daemon=True).start()
         return done.result()
 
-    def define(self, name: str, sql: str, *, kept: bool) -> None:
-        """Name a query; where its rows are `kept`, in memory, and on disk where that is full."""
-        frame = self._frame(sql)
+    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
+        """Name a query; rows that are `kept` stay in memory, and on disk if that is full."""
+        asked = as_query(query)
+        if asked.large != NO_LARGE_NUMBERS:
+            self._large = asked.large
+        frame = self._session.sql(self._translated(asked).sql)
         if kept:
             frame = frame.persist()
             self._kept.append(frame)
@@ -252,8 +257,8 @@ class SparkEngine:
             else:
                 self._session.conf.set(name, value)
 
-    def _frame(self, sql: str) -> DataFrame:
-        return self._session.sql(translate(sql, self._names, self._doubles))
+    def _translated(self, query: Query) -> Translated:
+        return translate(query, self._names, self._large, self._doubles)
 
 
 def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:

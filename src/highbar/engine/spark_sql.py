@@ -6,18 +6,18 @@ FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
+from highbar.engine.database import NO_LARGE_NUMBERS, LargeNumbers, Query
+
 WHOLE = "DECIMAL(38, 0)"
 """Spark's widest whole number; DuckDB's is HUGEINT."""
-LARGE_SUMS = frozenset({"k_qb", "k_tb", "k_q", "k_t"})
-"""Columns of 64 bits whose sum may need more: DuckDB widens by itself, Spark would overflow."""
 
 Arguments = Sequence[exp.Expression]
 Builder = Callable[[Arguments], exp.Expression]
@@ -73,8 +73,6 @@ NULL of what is larger still: no column lets such a number through, so its row i
 """
 AS_DOUBLE = f"(CASE WHEN abs({{0}}) < 4.5e15D THEN CAST({NEAREST} AS DOUBLE) WHEN abs({{0}}) < 3.9e28D THEN {{0}} END)"
 """The nearest whole number as it stands in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
-DOUBLES = re.compile(r"cost|latency|x[0-9]+")
-"""Columns of trials that are whole numbers in a double, since all that is done with them is to add them up."""
 FROM_DOUBLES = (
     f"(CAST(sum(CAST(floor({{0}} / 4294967296D) AS BIGINT)) AS {WHOLE}) * 4294967296"
     " + sum(CAST({0} - floor({0} / 4294967296D) * 4294967296D AS BIGINT)))"
@@ -143,15 +141,28 @@ class _Ours(DuckDB):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
 
 
-def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A query for Spark, and whether a limit is the last thing it does."""
+
+    sql: str
+    limited: bool
+
+
+def translate(
+    query: Query, relations: Mapping[str, str], large: LargeNumbers = NO_LARGE_NUMBERS, doubles: Collection[str] = ()
+) -> Translated:
     """The same query for Spark; `relations` says what each of the reduction's relations is called there.
 
-    `doubles` are columns of scenarios that are whole numbers in a double.
+    The large `values` of trials are kept in doubles, which hold them exactly: all that happens to them is that they are
+    added up. `doubles` are columns of scenarios that are such numbers.
     """
-    tree = parse_one(sql, read=_Ours)
-    for place, step in enumerate([found for found in tree.find_all(exp.Subquery) if found.alias == "step"]):
-        _code_of_its_own(step, place)
-    for spread in [found for found in tree.find_all(exp.Subquery) if found.alias == "spread"]:
+    tree = parse_one(query.sql, read=_Ours)
+    numbers = query.large if query.large != NO_LARGE_NUMBERS else large
+    subqueries = list(tree.find_all(exp.Subquery))
+    for place, stage in enumerate([found for found in subqueries if found.alias in query.stages]):
+        _code_of_its_own(stage, place)
+    for spread in [found for found in subqueries if found.alias in query.spread]:
         _by_its_values(spread.this)
     for table in tree.find_all(exp.Table):
         if table.name in relations:
@@ -159,16 +170,33 @@ def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] =
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(_unaliased(table, relations))))
     for total in list(tree.find_all(exp.Sum)):
-        if _of_doubles(total.this, doubles):
+        if _of_doubles(total.this, numbers.values, doubles):
             total.replace(_spark(FROM_DOUBLES)([total.this]))
-    return tree.transform(_rewritten).sql(dialect="spark")
+    limited = _is_limited(tree)
+    return Translated(tree.transform(_Rewriting(numbers).node).sql(dialect="spark"), limited)
 
 
-def _of_doubles(summed: exp.Expression, doubles: Collection[str]) -> bool:
-    if isinstance(summed, exp.Coalesce):
-        return isinstance(summed.this, exp.Column) and bool(DOUBLES.fullmatch(summed.this.name))
+def _is_limited(tree: exp.Expr) -> bool:
+    """Whether a limit is the last step of a query: its own, or that of the subquery whose rows it passes on."""
+    if tree.args.get("limit"):
+        return True
+    source = tree.find(exp.From)
+    passes_on = not any(tree.args.get(step) for step in ("joins", "where", "group", "order"))
+    return (
+        passes_on
+        and source is not None
+        and isinstance(source.this, exp.Subquery)
+        and source.parent is tree
+        and _is_limited(source.this.this)
+    )
+
+
+def _of_doubles(summed: exp.Expression, values: Collection[str], doubles: Collection[str]) -> bool:
+    """Whether what is summed is a large number of a trial, or of a scenario, that Spark has in a double."""
     if isinstance(summed, exp.Case):  # the value, or what a trial without one counts as
-        return any(_of_doubles(exp.Coalesce(this=one.args["true"]), doubles) for one in summed.args["ifs"])
+        return any(
+            isinstance(one.args["true"], exp.Column) and one.args["true"].name in values for one in summed.args["ifs"]
+        )
     return isinstance(summed, exp.Column) and summed.name in doubles
 
 
@@ -196,16 +224,38 @@ def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:
     return next(name for name, own in relations.items() if own == table.name)
 
 
-def _rewritten(node: exp.Expression) -> exp.Expression:
-    if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
-        return _unsubstituted(node.name)
-    if isinstance(node, exp.Cast):
-        return _cast(node)
-    if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in LARGE_SUMS:
-        return _spark(IN_HALVES)([node.this])
-    if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
-        _count_from_one(node)
-    return node
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    """What Spark writes in another way than DuckDB, node by node."""
+
+    large: LargeNumbers
+
+    def node(self, node: exp.Expression) -> exp.Expression:
+        """The node as Spark has it."""
+        if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
+            return _unsubstituted(node.name)
+        if isinstance(node, exp.Cast):
+            return self._cast(node)
+        if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in self.large.sums:
+            return _spark(IN_HALVES)([node.this])
+        if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
+            _count_from_one(node)
+        return node
+
+    def _cast(self, node: exp.Cast) -> exp.Expression:
+        """A cast that Spark writes otherwise; the result is not visited again, so its parts are rewritten first."""
+        target = node.to
+        if isinstance(node.this, exp.Round):
+            form = NEAREST
+            if target.is_type("INT128"):
+                is_value = isinstance(node.parent, exp.Alias) and node.parent.alias in self.large.values
+                form = AS_DOUBLE if is_value else EXACT
+            return _spark(form)([node.this.this.transform(self.node)])
+        if target.is_type("INT128"):
+            return exp.cast(node.this.transform(self.node), WHOLE, dialect="spark")
+        if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
+            return _from_json(node.this.this.transform(self.node), target)
+        return node
 
 
 def _unsubstituted(text: str) -> exp.Expression:
@@ -221,21 +271,6 @@ def _count_from_one(node: exp.Lambda) -> None:
     for name in [*node.this.find_all(exp.Identifier)]:
         if name.name == place:
             name.replace(exp.Paren(this=exp.Add(this=name.copy(), expression=exp.Literal.number(1))))
-
-
-def _cast(node: exp.Cast) -> exp.Expression:
-    """A cast that Spark has otherwise; what takes its place is not looked into again, so its parts are done first."""
-    target = node.to
-    if isinstance(node.this, exp.Round):
-        form = NEAREST
-        if target.is_type("INT128"):
-            form = AS_DOUBLE if isinstance(node.parent, exp.Alias) and DOUBLES.fullmatch(node.parent.alias) else EXACT
-        return _spark(form)([node.this.this.transform(_rewritten)])
-    if target.is_type("INT128"):
-        return exp.cast(node.this.transform(_rewritten), WHOLE, dialect="spark")
-    if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
-        return _from_json(node.this.this.transform(_rewritten), target)
-    return node
 
 
 def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from highbar.engine.database import Database
+from highbar.engine.limits import MOST_SUITE_IDS
 from highbar.engine.protocol import Request, SuiteMatch
 from highbar.engine.scoring import LOOKED_AT
 from highbar.engine.sources import Part
@@ -23,7 +24,6 @@ _SAID_BY = {
     "answer": "`correct`",
 }
 """By what the suite demands, the columns that say what became of it."""
-_MOST_LISTED = 10
 
 
 def compare(database: Database, request: Request, parts: Sequence[Part]) -> SuiteMatch:
@@ -44,14 +44,16 @@ def compare(database: Database, request: Request, parts: Sequence[Part]) -> Suit
 
     def counted(sql: str) -> tuple[int, tuple[str, ...]]:
         count = database.rows(f"SELECT count(*) FROM ({sql})")[0][0]
-        return count, tuple(row[0] for row in database.rows(f"{sql} ORDER BY id LIMIT {_MOST_LISTED}"))
+        return count, tuple(row[0] for row in database.rows(f"{sql} ORDER BY id LIMIT {MOST_SUITE_IDS}"))
 
     missing, missing_ids = counted(difference("suite", "scenarios", f"NOT ({excused})"))
     extra, extra_ids = counted(difference("scenarios", "suite"))
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
     different = _different(database, suite, parts)
-    unjudged = database.rows(f"SELECT DISTINCT id FROM trials WHERE j AND NOT e ORDER BY id LIMIT {_MOST_LISTED}")
+    unjudged = database.rows(
+        f"SELECT DISTINCT id FROM trials WHERE is_unjudged AND NOT is_error ORDER BY id LIMIT {MOST_SUITE_IDS}"
+    )
     unjudged_ids = tuple(id_ for (id_,) in unjudged)
     match = SuiteMatch(missing, missing_ids, extra, extra_ids, different, excused_ids, unjudged_ids=unjudged_ids)
     return _with_demands(match, database, suite) if suite.demands else match
@@ -68,9 +70,9 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
     database.list_texts("fixed", ("id", "wants", "bit"), demanded)
     silent = (
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
-        " WHERE NOT e AND NOT j AND (looked_at & CAST(bit AS INTEGER)) = 0"
+        " WHERE NOT is_error AND NOT is_unjudged AND (looked_at & CAST(bit AS INTEGER)) = 0"
     )
-    found = database.rows(f"{silent} ORDER BY id, wants LIMIT {_MOST_LISTED}")
+    found = database.rows(f"{silent} ORDER BY id, wants LIMIT {MOST_SUITE_IDS}")
     number = database.rows(f"SELECT count(*) FROM ({silent})")[0][0]
     return replace(
         match,
@@ -90,7 +92,7 @@ def _forbidden(database: Database, suite: Suite) -> list[str]:
     database.list_texts("fixed", ("id", "wants"), forbidden)
     rows = database.rows(
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
-        f" WHERE NOT v AND list_contains(observed, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
+        f" WHERE NOT is_violated AND list_contains(observed, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 
@@ -121,7 +123,7 @@ def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Ma
     same = "coalesce(is_number AND TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
     rows = database.rows(
         f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"
-        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND has IS NOT NULL ORDER BY id, has LIMIT {_MOST_LISTED}"
+        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND has IS NOT NULL ORDER BY id, has LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
 
@@ -138,7 +140,7 @@ def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapp
     )
     rows = database.rows(
         f"SELECT DISTINCT id, wants FROM ({lists}) JOIN fixed USING (id)"
-        f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
+        f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {column} lacks {wants!r} of the suite" for id_, wants in rows]
 

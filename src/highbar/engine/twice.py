@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from highbar.engine.limits import MOST_JSON_WORK
 from highbar.engine.sql import literal, pointer
 from highbar.errors import InputError, Problem
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from highbar.engine.typed import Raw
 
 KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
-TOO_LARGE = 50_000_000
-"""Bytes times brackets of a JSON text from which on DuckDB is not asked: it would copy the text at every level."""
 NUMBERED = re.compile(r"_\d")
 """How DuckDB names the second of two columns or fields of one name: `passed_1`."""
 
@@ -53,7 +52,7 @@ def in_row(text: str) -> str:
 
 def _is_large(text: str) -> str:
     brackets = f"2 * strlen({text}) - strlen(replace({text}, '{{', '')) - strlen(replace({text}, '[', ''))"
-    return f"strlen({text}) * ({brackets}) > {TOO_LARGE}"
+    return f"strlen({text}) * ({brackets}) > {MOST_JSON_WORK}"
 
 
 def in_column(raw: Raw, *, supposed: bool) -> str:

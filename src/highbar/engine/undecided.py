@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from highbar.engine import per_scenario
+from highbar.engine.database import Rows
 from highbar.engine.layout import Layout
+from highbar.engine.limits import MOST_UNDECIDED_LISTED, MOST_UNDECIDED_NAMED
 from highbar.engine.protocol import Request
 from highbar.engine.sql import any_match, literal, matches
 from highbar.model import Trial, Undecided, UndecidedScenario
 
-Rows = Callable[[str], list[Any]]
-MOST_NAMED = 10
-"""Undecided trials that a rule names."""
-MOST_LISTED = 1000
-"""Undecided scenarios that a verdict lists."""
 _LACKS = "undecided: a trial lacks a column by which another trial, or the suite, has this scenario judged"
 
 
@@ -25,7 +19,7 @@ def named(rows: Rows, layout: Layout, request: Request) -> dict[Undecided, tuple
 
 
 def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
-    parts = [(column, where) for column, where in wanted.parts if column in layout.measures]
+    parts = [(column, where) for column, where in wanted.parts if column in layout.quantities]
     if not parts:
         return ()
     open_ = " OR ".join(
@@ -37,7 +31,7 @@ def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
     trial = "trial" if layout.repeated else "NULL"
     found = rows(
         f"SELECT id, {trial} AS trial FROM {per_scenario.beside_facts(layout, columns, 'unsettled')}"
-        f" WHERE {' AND '.join(conditions)} ORDER BY id, trial LIMIT {MOST_NAMED}"
+        f" WHERE {' AND '.join(conditions)} ORDER BY id, trial LIMIT {MOST_UNDECIDED_NAMED}"
     )
     return tuple((id_, number) for id_, number in found)
 
@@ -46,8 +40,9 @@ def listed(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
     """The scenarios that failed no trial and did not pass them all, the required ones first."""
     required = any_match(request.required)
     found = rows(
-        f"SELECT id, category, n, kp, {required} AS required FROM scenarios WHERE kf = 0 AND kp < n"
-        f" ORDER BY NOT ({required}), id LIMIT {MOST_LISTED}"
+        f"SELECT id, category, trial_count, passed_trials, {required} AS required FROM scenarios"
+        " WHERE failed_trials = 0 AND passed_trials < trial_count"
+        f" ORDER BY NOT ({required}), id LIMIT {MOST_UNDECIDED_LISTED}"
     )
     if not found:
         return ()
