@@ -11,7 +11,7 @@ from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
 from highbar.errors import InputError, Problem
@@ -49,7 +49,9 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
         raise InputError(NO_ROW)
 
 
-def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1, parts: Sequence[Part] = ()) -> tuple[str, ...]:
+def refuse_or_warn_of_ids(
+    rows: Rows, *, repeated: bool, turns: int = 1, parts: Sequence[SourcePart] = ()
+) -> tuple[str, ...]:
     """Two results for one (id, trial) are refused; ids that look alike are warned of.
 
     Where every id differs from every other even without case and spaces, neither can be: one count shows both. In
@@ -71,7 +73,7 @@ def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int =
     return rows(Query(counted, spread=("hashes",)))[0][0] in (None, 1)  # None: this turn has no row
 
 
-def refuse_duplicates(rows: Rows, key: str, parts: Sequence[Part] = ()) -> None:
+def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) -> None:
     """Two rows with the same (id, trial), or two without a trial, are never merged."""
     twice = rows(
         f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT {MOST_REFUSED}"
@@ -89,7 +91,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[Part] = ()) -> None:
     raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
-def _told_apart(rows: Rows, parts: Sequence[Part], key: Sequence[Any]) -> str | None:
+def _told_apart(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
     """The hint if a tag or a text of the user's own tells the results of one key apart: they are of several agents."""
     from highbar.engine.variants import differing  # only for results that are refused
 

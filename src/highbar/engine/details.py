@@ -21,7 +21,7 @@ from highbar.engine.limits import (
     SHORTEST_TEXT,
 )
 from highbar.engine.scoring import HAPPENED
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.typed import EMPTY, READERS, text
 from highbar.model import FailedScenario
@@ -39,7 +39,7 @@ _TYPES = {
 } | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
 
 
-def read(database: Database, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> RowDetails:
+def read(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
     """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` is there by now."""
     return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
 
@@ -47,14 +47,14 @@ def read(database: Database, parts: Sequence[Part], failed: Sequence[FailedScena
 # --- failed scenarios ------------------------------------------------------------------------
 
 
-def _scenarios(rows: Rows, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
+def _scenarios(rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
     found: dict[str, list[TrialDetail]] = {}
     for id_, *columns in rows(_query(parts, failed)):
         found.setdefault(id_, []).append(_trial(*columns))
     return tuple(ScenarioDetail(scenario, tuple(found.get(scenario.id, ()))) for scenario in failed)
 
 
-def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
+def _query(parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> str:
     """SQL for the trials of the scenarios, with what the scored trials say of each."""
     repeated = any("trial" in part.columns for part in parts)
     ids = f"id IN ({', '.join(literal(scenario.id) for scenario in failed)})"
@@ -82,7 +82,7 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     )
 
 
-def _typed(part: Part) -> str:
+def _typed(part: SourcePart) -> str:
     """SQL for one part's rows with the columns that are shown, typed; what the part does not have is NULL."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
     for name, raw in part.columns.items():

@@ -21,7 +21,7 @@ from highbar.engine.limits import (
 )
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import Part, of_file, parts, table_part
+from highbar.engine.sources import SourcePart, of_file, parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
@@ -104,7 +104,7 @@ class DuckDBEngine:
         )
         self._limited = memory_limit is not None
         self._many = size > LARGE_BYTES
-        self._parts: tuple[Part, ...]
+        self._parts: tuple[SourcePart, ...]
         if table is None:
             self._parts = parts(self._connection, files, alike=self._many)
         else:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from highbar.engine.database import Rows
 from highbar.engine.limits import MOST_NAMED
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.typed import INTEGERS, READERS
 from highbar.errors import InputError, Problem
 
 
-def refuse_mixed(rows: Rows, parts: Sequence[Part]) -> None:
+def refuse_mixed(rows: Rows, parts: Sequence[SourcePart]) -> None:
     """Refuse an id that is a number in one row and text in another; asked only if the files have ids of both kinds."""
     if len({kind for part in parts for kind in part.id_kinds}) < 2:
         return
@@ -28,6 +28,6 @@ def refuse_mixed(rows: Rows, parts: Sequence[Part]) -> None:
         raise InputError(*(Problem(told.format(id_), hint=hint) for (id_,) in found))
 
 
-def _is_number(part: Part) -> str:
+def _is_number(part: SourcePart) -> str:
     raw = part.columns["id"]
     return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.type in INTEGERS).lower()

@@ -11,7 +11,7 @@ from highbar.engine import scoring
 from highbar.engine.database import LargeNumbers
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import QuantitySql, of_request, scaled
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.model import Ends, Percentile, Term, Weights, Where
 
@@ -97,7 +97,7 @@ class Layout:
         return f"where_{self.wheres.index(where)}"
 
 
-def lay_out(parts: Sequence[Part], request: Request) -> Layout:
+def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
     """What takes part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)

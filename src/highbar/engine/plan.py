@@ -17,7 +17,7 @@ from highbar.engine.database import Query
 from highbar.engine.layout import Layout, lay_out
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 
 WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "correct", "error", "violated"))
@@ -25,7 +25,7 @@ WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "corr
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReductionPlan:
     """The relations, and how to read their columns."""
 
     layout: Layout
@@ -48,8 +48,8 @@ class Plan:
 
 
 def make(
-    parts: Sequence[Part], request: Request, *, smallest: bool = True, world: World = "worst", fill: bool = False
-) -> Plan:
+    parts: Sequence[SourcePart], request: Request, *, smallest: bool = True, world: World = "worst", fill: bool = False
+) -> ReductionPlan:
     """The SQL for this request over these files.
 
     Where the aggregate of the `smallest` values is there, the worst scenarios are found in the same pass as the sums.
@@ -71,7 +71,7 @@ def make(
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
     scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
-    return Plan(
+    return ReductionPlan(
         layout=layout,
         sides=sides,
         described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),

@@ -18,7 +18,7 @@ from highbar.engine.limits import (
 )
 from highbar.engine.protocol import Group, Matched, Rank, Records, Reduction, RepetitionSums, Request
 from highbar.engine.quantities import EVERY_TRIAL
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
 from highbar.model import FailedScenario, FlakyScenario, Percentile
@@ -46,7 +46,7 @@ class Reducer:
     """Reduces the trials of some parts to sums."""
 
     database: Database
-    parts: Sequence[Part]
+    parts: Sequence[SourcePart]
     many: bool = False  # whether there are so many rows that a first look at some of them pays
 
     def reduce(self, request: Request) -> Reduction:
@@ -105,7 +105,7 @@ class Reducer:
             return reduction
         return self._with_best(reduction, made, request, groups, few=open_ <= MOST_KEPT_SCENARIOS, fill=fill)
 
-    def _define(self, request: Request, *, fill: bool) -> plan.Plan:
+    def _define(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name the three relations of a request."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
         self._define_trials(made, request)
@@ -114,7 +114,7 @@ class Reducer:
         self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
         return made
 
-    def _define_best(self, request: Request, *, fill: bool) -> plan.Plan:
+    def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name them with undecided trials at their best; the trials are the same, and so is all that is settled."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # Clusters are summed over all of their scenarios.
@@ -124,13 +124,13 @@ class Reducer:
         self.database.define("profile", made.profile, kept=True)
         return made
 
-    def _define_trials(self, made: plan.Plan, request: Request) -> None:
+    def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
         if made.described and request.suite:
             descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
         self.database.define("trials", made.trials, kept=made.parse_once)
 
     def _with_best(
-        self, reduction: Reduction, made: plan.Plan, request: Request, worst: _Groups, *, few: bool, fill: bool
+        self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
         """The reduction with undecided trials named, and with the sums as they are if those turn out well."""
         from highbar.engine import undecided  # most results have none
@@ -170,7 +170,7 @@ class Reducer:
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
 
-    def _variants(self, made: plan.Plan) -> tuple[str, ...]:
+    def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
         """What must be said of several agents that are judged together."""
         from highbar.engine import variants  # most results have one trial of each scenario
 
@@ -184,7 +184,9 @@ class Reducer:
         rows = self.database.rows(Query(sql, of_profile=sliced))
         return tuple(row[0] for row in rows)
 
-    def _groups(self, made: plan.Plan, request: Request, *, open_trials: bool, worst: _Groups | None = None) -> _Groups:
+    def _groups(
+        self, made: plan.ReductionPlan, request: Request, *, open_trials: bool, worst: _Groups | None = None
+    ) -> _Groups:
         """The whole and every slice; at the best, what is the same as at the `worst` is not looked for again."""
         profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
         warnings: list[str] = []
@@ -209,7 +211,7 @@ class Reducer:
         ]
         return _Groups(group(None, None, None), tuple(slices), tuple(warnings), ranked)
 
-    def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
+    def _profiles(self, made: plan.ReductionPlan, place: int | None) -> dict[str | None, Profile]:
         """The profile of the whole (under None), or of each value of a slice, the largest first."""
         shape = [key for key in made.keys if not key.startswith("by_")]
         names = [*shape, "scenarios", *made.sums]
@@ -233,7 +235,7 @@ class Reducer:
         return {value: Profile(made.layout, lines) for value, lines in found.items()}
 
     def _products(
-        self, made: plan.Plan, request: Request, place: int | None, values: Mapping[str | None, Profile]
+        self, made: plan.ReductionPlan, request: Request, place: int | None, values: Mapping[str | None, Profile]
     ) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
@@ -264,7 +266,7 @@ class Reducer:
     def _ranks(
         self,
         profiles: Mapping[int | None, Mapping[str | None, Profile]],
-        made: plan.Plan,
+        made: plan.ReductionPlan,
         request: Request,
         *,
         open_trials: bool,
@@ -278,7 +280,7 @@ class Reducer:
             self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
         )
 
-    def _mostly_grave(self, made: plan.Plan, request: Request) -> bool:
+    def _mostly_grave(self, made: plan.ReductionPlan, request: Request) -> bool:
         """Whether, by some of the rows, the gravest failures alone are more than are listed.
 
         To set all others aside costs a fifth of a check. Where the look deceived, the list turns out too short.
@@ -292,7 +294,7 @@ class Reducer:
         all_ = self.database.rows("SELECT count(*) FROM scenarios")[0][0]
         return bool(grave * all_ >= 2 * request.failed_limit * seen)
 
-    def _failed(self, made: plan.Plan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
+    def _failed(self, made: plan.ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
         """The worst scenarios, with the reasons that their trials give."""
         worst = self.database.rows(Query(made.worst.set_aside(), of_profile=True)) if self.database.has_smallest else []
         if len(worst) < at_least:
@@ -343,7 +345,7 @@ class Reducer:
         return Matched(scenarios, failed, some(_FAILED, failed), undecided, some(_UNDECIDED, undecided))
 
 
-def columns_of(parts: Sequence[Part]) -> tuple[str, ...]:
+def columns_of(parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """The names of all columns, in a stable order."""
     return tuple(sorted({name for part in parts for name in part.columns}))
 

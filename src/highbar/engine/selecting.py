@@ -11,7 +11,7 @@ from highbar.engine.database import Database, Query, Rows
 from highbar.engine.descriptions import TYPED
 from highbar.engine.limits import MOST_NAMED
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text, typed
 from highbar.engine.typed import READERS, Raw
@@ -24,11 +24,11 @@ from highbar.model.judging import Selection
 class Choice:
     """The parts with the rows that take part, and with those that are left out."""
 
-    taken: tuple[Part, ...]
-    left: tuple[Part, ...]
+    taken: tuple[SourcePart, ...]
+    left: tuple[SourcePart, ...]
 
 
-def choose(database: Database, parts: Sequence[Part], where: Where) -> Choice:
+def choose(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
     """Which rows take part. A row without one of the columns has that of its scenario's other trials.
 
     Raises InputError if those differ, if a row is bad, or if the choice is by what is no text.
@@ -40,7 +40,7 @@ def choose(database: Database, parts: Sequence[Part], where: Where) -> Choice:
     )
 
 
-def _parts(parts: Sequence[Part], where: Where, *, inherited: bool, left: bool) -> tuple[Part, ...]:
+def _parts(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> tuple[SourcePart, ...]:
     return tuple(
         replace(
             part,
@@ -51,12 +51,12 @@ def _parts(parts: Sequence[Part], where: Where, *, inherited: bool, left: bool) 
     )
 
 
-def _condition(part: Part, where: Where, *, inherited: bool, left: bool) -> str:
+def _condition(part: SourcePart, where: Where, *, inherited: bool, left: bool) -> str:
     fits = " AND ".join(_fits(part, place, where, inherited=inherited) for place in range(len(where)))
     return f"NOT ({fits})" if left else f"({fits})"
 
 
-def _fits(part: Part, place: int, where: Where, *, inherited: bool) -> str:
+def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str:
     """SQL: whether a row has one of the values in one of the columns, of its own or by its scenario's other trials."""
     column, values = where[place]
     listed = ", ".join(map(literal, values))
@@ -67,7 +67,7 @@ def _fits(part: Part, place: int, where: Where, *, inherited: bool) -> str:
     return f"coalesce({', '.join(ways)}, false)"
 
 
-def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
+def _inherit(database: Database, parts: Sequence[SourcePart], where: Where) -> bool:
     """Name `inherited`: what the trials of a scenario agree on, if a row lacks a column; whether any does.
 
     Raises InputError if the other trials of such a row do not agree, and the choice depends on it.
@@ -122,12 +122,12 @@ def _untold(row: Sequence[Any], where: Where) -> Problem:
     return Problem(message, hint=hint)
 
 
-def _needed(part: Part, where: Where) -> tuple[str, ...]:
+def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
     named = ("tags", *(column for column, _ in where))
     return tuple(name for name in named if name in part.columns)
 
 
-def left_out(rows: Rows, parts: Sequence[Part], choice: Choice, request: Request) -> Selection:
+def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
     """What the choice leaves out. Raises InputError if a scenario loses all its rows and nobody said that it may."""
     where = request.select
     rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
@@ -145,7 +145,7 @@ def left_out(rows: Rows, parts: Sequence[Part], choice: Choice, request: Request
     return Selection(where, number, some, lost)
 
 
-def _refuse_numbers(rows: Rows, parts: Sequence[Part], where: Where) -> None:
+def _refuse_numbers(rows: Rows, parts: Sequence[SourcePart], where: Where) -> None:
     """Rows are chosen by text alone: whether 1 is "1" must not be left to chance."""
     for column, _ in where:
         for part in parts:
@@ -163,7 +163,7 @@ def _is_no_text(raw: Raw) -> str:
     return f"{raw.sql} IS NOT NULL" + (f" AND NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else "")
 
 
-def _nothing_fits(rows: Rows, parts: Sequence[Part], where: Where) -> Problem:
+def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Problem:
     """Why no row is left, with what there is instead."""
     for column, values in where:
         found = _values(rows, parts, column)
@@ -175,7 +175,7 @@ def _nothing_fits(rows: Rows, parts: Sequence[Part], where: Where) -> Problem:
     return Problem(f"no row has {_said(where)} together")
 
 
-def _values(rows: Rows, parts: Sequence[Part], column: str) -> list[str]:
+def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     named: Where = ((column, ()),)
     each = " UNION ALL ".join(
         f"SELECT {column_text('', column, part).columns[0][1]} AS value FROM {part.relation(_needed(part, named))}"

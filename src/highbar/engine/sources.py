@@ -29,7 +29,7 @@ TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourcePart:
     """Files that are read in one go: a function of the wanted columns that gives their relation, and what they hold."""
 
     columns: dict[str, Raw]
@@ -57,13 +57,15 @@ class Part:
         return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])
 
 
-def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False) -> tuple[Part, ...]:
+def parts(
+    connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False
+) -> tuple[SourcePart, ...]:
     """The files, grouped so that each group has one format and one set of columns.
 
     `alike` supposes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
     one pass reads them; a row that does not fit makes the reading fail, and the caller asks again without it.
     """
-    found: list[Part] = []
+    found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
         known = _written_part(same) if all(file.columns for file in same) else None
@@ -73,20 +75,20 @@ def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike
     return tuple(found)
 
 
-def of_file(part: Part, file: ResultsFile) -> str:
+def of_file(part: SourcePart, file: ResultsFile) -> str:
     """SQL for the relation of one file of a part."""
     alone = replace(part, files=(file,), table=None)
     return _json_source("read_json_objects", [file]) if part.alike else alone.relation(part.columns)
 
 
-def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[str] = ()) -> Part:
+def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[str] = ()) -> SourcePart:
     """A table or frame that is registered with the connection; columns in `as_json` hold the text of JSON values."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {identifier(name)}").fetchall()
     columns = {
         row[0]: Raw(identifier(row[0]), "JSON") if row[0] in as_json else _declared(row[0], str(row[1]))
         for row in described
     }
-    return Part(columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+    return SourcePart(columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested(columns))
 
 
 def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
@@ -114,16 +116,16 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
     )
 
 
-def _written_part(files: tuple[ResultsFile, ...]) -> Part:
+def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
     """Rows that we wrote: the writer knows their columns, and vouches for what the discovery would look for."""
-    return Part(_as_json({name for file in files for name in file.columns}), files)
+    return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
 def _as_json(names: Collection[str]) -> dict[str, Raw]:
     return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in sorted(names)}
 
 
-def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     source = _json_source("read_json_objects", files)
     text = "CAST(json AS VARCHAR)"
     keys = (
@@ -144,7 +146,7 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
     kinds = frozenset("number" if number else "text" for *_, number in rows)
-    return [Part(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
+    return [SourcePart(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
 
 
 def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:
@@ -169,7 +171,7 @@ def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[st
     return [str(name) for name in row[0]] if row and row[0] else []
 
 
-def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> Part | None:
+def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> SourcePart | None:
     names = _keys_of_first(connection, files[0])
     if not names or len(set(names)) < len(names):
         return None
@@ -187,20 +189,20 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     struct = ", ".join(f"{identifier(name)} {type_}" for name, type_ in types.items())
     table = f"(SELECT CAST(json AS STRUCT({struct})) AS row, json FROM {_json_source('read_json_objects', files)})"
     own = tuple(name for name in names if name not in READERS)
-    return Part(columns, files, table=table, alike=True, nested=own)
+    return SourcePart(columns, files, table=table, alike=True, nested=own)
 
 
-def _json_relation(part: Part, wanted: list[str]) -> str:
+def _json_relation(part: SourcePart, wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'JSON'" for name in wanted)
     return _json_source("read_json", part.files, f", columns={{{columns}}}")
 
 
-def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     by_header: dict[tuple[str, ...], list[ResultsFile]] = {}
     for file in files:
         by_header.setdefault(_csv_header(file), []).append(file)
     return [
-        Part({name: Raw(csv_cell(name, identifier(name)), "JSON") for name in header}, tuple(same))
+        SourcePart({name: Raw(csv_cell(name, identifier(name)), "JSON") for name in header}, tuple(same))
         for header, same in by_header.items()
         if header
     ]
@@ -236,7 +238,7 @@ def _header_problem(line: str, header: tuple[str, ...]) -> tuple[str, str] | Non
     return None
 
 
-def _csv_relation(part: Part, _wanted: list[str]) -> str:
+def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
@@ -273,7 +275,7 @@ def csv_cell(name: str, cell: str) -> str:
     return f"CASE WHEN regexp_full_match({cell}, {NUMBER}) THEN {cell} ELSE {as_text} END"
 
 
-def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     by_form: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], list[ResultsFile]] = {}
     footers = _parquet_footers(connection, files) if len(files) > FEW_FILES else {}
     schemas: dict[str, tuple[tuple[str, str], ...]] = {}
@@ -292,10 +294,10 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
 
 def _parquet_part(
     schema: tuple[tuple[str, str], ...], folders: tuple[str, ...], files: tuple[ResultsFile, ...]
-) -> Part:
+) -> SourcePart:
     columns = {name: _declared(name, type_) for name, type_ in schema}
     of_folders = {name: Raw(csv_cell(name, _of_folder(name, files)), "JSON") for name in folders}
-    return Part(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+    return SourcePart(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested(columns))
 
 
 def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:
@@ -338,7 +340,7 @@ def _parquet_source(files: Sequence[ResultsFile]) -> str:
     return f"read_parquet({literals([file.path for file in files])}, hive_partitioning=false{named})"
 
 
-def _parquet_relation(part: Part, _wanted: list[str]) -> str:
+def _parquet_relation(part: SourcePart, _wanted: list[str]) -> str:
     return _parquet_source(part.files)
 
 

@@ -20,7 +20,7 @@ from highbar.engine.database import NO_LARGE_NUMBERS, Found, Query, Sizes, Wante
 from highbar.engine.limits import MOST_FETCHED
 from highbar.engine.protocol import Records, Reduction, Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import Part, csv_cell, kinds_of_ids
+from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
 from highbar.engine.twice import KEEP_ONE, refuse_columns
 from highbar.engine.typed import Raw
@@ -108,7 +108,7 @@ class SparkEngine:
             self.close()  # the session is as it was, also where the rows are refused
             raise
 
-    def _named(self, frame: DataFrame, format_: str) -> Part:
+    def _named(self, frame: DataFrame, format_: str) -> SourcePart:
         """The rows under a name of our own, with what their columns hold."""
         with refused():
             rows, columns = _READERS[format_](frame)
@@ -117,7 +117,7 @@ class SparkEngine:
         # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
         rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
         kinds = frozenset({"text"}) if format_ == "csv" else kinds_of_ids(columns)
-        return Part(columns, (), table="results", costly=format_ != "parquet", id_kinds=kinds)
+        return SourcePart(columns, (), table="results", costly=format_ != "parquet", id_kinds=kinds)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""

@@ -10,7 +10,7 @@ from highbar.engine.database import Database
 from highbar.engine.limits import MOST_SUITE_IDS
 from highbar.engine.protocol import Request, SuiteMatch
 from highbar.engine.scoring import LOOKED_AT
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
@@ -26,7 +26,7 @@ _SAID_BY = {
 """By what the suite demands, the columns that say what became of it."""
 
 
-def compare(database: Database, request: Request, parts: Sequence[Part]) -> SuiteMatch:
+def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
     """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
@@ -97,7 +97,7 @@ def _forbidden(database: Database, suite: Suite) -> list[str]:
     return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 
 
-def _different(database: Database, suite: Suite, parts: Sequence[Part]) -> tuple[str, ...]:
+def _different(database: Database, suite: Suite, parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """What the results say otherwise than the suite. A column that only the suite has is for those who run it."""
     held = {name for part in parts for name in part.columns}
     found: list[str] = []
@@ -108,7 +108,7 @@ def _different(database: Database, suite: Suite, parts: Sequence[Part]) -> tuple
     return tuple(found)
 
 
-def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
+def _otherwise(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
     """A column that has one value, compared as text; a number in the results is compared as a number.
 
     Text is never read as a number: version "1" and version "1.0" are two things.
@@ -128,7 +128,7 @@ def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Ma
     return [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
 
 
-def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
+def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
     """A list: the results may have more in it than the suite, not less."""
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
     database.list_texts("fixed", ("id", "wants"), wanted)
@@ -145,7 +145,7 @@ def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapp
     return [f"{id_}: {column} lacks {wants!r} of the suite" for id_, wants in rows]
 
 
-def _is_number(part: Part, column: str) -> str:
+def _is_number(part: SourcePart, column: str) -> str:
     """SQL: whether the results have a number in a column; a tag is text."""
     raw = part.columns.get(column)
     if raw is None or column.startswith("tags."):
@@ -153,5 +153,5 @@ def _is_number(part: Part, column: str) -> str:
     return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.is_number).lower()
 
 
-def _id(part: Part) -> str:
+def _id(part: SourcePart) -> str:
     return READERS["id"]("id", part.columns["id"]).columns[0][1]

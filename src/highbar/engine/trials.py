@@ -11,7 +11,7 @@ from highbar.engine.descriptions import TYPED
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import NO_ENDS, known, scaled
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
 from highbar.engine.typed import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, number
 from highbar.model import Where
@@ -19,7 +19,7 @@ from highbar.model.ranges import ColumnRange
 
 
 def relation(
-    parts: Sequence[Part], request: Request, layout: Layout, *, with_evidence: bool, fill: bool = False
+    parts: Sequence[SourcePart], request: Request, layout: Layout, *, with_evidence: bool, fill: bool = False
 ) -> Query:
     """The query for the trials of all parts.
 
@@ -126,7 +126,7 @@ def _scaled(number: str, scale: int, *, up: bool = False) -> str:
 
 
 def typed(
-    part: Part, columns: tuple[str, ...] = (), extras: tuple[str, ...] = (), ranges: tuple[ColumnRange, ...] = ()
+    part: SourcePart, columns: tuple[str, ...] = (), extras: tuple[str, ...] = (), ranges: tuple[ColumnRange, ...] = ()
 ) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
@@ -159,7 +159,7 @@ def typed(
     return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
 
 
-def _perhaps_trailing(part: Part) -> str:
+def _perhaps_trailing(part: SourcePart) -> str:
     """SQL: whether a comma may be trailing. A suspicion sends the file the slower way, which looks outside of strings.
 
     Commas are everywhere, and to stop at each costs a tenth of a second for a million rows; a blank before a bracket is
@@ -174,7 +174,7 @@ def _perhaps_trailing(part: Part) -> str:
     return f"{at}(json, ',}}') OR contains(json, ',]') OR {behind_blanks}"
 
 
-def _outside(range_: ColumnRange, part: Part) -> str:
+def _outside(range_: ColumnRange, part: SourcePart) -> str:
     """SQL: whether a row that a metric with a range is over has a value outside of it."""
     value = number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
@@ -182,7 +182,7 @@ def _outside(range_: ColumnRange, part: Part) -> str:
     return f"{beyond} AND {_lets_through(range_.where, places)}" if places else beyond
 
 
-def column_text(name: str, column: str, part: Part) -> Typed:
+def column_text(name: str, column: str, part: SourcePart) -> Typed:
     """The value of any column as text, to slice or to filter by."""
     raw = part.columns.get(column)
     if column.startswith("tags.") and "tags" in part.columns:

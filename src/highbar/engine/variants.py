@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from highbar.columns import OF_THE_RUN
 from highbar.engine.database import Rows
 from highbar.engine.limits import MOST_NAMED, MOST_VARIANT_ROWS
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
@@ -19,7 +19,7 @@ NAMES = ("provider", "model", "prompt")
 """What tells agents apart, as tags or as columns."""
 
 
-def differing(rows: Rows, parts: Sequence[Part], id_: str, trial: int | None, *, repeated: bool) -> Differing:
+def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | None, *, repeated: bool) -> Differing:
     """By which tags, or columns that name an agent, the results of one (id, trial) can be told apart."""
     values: dict[str, set[str]] = {}
     for part in parts:
@@ -49,7 +49,7 @@ def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
     return [(name, value)] if isinstance(value, str) else []
 
 
-def pooled(rows: Rows, parts: Sequence[Part], *, clustered: bool) -> Differing:
+def pooled(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool) -> Differing:
     """By which of the columns that name an agent the results of one scenario, or of one cluster, differ."""
     found: Differing = []
     for name in NAMES:
@@ -60,7 +60,7 @@ def pooled(rows: Rows, parts: Sequence[Part], *, clustered: bool) -> Differing:
     return found
 
 
-def _pooled(rows: Rows, parts: Sequence[Part], column: str, *, clustered: bool) -> list[str]:
+def _pooled(rows: Rows, parts: Sequence[SourcePart], column: str, *, clustered: bool) -> list[str]:
     if not any(column in part.columns or (column.startswith("tags.") and "tags" in part.columns) for part in parts):
         return []
     each = " UNION ALL ".join(_value(part, column, clustered=clustered) for part in parts)
@@ -71,7 +71,7 @@ def _pooled(rows: Rows, parts: Sequence[Part], column: str, *, clustered: bool) 
     return [value for (value,) in found]
 
 
-def _value(part: Part, column: str, *, clustered: bool) -> str:
+def _value(part: SourcePart, column: str, *, clustered: bool) -> str:
     unit = READERS["id"]("id", part.columns["id"]).columns[0][1]
     if clustered and "cluster" in part.columns:
         unit = f"coalesce({READERS['cluster']('cluster', part.columns['cluster']).columns[0][1]}, {unit})"

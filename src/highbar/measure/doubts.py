@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 from highbar.columns import BOUNDED, recorded
+from highbar.measure.groups import AnyGroup, AnyRank, AnyTotal
 from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
 from highbar.model import Doubt, Ends, Percentile, Ratio, Term
-from highbar.statistics.bounds import Sums, effective_clusters
+from highbar.statistics.bounds import effective_clusters
 from highbar.statistics.percentile import THREEFOLD
 
 FEW = 40
@@ -32,64 +32,12 @@ Span = tuple[Fraction, Fraction]
 """The least and the greatest value that a scenario can have of a column."""
 
 
-class Total(Protocol):
-    """How many scenarios have a value beyond the limit."""
-
-    @property
-    def beyond(self) -> int:
-        """Beyond the end at which a trial without a value counts."""
-
-
-class Totals(Protocol):
-    """The sums of a ratio, and the largest weight of a unit."""
-
-    @property
-    def sums(self) -> Sums:
-        """Over scenarios, or clusters of them."""
-
-    @property
-    def largest(self) -> float:
-        """The largest part of one of them in the lower sum."""
-
-
-class Rank(Protocol):
-    """How many trials the ranked scenarios have."""
-
-    @property
-    def fewest(self) -> int:
-        """At least."""
-
-    @property
-    def most(self) -> int:
-        """At most."""
-
-
-class Summed(Protocol):
-    """The ratios of some scenarios."""
-
-    @property
-    def ratios(self) -> Mapping[Ratio, Totals]:
-        """Of each ratio."""
-
-
-class Group(Summed, Protocol):
-    """The sums of some scenarios."""
-
-    @property
-    def totals(self) -> Mapping[Term, Total]:
-        """Of each term."""
-
-    @property
-    def ranks(self) -> Mapping[Percentile, Rank]:
-        """Of each percentile."""
-
-
 @dataclass(frozen=True, slots=True)
 class Spans:
     """Between which values a scenario's part in a sum lies, as far as the policy says."""
 
     ends: Mapping[str, Ends]
-    totals: Mapping[Term, Total]
+    totals: Mapping[Term, AnyTotal]
 
     def __call__(self, term: Term) -> Span | None:
         """The least and the greatest value; None if nothing bounds it, or if a recorded value is beyond the limit."""
@@ -108,13 +56,13 @@ class Spans:
         return total is not None and total.beyond > 0
 
 
-def doubt(formula: Formula, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
+def doubt(formula: Formula, group: AnyGroup, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
     """The first reason to doubt the interval of a formula; `sampled` if its scenarios stand for others."""
     found = (_of_part(part, group, spans, sampled=sampled) for part in formula.parts())
     return next((one for one in found if one is not None), None)
 
 
-def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
+def _of_part(part: Part, group: AnyGroup, spans: Callable[[Term], Span | None], *, sampled: bool) -> Doubt | None:
     if isinstance(part, Percentile):
         return of_trials(group.ranks[part])
     if not is_share(part):
@@ -125,7 +73,7 @@ def _of_part(part: Part, group: Group, spans: Callable[[Term], Span | None], *, 
     return None
 
 
-def weights_differ(ratio: Ratio, group: Summed) -> bool:
+def weights_differ(ratio: Ratio, group: AnyGroup) -> bool:
     """Whether weights make a difference here: else each unit would weigh as much without them."""
     weighted = group.ratios[ratio]
     if not weighted.sums.d:
@@ -148,7 +96,7 @@ def of_weights(worth: float, share: float) -> Doubt | None:
     return None
 
 
-def heavier_fail_more(ratio: Ratio, group: Summed) -> bool:
+def heavier_fail_more(ratio: Ratio, group: AnyGroup) -> bool:
     """Whether, beyond chance, the heavier scenarios of a weighted share score less than the others."""
     weighted, plain = group.ratios[ratio].sums, group.ratios[unweighted(ratio)].sums
     count = plain.clusters
@@ -163,7 +111,7 @@ def heavier_fail_more(ratio: Ratio, group: Summed) -> bool:
     return correlation * math.sqrt((count - 2) / rest) < -ONE_SIDED
 
 
-def of_trials(rank: Rank) -> Doubt | None:
+def of_trials(rank: AnyRank) -> Doubt | None:
     """Why the trials of a percentile may be no sample of all trials."""
     if rank.most <= THREEFOLD * rank.fewest:
         return None

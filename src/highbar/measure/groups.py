@@ -1,4 +1,7 @@
-"""What metrics are measured on: the sums, ranks and ratios of some scenarios, as any engine gives them."""
+"""What metrics are measured on: the sums, ranks and ratios of some scenarios.
+
+An engine computes them from rows, a comparison from two recorded runs; metrics do not depend on which.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Protocol
 
-from highbar.measure import intervals
 from highbar.model import Percentile, Ratio, Term
+from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
+from highbar.statistics.ratio import ThirdSums
 
 
-class Total(Protocol):
+class AnyTotal(Protocol):
     """A sum, and the number of scenarios that have a value."""
 
     @property
@@ -35,8 +39,20 @@ class Total(Protocol):
         """How many scenarios have a value beyond the end at which such a trial counts."""
 
 
-class Rank(intervals.Rank, Protocol):
-    """The value at a percentile's rank, and what it rests on."""
+class AnyRank(Protocol):
+    """The value at a percentile's rank, its bounds, and what it rests on."""
+
+    @property
+    def value(self) -> Fraction | None:
+        """The value at the rank."""
+
+    @property
+    def low(self) -> Fraction | None:
+        """The lower bound, if there is one."""
+
+    @property
+    def high(self) -> Fraction | None:
+        """The upper bound, if there is one."""
 
     @property
     def trials(self) -> int:
@@ -63,8 +79,24 @@ class Rank(intervals.Rank, Protocol):
         """The most trials of such a scenario."""
 
 
-class RatioTotals(intervals.RatioTotals, Protocol):
-    """The sums of one ratio, and how many of its units are not perfect, if that was counted."""
+class AnyRatioTotals(Protocol):
+    """The sums of one ratio."""
+
+    @property
+    def sums(self) -> Sums:
+        """Over scenarios, or clusters of them."""
+
+    @property
+    def largest(self) -> float:
+        """The largest part of one of them in the lower sum."""
+
+    @property
+    def trials(self) -> float:
+        """How many equal trials theirs are worth."""
+
+    @property
+    def thirds(self) -> ThirdSums | None:
+        """The sums of three factors, of a ratio of sums without bounds."""
 
     @property
     def imperfect(self) -> int | None:
@@ -75,19 +107,19 @@ class RatioTotals(intervals.RatioTotals, Protocol):
         """How many units have an upper sum above 0."""
 
 
-class Group(Protocol):
+class AnyGroup(Protocol):
     """The sums of some scenarios."""
 
     @property
-    def totals(self) -> Mapping[Term, Total]:
+    def totals(self) -> Mapping[Term, AnyTotal]:
         """Of each term."""
 
     @property
-    def ranks(self) -> Mapping[Percentile, Rank]:
+    def ranks(self) -> Mapping[Percentile, AnyRank]:
         """Of each percentile."""
 
     @property
-    def ratios(self) -> Mapping[Ratio, RatioTotals]:
+    def ratios(self) -> Mapping[Ratio, AnyRatioTotals]:
         """Of each ratio."""
 
     @property

@@ -12,77 +12,24 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
 
 from highbar.measure.doubts import Span, weights_differ
+from highbar.measure.groups import AnyGroup
 from highbar.measure.parts import Formula, Node, Part, goodness, is_share, is_weighted, per_scenario
 from highbar.measure.pieces import apply, distinct_pieces, divisors, fixed_totals, slope
-from highbar.model import Percentile, Ratio
-from highbar.model import Term as TermOfSums
+from highbar.model import Percentile, Ratio, Term
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
-from highbar.statistics.composite import CrossSums, Term, combine, correlation
+from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from highbar.statistics.interval import Interval
-from highbar.statistics.ratio import RatioSums, ThirdSums, ratio_bounds_from_sums, skewed_ratio_bounds
+from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 STEPS = 32
 ROUNDING = 1e-9
 
 
-class RatioTotals(Protocol):
-    """The sums of one ratio."""
-
-    @property
-    def sums(self) -> Sums:
-        """Over scenarios, or clusters of them."""
-
-    @property
-    def largest(self) -> float:
-        """The largest part of one of them in the lower sum."""
-
-    @property
-    def trials(self) -> float:
-        """How many equal trials theirs are worth."""
-
-    @property
-    def thirds(self) -> ThirdSums | None:
-        """The sums of three factors, of a ratio of sums without bounds."""
-
-
-class Rank(Protocol):
-    """A percentile's value and its bounds."""
-
-    @property
-    def value(self) -> Fraction | None:
-        """The value at the rank."""
-
-    @property
-    def low(self) -> Fraction | None:
-        """The lower bound, if there is one."""
-
-    @property
-    def high(self) -> Fraction | None:
-        """The upper bound, if there is one."""
-
-
-class Group(Protocol):
-    """The sums of some scenarios."""
-
-    @property
-    def ratios(self) -> Mapping[Ratio, RatioTotals]:
-        """Of each ratio."""
-
-    @property
-    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
-        """Of each pair of ratios that some formula combines."""
-
-    @property
-    def ranks(self) -> Mapping[Percentile, Rank]:
-        """Of each percentile."""
-
-
-def _nothing_bounds(_: TermOfSums) -> None:
+def _nothing_bounds(_: Term) -> None:
     """Where no policy says between which values a column lies."""
 
 
@@ -90,11 +37,11 @@ def _nothing_bounds(_: TermOfSums) -> None:
 class Bounds:
     """How bounds are taken: one-sided error on each side; whether scenarios are a sample or the whole population."""
 
-    group: Group
+    group: AnyGroup
     alpha: float
     trial_noise: bool = False
     known: dict[Part, Interval] = field(default_factory=dict)  # of parts: formulas share them
-    spans: Callable[[TermOfSums], Span | None] = _nothing_bounds
+    spans: Callable[[Term], Span | None] = _nothing_bounds
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -237,7 +184,7 @@ class Bounds:
             inside = Formula(piece).parts()
             part = inside[0] if len(inside) == 1 else None
             alone = part is None or isinstance(part, Percentile)
-            terms.append(Term(values[piece], low, high, slope(node, values, piece), alone))
+            terms.append(BoundedTerm(values[piece], low, high, slope(node, values, piece), alone))
             parts.append(part)
             signs.append(1 if part is None else self._direction(piece, part))
         matrix = [
@@ -288,7 +235,9 @@ class Bounds:
         low, high = (self._at(piece, {part: end}) for end in self._part(part))
         return -1 if low > high else 1
 
-    def _correlation(self, one: Term, two: Term, first: Part | None, second: Part | None, sign: int) -> float:
+    def _correlation(
+        self, one: BoundedTerm, two: BoundedTerm, first: Part | None, second: Part | None, sign: int
+    ) -> float:
         """How two terms vary together; what is not known counts as it would be worst."""
         if not isinstance(first, Ratio) or not isinstance(second, Ratio):
             return 0.0

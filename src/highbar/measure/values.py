@@ -12,7 +12,7 @@ from highbar.columns import recorded
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
-from highbar.measure.groups import Group, Rank, Total
+from highbar.measure.groups import AnyGroup, AnyRank, AnyTotal
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, Part, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
@@ -55,8 +55,8 @@ class Measured:
     """
 
     policy: Policy
-    group: Group
-    best: Group | None = None
+    group: AnyGroup
+    best: AnyGroup | None = None
     is_best: bool = False
     _known: dict[tuple[str, Where], Value] = field(default_factory=dict)
     _alone: dict[tuple[str, Where], Value] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Measured:
     _formulas: dict[tuple[str, Where], Formula] = field(default_factory=dict)
     _twin: list[Measured] = field(default_factory=list)
 
-    def over(self, group: Group, best: Group | None = None) -> Measured:
+    def over(self, group: AnyGroup, best: AnyGroup | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
         return Measured(self.policy, group, best, _formulas=self._formulas)
 
@@ -267,7 +267,7 @@ class Measured:
         for leaf, narrowed in unknown.leaves(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
-            found: Rank | Total = (
+            found: AnyRank | AnyTotal = (
                 self.group.ranks[wanted] if isinstance(wanted, Percentile) else self.group.totals[wanted[0]]
             )
             resting.append(found.scenarios)
@@ -294,7 +294,7 @@ class Measured:
             return first.value
         return first.value / self.group.totals[terms[1]].value
 
-    def _valueless(self, column: str, total: Total) -> str | None:
+    def _valueless(self, column: str, total: AnyTotal) -> str | None:
         """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
         column = recorded(column)
         return unknown.without_values(column, total.valueless, total.beyond, self._ends.get(column))

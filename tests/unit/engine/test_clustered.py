@@ -15,7 +15,7 @@ from highbar.engine import clustered
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.layout import Layout, lay_out
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.typed import Raw
 from highbar.model import Percentile
 from highbar.statistics.percentile import clustered_ranks_of
@@ -37,7 +37,7 @@ def suite(trials: int, scenarios: int) -> list[dict[str, Any]]:
 
 
 def layout(*columns: str) -> Layout:
-    return lay_out([Part({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
+    return lay_out([SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
 
 
 @contextmanager
