@@ -25,20 +25,9 @@ Kind = Literal["identifies", "describes", "demands", "judges", "measures", "show
 """
 
 Form = Literal[
-    "id",
-    "whole",
-    "number",
-    "text",
-    "shown",
-    "truth",
-    "label",
-    "outcome",
-    "names",
-    "observed",
-    "violated",
-    "count",
-    "tags",
-]
+    "id", "whole", "number", "text", "shown", "truth", "label", "outcome",
+    "names", "observed", "violated", "count", "tags",
+]  # fmt: skip
 """How a value is written; `observed` and `violated` are names with a mark, called after the key that holds the mark.
 
     id        text or a whole number       label     text, true or false
@@ -59,7 +48,11 @@ QuantityKind = Literal["counted", "scored", "paired", "unbounded"]
 """
 
 EXTRA = "extra:"
-"""Before the name of a column of the user's own, where a quantity of ours could have the same name."""
+"""The prefix of a quantity that is a column of the user's own, which may have the name of one of ours."""
+LARGEST_EXTRA = 10**18
+"""The largest number in a column of the user's own that a metric measures."""
+EXTRA_SCALE = 10**9
+"""For columns of the user's own, whose numbers may be that large: finer sums would not fit 128 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,114 +91,51 @@ class Column:
 _ANSWER = ("correct", "tp", "fp", "fn")
 _BEHAVIOR = ("observed", "expected", "behavior_score")
 
+# fmt: off
 COLUMNS = (
     Column("id", "text or whole number, required", "the scenario", "identifies", "id"),
     Column("trial", "whole number", "which repetition of the scenario", "identifies", "whole"),
     Column("category", "text", "happy_path, edge_case, adversarial, regression, or any other", "describes"),
     Column("capability", "text", "what the scenario exercises", "describes"),
     Column("expected_behaviors", "list of text", "what should be seen", "demands", "names"),
-    Column(
-        "behaviors",
-        "list of text, {name: bool}, or [{name, observed}]",
-        "what was seen",
-        "judges",
-        "observed",
-        quantities=_BEHAVIOR,
-    ),
-    Column(
-        "must_not",
-        "list of text, {name: bool}, or [{name, violated}]",
-        "what must not happen",
-        "demands",
-        "violated",
-        quantities=_BEHAVIOR,
-    ),
+    Column("behaviors", "list of text, {name: bool}, or [{name, observed}]", "what was seen", "judges", "observed",
+           quantities=_BEHAVIOR),
+    Column("must_not", "list of text, {name: bool}, or [{name, violated}]", "what must not happen", "demands",
+           "violated", quantities=_BEHAVIOR),
     Column("violations", "list of text, or a count", "what did happen of it", "judges", "count"),
     Column("passed", "bool", "the caller's own judgment, if it has one", "judges", "truth"),
     Column("correct", "bool", "whether the answer was right", "judges", "truth", quantities=_ANSWER),
     Column("expected", "text or bool", "the right label", "demands", "label"),
     Column("predicted", "text or bool", "the label that the agent gave", "judges", "label", quantities=_ANSWER),
-    Column(
-        "outcome",
-        "tp, fp, fn or tn",
-        "what the prediction was, in place of the two labels",
-        "judges",
-        "outcome",
-        quantities=_ANSWER,
-    ),
-    Column(
-        "latency_ms",
-        "number, 0 to 1e15",
-        "how long the trial took",
-        "measures",
-        "number",
-        least=0,
-        most=10**15,  # 30,000 years: every engine sums these exactly, whatever the number of rows
-        scale=10**6,
-        better="lower",
-        limit=PolicyLimit(
-            "latency_limit",
-            "The 1 of normalized_latency; 5000ms unless said. If it is given, a trial without a latency"
-            " counts as this in a mean.",
-        ),
-    ),
-    Column(
-        "tokens_used",
-        "whole number, 0 or more",
-        "how many tokens it used",
-        "measures",
-        "whole",
-        least=0,
-        better="lower",
-        limit=PolicyLimit("tokens_limit", "What a crashed or undecided trial without `tokens_used` counts as."),
-        quantities=("tokens_both",),
-    ),
-    Column(
-        "quality_score",
-        "number from 0 to 1",
-        "how good the output was",
-        "measures",
-        "number",
-        least=0,
-        most=1,
-        scale=10**12,
-        better="higher",
-        bounded=True,
-        quantities=("quality_both",),
-    ),
-    Column(
-        "cost_usd",
-        "number, 0 or more",
-        "what it cost",
-        "measures",
-        "number",
-        least=0,
-        most=10**9,
-        scale=10**12,
-        better="lower",
-        limit=PolicyLimit("cost_limit", "What a crashed or undecided trial without `cost_usd` counts as, in USD."),
-    ),
+    Column("outcome", "tp, fp, fn or tn", "what the prediction was, in place of the two labels", "judges", "outcome",
+           quantities=_ANSWER),
+    # 1e15 ms are 30,000 years: every engine sums such numbers exactly, however many rows there are.
+    Column("latency_ms", "number, 0 to 1e15", "how long the trial took", "measures", "number",
+           least=0, most=10**15, scale=10**6, better="lower",
+           limit=PolicyLimit("latency_limit", "The 1 of normalized_latency; 5000ms unless said. If it is given, a trial"
+                             " without a latency counts as this in a mean.")),
+    Column("tokens_used", "whole number, 0 or more", "how many tokens it used", "measures", "whole",
+           least=0, better="lower", quantities=("tokens_both",),
+           limit=PolicyLimit("tokens_limit", "What a crashed or undecided trial without `tokens_used` counts as.")),
+    Column("quality_score", "number from 0 to 1", "how good the output was", "measures", "number",
+           least=0, most=1, scale=10**12, better="higher", bounded=True, quantities=("quality_both",)),
+    Column("cost_usd", "number, 0 or more", "what it cost", "measures", "number",
+           least=0, most=10**9, scale=10**12, better="lower",
+           limit=PolicyLimit("cost_limit", "What a crashed or undecided trial without `cost_usd` counts as, in USD.")),
     Column("error", "text", "how the agent crashed or timed out", "judges"),
     Column("unjudged", "text", "why this trial has no judgment, for no fault of the agent", "judges"),
     Column("input", "text", "what the agent was asked; shown, never trusted", "shows", "shown"),
     Column("output", "text", "what it answered; shown, never trusted", "shows", "shown"),
-    # Not from 0: the least weight is what its scale can still tell from 0.
-    Column(
-        "weight",
-        "number above 0",
-        "the scenario's own weight",
-        "describes",
-        "number",
-        least=0.000001,
-        most=10**9,
-        scale=10**12,
-    ),
+    # Not from 0: a scenario that should not count is left out, and a weight that rounds to 0 would be lost unseen.
+    Column("weight", "number above 0", "the scenario's own weight", "describes", "number",
+           least=0.000001, most=10**9, scale=10**12),
     Column("cluster", "text", "scenarios that stand or fall together share one", "describes"),
     Column("tags", "{name: text}", "slices, as tags.name", "describes", "tags"),
     Column("agent_version", "text", "which version ran; one per check", "run"),
     Column("suite", "text", "which suite ran", "run", "shown"),
     Column("judge", "text", "who judged", "run", "shown"),
 )
+# fmt: on
 
 BY_NAME = {column.name: column for column in COLUMNS}
 COLUMN_NAMES = frozenset(BY_NAME)
@@ -266,18 +196,10 @@ QUANTITIES: dict[str, Quantity] = {
         Quantity("behavior_score", "scored", "higher"),
         Quantity("quality_both", "paired", "higher", "quality_score"),
         Quantity("tokens_both", "paired", "lower", "tokens_used", bounded=False),
-        *(
-            Quantity(
-                column.name,
-                "scored" if column.bounded else "unbounded",
-                column.better or "higher",
-                column.name,
-                column.bounded,
-            )
-            for column in MEASURED
-        ),
+        *(Quantity(one.name, "scored" if one.bounded else "unbounded", one.better or "higher", one.name, one.bounded)
+          for one in MEASURED),
     )
-}
+}  # fmt: skip
 """Every quantity but the number of scenarios, pass_at_K and pass_hat_K, and the columns of the user's own."""
 
 
@@ -305,14 +227,8 @@ def scale(quantity: str) -> int:
     """Of which fraction the sums of a quantity are whole multiples, as its denominator."""
     if quantity.startswith(EXTRA):
         return EXTRA_SCALE
-    column = BY_NAME.get(recorded(quantity))
-    return column.scale if column and quantity in QUANTITIES and QUANTITIES[quantity].of else 1
-
-
-LARGEST_EXTRA = 10**18
-"""The largest number in a column of the user's own that a metric measures."""
-EXTRA_SCALE = 10**9
-"""For columns of the user's own, whose numbers may be that large: finer sums would not fit 128 bits."""
+    known = QUANTITIES.get(quantity)
+    return BY_NAME[known.of].scale if known and known.of else 1
 
 
 def sources(quantity: str) -> frozenset[str]:

@@ -1,4 +1,7 @@
-"""What the rows as a whole must keep to before any sum is trusted: sound, told apart, agreeing, of one agent."""
+"""What must be true of the rows before any sum is trusted.
+
+No bad rows, unique (id, trial), the same description in all trials of a scenario, one agent version.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
+from highbar.engine.typed import INTEGERS, READERS
 from highbar.errors import InputError, Problem
 
 _SAME = "these belong to the scenario: give every trial of it the same"
@@ -30,11 +34,11 @@ NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run 
 
 
 class BadRows(InputError):
-    """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
+    """Some rows do not have the declared form; the reader of the files explains which, and why."""
 
 
 class Twice(InputError):
-    """Results of one scenario that no trial tells apart; `keys` has the scenario and the trial of each problem."""
+    """Several results of one (id, trial); `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
         super().__init__(*problems)
@@ -42,7 +46,7 @@ class Twice(InputError):
 
 
 def refuse_bad_rows(trials: int, bad: int) -> None:
-    """Raise where a row is bad, or where there is no row at all."""
+    """Raise if a row is bad, or if there is no row at all."""
     if bad:
         raise BadRows(Problem(f"{bad} of {trials} results do not have the declared form"))
     if not trials:
@@ -52,10 +56,10 @@ def refuse_bad_rows(trials: int, bad: int) -> None:
 def refuse_or_warn_of_ids(
     rows: Rows, *, repeated: bool, turns: int = 1, parts: Sequence[SourcePart] = ()
 ) -> tuple[str, ...]:
-    """Two results for one (id, trial) are refused; ids that look alike are warned of.
+    """Refuse two results for one (id, trial); warn of ids that look alike.
 
-    Where every id differs from every other even without case and spaces, neither can be: one count shows both. In
-    several `turns`, each has a part of the ids in memory.
+    If all ids differ even without case and spaces, neither can happen, so one count answers both questions. In several
+    `turns`, each has a part of the ids in memory.
     """
     if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
@@ -66,7 +70,7 @@ def refuse_or_warn_of_ids(
 
 
 def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
-    """Whether no two rows have the same hash; where two have, they may differ all the same."""
+    """Whether no two rows have the same hash. If two have, they may still differ: the caller looks closer."""
     hashes = f"(SELECT hash({key}) AS hashed FROM {relation}) AS hashes"
     these = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
     counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{these} GROUP BY hashed)"
@@ -80,7 +84,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
     )
     if not twice:
         return
-    hint = _told_apart(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
+    hint = _distinguished(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
     problems = [
         Problem(
             f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}",
@@ -91,8 +95,8 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
     raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
-def _told_apart(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
-    """The hint if a tag or a text of the user's own tells the results of one key apart: they are of several agents."""
+def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
+    """The hint if the results of one key differ in a tag or a text of the user's own: they come from several agents."""
     from highbar.engine.variants import differing  # only for results that are refused
 
     found = differing(rows, parts, key[0], key[1] if len(key) > 2 else None, repeated=len(key) > 2)
@@ -104,20 +108,45 @@ def _told_apart(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> 
 
 
 def _for_trial(row: Sequence[Any]) -> str:
-    """Of which trial, from a row of id, trial and count, or of id and count."""
+    """The end of the message: which trial. A row is (id, trial, count), or (id, count) if no result has a trial."""
     if len(row) == 2:
         return " and no trial tells them apart"
     return " without a trial" if row[1] is None else f" for trial {row[1]}"
 
 
-def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
-    """The trials of one scenario agree on what belongs to the scenario.
+def refuse_mixed_ids(rows: Rows, parts: Sequence[SourcePart]) -> None:
+    """Refuse an id that is a number in one row and text in another: `1` and `"1"` become the same text.
 
-    Returns whether one of them leaves out what another says: then it is to be filled in.
+    Files whose ids are all of one kind need no query.
+    """
+    if len({kind for part in parts for kind in part.id_kinds}) < 2:
+        return
+    ids = " UNION ALL ".join(
+        f"SELECT {READERS['id']('id', part.columns['id']).columns[0][1]} AS id, {_is_number_id(part)} AS is_number"
+        f" FROM {part.relation(['id'])}"
+        for part in parts
+    )
+    kinds = "max(CAST(is_number AS INTEGER)) > min(CAST(is_number AS INTEGER))"
+    found = rows(f"SELECT id FROM ({ids}) AS kinds GROUP BY id HAVING {kinds} ORDER BY id LIMIT {MOST_NAMED}")
+    if found:
+        hint = "write ids in one way: all as numbers, or all in quotes (a CSV file has only text)"
+        message = "the id {0} is a number in some results and the text {0!r} in others"
+        raise InputError(*(Problem(message.format(id_), hint=hint) for (id_,) in found))
+
+
+def _is_number_id(part: SourcePart) -> str:
+    raw = part.columns["id"]
+    return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.type in INTEGERS).lower()
+
+
+def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
+    """Refuse trials of one scenario that describe it differently.
+
+    Returns whether a trial omits what another one says: then the caller must fill it in.
     """
     if not layout.repeated:
         return False
-    columns = {name: name for name in DESCRIBING if name in layout.held}
+    columns = {name: name for name in DESCRIBING if name in layout.columns}
     columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
     if not columns:
         return False
@@ -129,16 +158,16 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     problems = []
     for id_, *each, _ in found:
         differing = dict(compress(columns.items(), each))
-        told = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
+        message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
         hint = _of_several_agents(rows, id_, differing) or _SAME
-        problems.append(Problem(told, hint=hint))
+        problems.append(Problem(message, hint=hint))
     if problems:
         raise InputError(*problems)
     return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
 
 
 def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
-    """The hint if the trials of a scenario differ in nothing but what may name their agents."""
+    """The hint if the trials of a scenario differ only in columns that may name their agents."""
     from highbar.engine.variants import NAMES  # only for results that are refused
 
     if not all(name.startswith("tags.") or name in (*NAMES, *OF_THE_RUN) for name in differing.values()):
@@ -146,8 +175,8 @@ def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> st
     place, name = next(iter(differing.items()))
     query = f"SELECT DISTINCT {place} FROM trials WHERE id = {literal(id_)} AND {place} IS NOT NULL"
     values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_NAMED}")]
-    told = f"they differ in {name} ({', '.join(values)})"
-    return f"{told}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
+    difference = f"they differ in {name} ({', '.join(values)})"
+    return f"{difference}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
 
 
 def one_agent_version(rows: Rows) -> str | None:
@@ -164,7 +193,7 @@ def one_agent_version(rows: Rows) -> str | None:
 
 
 def look_alike_ids(rows: Rows) -> tuple[str, ...]:
-    """Ids that differ only in case, spaces or invisible characters: told apart, but warned of."""
+    """A warning for each two ids that differ only in case, spaces or invisible characters; they count as different."""
     if _all_differ(rows, PLAIN, "scenarios"):
         return ()
     found = rows(
@@ -177,7 +206,10 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
 
 
 def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
-    """Ids that a pattern of either kind matches; where one of the two is a plain id, the policy was refused."""
+    """A warning about ids that both a required and an optional pattern match.
+
+    If one of the two is a plain id, the policy was refused before.
+    """
     required, optional = list(filter(is_pattern, request.required)), list(filter(is_pattern, request.optional))
     if not (required and optional):
         return ()

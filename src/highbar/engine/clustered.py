@@ -1,4 +1,4 @@
-"""The ranks that bound a percentile where trials are not independent: several of one scenario, or of one cluster."""
+"""The ranks that bound a percentile if trials are not independent: several of one scenario, or of one cluster."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def ends(
 
 
 def _unit(layout: Layout) -> str:
-    """SQL for what is independent: the cluster, or the scenario where it has none."""
+    """SQL for the independent unit: the cluster, or the scenario if it has none."""
     return "coalesce(cluster, ''), CASE WHEN cluster IS NULL THEN id ELSE '' END" if layout.clustered else "id"
 
 
 def _ordered(ranked: str, layout: Layout) -> str:
-    """SQL for the trials of each group in the order of their numbers, with what is known of the units up to each.
+    """SQL for the trials of each group in the order of their numbers, with the sums over units up to each rank.
 
     The j-th trial of a unit adds j² - (j - 1)² to the sum of squares of how many trials each unit has up to a rank.
     """
@@ -67,7 +67,7 @@ def _ordered(ranked: str, layout: Layout) -> str:
 
 
 def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Sizes) -> Ends:
-    """In two questions: the sums at some of the ranks, then at all ranks between the two where an end must lie."""
+    """In two queries: the sums at every n-th rank, then at all ranks between the two that enclose an end."""
     columns = "group_name, rank, zz, zd, units, fewest, most"
     rows = database.rows(f"SELECT {columns} FROM ordered WHERE rank % stride = 0 OR rank = group_trials")
     some, pseudo = _sums_at(rows), {row[0]: unseen(*row[-2:]) for row in rows}
@@ -110,7 +110,7 @@ def _between(known: Sequence[int], place: int) -> range:
 
 
 def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
-    """By group and rank: the sums of "is among the smallest". The last rank of a group, always there, tells of all."""
+    """By group and rank: the sums of "is among the smallest". The last rank of a group has those of all its trials."""
     found: dict[str, dict[int, Sums]] = {}
     for group, rank, zz, zd, units, *_ in sorted(rows, key=lambda row: -row[1]):
         of = found.setdefault(group, {0: Sums(units, rank, 0, 0, 0, zz)})
@@ -121,7 +121,7 @@ def _sums_at(rows: Sequence[Any]) -> dict[str, dict[int, Sums]]:
 def _by_design_effect(
     database: Database, layout: Layout, same: Sequence[Percentile], alpha: float, ranked: str, sizes: Sizes
 ) -> Ends:
-    """For many trials: as many independent ones as these are worth at the percentile itself, their ranks scaled up."""
+    """For many trials: the ranks of their effective number at the percentile itself, scaled up."""
     nearest = {group: [nearest_rank(n, wanted.share) for wanted in same] for group, n in sizes.items()}
     values = database.values_at(ranked, nearest, sizes)
     limits = [
@@ -142,16 +142,16 @@ def _by_design_effect(
     ):
         for place, wanted in enumerate(same):
             z, zz, zd = of_each[3 * place : 3 * place + 3]
-            found[group, wanted] = _worth(Sums(clusters, d, z, zz, zd, dd), sizes[group], wanted, alpha)
+            found[group, wanted] = _effective_ranks(Sums(clusters, d, z, zz, zd, dd), sizes[group], wanted, alpha)
     return found
 
 
-def _worth(sums: Sums, n: int, wanted: Percentile, alpha: float) -> Ranks:
-    """The ranks of as many independent trials as these n are worth, scaled up."""
+def _effective_ranks(sums: Sums, n: int, wanted: Percentile, alpha: float) -> Ranks:
+    """The ranks of the effective number of independent trials (by the design effect), scaled up to n."""
     error, share = standard_error(sums), float(wanted.share)
-    worth = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
-    low, high = percentile_ranks(worth, wanted.share, alpha)
+    effective = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
+    low, high = percentile_ranks(effective, wanted.share, alpha)
     return Ranks(
-        None if low is None else max(1, low * n // worth),
-        None if high is None else min(n, -(-high * n // worth)),
+        None if low is None else max(1, low * n // effective),
+        None if high is None else min(n, -(-high * n // effective)),
     )

@@ -1,7 +1,7 @@
-"""What describes a scenario, filled in where a trial does not say it: from its other trials, and from the suite.
+"""Fills in what describes a scenario, if a trial does not say it: from its other trials, and from the suite.
 
-Only what describes is ever filled in (category, capability, cluster, weight, and what scenarios are sliced by). What
-the suite demands comes along as bits, so that a trial which does not say it cannot pass.
+Only descriptions are filled in (category, capability, cluster, weight, and the columns of slices). Demands of the suite
+are joined as bits, so that a trial which does not answer them cannot pass.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _BITS = {
 
 
 def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool, fill: bool) -> str:
-    """The typed trials with what describes their scenarios; `columns` are those of `col_0` and so on.
+    """The typed trials with the descriptions of their scenarios; `columns` are those of `col_0` and so on.
 
-    `described`: from the relation of that name; `fill`: from their other trials.
+    `described`: from the relation of that name; `fill`: from the other trials of the scenario.
     """
     if not fill and not described:
         return typed

@@ -94,7 +94,7 @@ def _typed(part: SourcePart) -> str:
 
 
 def _longest(scenarios: int, trials: int) -> int:
-    """How many characters of a text are kept, so that a report of few scenarios is small and of many still opens."""
+    """How many characters of a text to show, so that a report of many scenarios still opens."""
     room = 160_000 + 2_000 * scenarios
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 
@@ -125,10 +125,10 @@ def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: An
 
 
 def latency(database: Database) -> Latency | None:
-    """The latencies of the trials that completed, in about 40 bins of equal width; None where none is known.
+    """The latencies of the trials that completed, in about 40 bins of equal width; None if no latency is known.
 
-    Where some are far beyond the 95th percentile, these are counted in one bin without an end: a few slow trials would
-    squeeze all others into one.
+    Latencies far beyond the 95th percentile share one bin without an end: a few slow trials would squeeze all others
+    into one.
     """
     known, errors = database.rows(
         "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank))"

@@ -42,11 +42,11 @@ SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
 
 
 def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | None = None) -> DuckDBPyConnection:
-    """A connection that can read the named files and nothing else, whose configuration cannot be changed any more.
+    """A connection that can read the named files and nothing else, and whose configuration is locked.
 
-    On `small` files planning costs more than running: one thread, and no plan by statistics, save a quarter of it all.
+    For `small` files planning costs more than running: one thread and no statistics save a quarter of the time.
     """
-    import duckdb  # 0.1 s to import: only where rows are read
+    import duckdb  # takes 0.1 s: only if rows are read
 
     settings = (
         f"allowed_paths = {literals(list(paths))}",
@@ -67,7 +67,7 @@ def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | No
 
 
 def _within(memory_limit: str | None) -> tuple[str, ...]:
-    """Settings: at most so much memory, and beyond it the system's temporary folder; with none given DuckDB's own."""
+    """Settings for a memory limit, with the system's temporary folder for what exceeds it; DuckDB's own if None."""
     if memory_limit is None:
         return ()
     wanted = "wanted a number with a unit, such as 600MB or 2GB"
@@ -93,7 +93,7 @@ class DuckDBEngine:
         as_json: Collection[str] = (),
         memory_limit: str | None = None,
     ) -> None:
-        """Open the files, or the table, and find their columns. Raises InputError where that fails.
+        """Open the files, or the table, and find their columns. Raises InputError if that fails.
 
         Columns of the table in `as_json` hold the JSON text of their values.
         """
@@ -168,7 +168,7 @@ class DuckDBEngine:
         return Reducer(self, self._parts, many=self._many).reduce(request)
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, once `reduce` found that all can be judged."""
+        """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         return Reducer(self, self._parts).records(request)
 
     def define(self, name: str, query: str | Query, *, kept: bool) -> None:

@@ -20,7 +20,7 @@ ONE = (Fraction(1),)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The parts of a request that the files can serve."""
+    """Which columns take part in a request over these files, and how they are named in SQL."""
 
     slices: tuple[str, ...]
     wheres: tuple[Where, ...]
@@ -28,13 +28,13 @@ class Layout:
     quantities: dict[str, QuantitySql]
     weights: tuple[Fraction, ...]
     weight_index: str
-    held: frozenset[str]
+    columns: frozenset[str]  # those of the results, and those that the suite fills in
     per_k: bool
     demands: bool  # whether a suite says what its scenarios must be judged by
     ends: Mapping[str, Ends]
 
     def lone_bit(self, column: str) -> int:
-        """The bit in `lone` of a scenario in which only trials count that have the measure alone; 0 if none can."""
+        """The bit in `lone` of a scenario that has a quantity only by trials that have it `alone`; 0 if none can."""
         counts = list(dict.fromkeys(one.count for one in self.quantities.values() if not one.of_every_trial))
         wanted = self.quantities[column]
         return 0 if wanted.of_every_trial else 1 << counts.index(wanted.count)
@@ -60,12 +60,12 @@ class Layout:
     @property
     def bits(self) -> int:
         """What a trial here can be judged by at all, as bits."""
-        found = scoring.ANSWER if self.held & {"correct", "outcome", "expected"} else 0
-        found |= scoring.BEHAVIORS if "expected_behaviors" in self.held else 0
-        found |= scoring.MUST_NOTS if "must_not" in self.held else 0
+        found = scoring.ANSWER if self.columns & {"correct", "outcome", "expected"} else 0
+        found |= scoring.BEHAVIORS if "expected_behaviors" in self.columns else 0
+        found |= scoring.MUST_NOTS if "must_not" in self.columns else 0
         found |= scoring.ANSWER | scoring.BEHAVIORS | scoring.MUST_NOTS if self.demands else 0
-        found |= scoring.OWN if "passed" in self.held else 0
-        return found | (scoring.VIOLATIONS if "violations" in self.held else 0)
+        found |= scoring.OWN if "passed" in self.columns else 0
+        return found | (scoring.VIOLATIONS if "violations" in self.columns else 0)
 
     @property
     def may_differ(self) -> bool:
@@ -75,17 +75,17 @@ class Layout:
     @property
     def repeated(self) -> bool:
         """Whether a scenario may have several trials."""
-        return "trial" in self.held
+        return "trial" in self.columns
 
     @property
     def clustered(self) -> bool:
-        """Whether scenarios may stand or fall together."""
-        return "cluster" in self.held
+        """Whether scenarios may be in clusters, and so not independent."""
+        return "cluster" in self.columns
 
     @property
     def own_weight(self) -> bool:
         """Whether scenarios bring their own weights."""
-        return "weight" in self.held
+        return "weight" in self.columns
 
     def optional_columns(self) -> list[str]:
         """Columns of a scenario that only some results have: the index of its weight, its own weight, its cluster."""
@@ -110,7 +110,7 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
         quantities=of_request(named, extras, request.ends),
         weights=weights,
         weight_index=weight_index,
-        held=frozenset(name for part in parts for name in part.columns) | _described(request),
+        columns=frozenset(name for part in parts for name in part.columns) | _described(request),
         per_k=any(name.startswith(("pass_at_", "pass_hat_")) for name in named),
         demands=bool(request.suite and request.suite.demands),
         ends=request.ends,

@@ -11,7 +11,7 @@ from highbar.engine import twice
 class Marks:
     """{name: bool} or [{name, `key`: bool}] as SQL: names by their mark, and whether the form is bad.
 
-    A name whose mark is null is unmarked: it is there, and nothing is said about it. Only {name: bool} can have one.
+    A name whose mark is null is unmarked: nobody says whether it is true. Only {name: bool} can have such a name.
     """
 
     every: str

@@ -24,7 +24,7 @@ _NO_EXTENSIONS = {"autoload_known_extensions": "false", "autoinstall_known_exten
 
 
 def to_parquet(rows: str, target: str) -> None:
-    """Write rows as Parquet: columns of ours with their types, others as numbers or truth values where all are."""
+    """Write rows as Parquet: our columns with their types, others as numbers or truth values if all values are."""
     with duckdb.connect(config=dict(_NO_EXTENSIONS)) as connection:
         source = f"{literal(rows)}, format='newline_delimited', maximum_object_size={LONGEST_LINE}"
         described = connection.execute(

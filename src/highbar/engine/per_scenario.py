@@ -14,15 +14,15 @@ from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL, MOST_EXPECTED, SCORE_DENOMINATOR, QuantitySql, World
 
 COMMON_DENOMINATOR = 5_342_931_457_063_200
-"""The least common multiple of 1 to 40: trials of one scenario that expect different numbers of behaviors meet here."""
+"""The least common multiple of 1 to 40: the denominator if trials expect different numbers of behaviors."""
 FINEST = 10**15
-"""Where even that is not a multiple (more than 40 expected behaviors, and not the same number in each trial)."""
+"""The denominator if even that is no multiple: over 40 expected behaviors, and not the same number in each trial."""
 _UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
-"""Whether a trial by itself is undecided for any quantity."""
+"""Whether a trial is undecided for any quantity, whatever the other trials of its scenario have."""
 
 
 def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
-    """SQL for the scenarios `of` some trials; `reason` has the columns of these that say why one failed."""
+    """SQL for the scenarios `of` some trials; `reason` names the columns of trials that say why one failed."""
     agreed = ["category", *(f"by_{i}" for i in range(len(layout.slices)))]
     agreed += [layout.flag(where) for where in layout.wheres]
     agreed += layout.optional_columns()
@@ -40,7 +40,7 @@ def unsettled(layout: Layout) -> str:
 
 
 def ends_of(quantity: QuantitySql) -> list[str]:
-    """Columns that count the trials without a value, and those whose value is beyond the end that stands for it."""
+    """Columns that count the trials without a value, and those whose value is beyond what such a trial counts as."""
     counted = ((f"valueless_{quantity.total}", quantity.valueless), (f"beyond_{quantity.total}", quantity.beyond))
     return [name for name, condition in counted if condition]
 
@@ -168,8 +168,8 @@ class _Rows:
     def _pooled(self, name: str, quantity: QuantitySql) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
 
-        Where only the suite expects some, it lacks at least one. Without either, an open trial counts as one, and so
-        does an error that nothing was expected of.
+        If only the suite expects some, it lacks at least one. If nobody does, an open trial counts as one behavior, and
+        so does a crashed trial without expectations.
         """
         amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
         alone = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"
@@ -182,7 +182,7 @@ class _Rows:
         return f"{amount} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE {alone} END"
 
     def _passed(self) -> str:
-        """Trials that surely passed: one that lacks what another trial was judged by did not."""
+        """Trials that passed for certain: not those that lack what another trial of the scenario was judged by."""
         if not self.layout.may_differ:
             return self._count("is_passed")
         if not self.layout.repeated:

@@ -33,7 +33,7 @@ class ReductionPlan:
     described: bool  # whether `trials` is joined with what the suite says of its scenarios
     trials: Query
     scenarios: str
-    settled: str  # for the profile at the best: what the one at the worst has of scenarios that are the same there
+    settled: str  # rows of the profile at the worst that are the same at the best: nothing in them is undecided
     unsettled: str  # the trials of all other scenarios
     scenarios_unsettled: str  # those scenarios
     profile: str
@@ -44,7 +44,7 @@ class ReductionPlan:
     sums: tuple[str, ...]
     products: tuple[str, ...]
     world: World
-    parse_once: bool  # text is parsed once and kept; Parquet is read again, which is cheaper than keeping it
+    parse_once: bool  # parse text once and store the trials; to read Parquet again is cheaper than to store them
 
 
 def make(
@@ -52,9 +52,9 @@ def make(
 ) -> ReductionPlan:
     """The SQL for this request over these files.
 
-    Where the aggregate of the `smallest` values is there, the worst scenarios are found in the same pass as the sums.
-    `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes the
-    others, which costs a join.
+    If the database has the aggregate of the `smallest` values, the worst scenarios are found in the same pass as the
+    sums. `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes it
+    in the others, which costs a join.
     """
     layout = lay_out(parts, request)
     sides = ratios.Sides(layout)
@@ -103,8 +103,8 @@ def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Seq
 class Worst:
     """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
 
-    `reason` has why: in words (`why`), what the words are made from (`evidence`, which costs nothing while trials are
-    a view), or nothing.
+    `reason` is the column that says why: `why`, in words; `evidence`, from which the words are made, if trials are a
+    view and so it costs nothing; or none.
     """
 
     request: Request
@@ -126,39 +126,41 @@ class Worst:
         return f"violating_trials > 0 OR crashed_trials > 0 OR {any_match(self.request.required)}"
 
     def aggregate(self, of: str = "true") -> str:
-        """Set the worst of a profile row aside."""
+        """The worst scenarios of each profile row, as a list in one more column."""
         order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
-        said = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
-        worst = f"arg_min({{'by': {order}{said}}}, {order}, {self.request.failed_limit})"
+        about = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
+        worst = f"arg_min({{'by': {order}{about}}}, {order}, {self.request.failed_limit})"
         return f"{worst} FILTER (failed_trials > 0 AND ({of})) AS worst"
 
     def set_aside(self) -> str:
-        """Those of all profile rows together."""
+        """The worst of all profile rows together."""
         limit = f"ORDER BY w.by LIMIT {self.request.failed_limit}"
         each = "(SELECT unnest(worst) AS w FROM profile)"
         if not self.reason:
             return f"SELECT w.by.id, NOT w.by.optional FROM {each} {limit}"
         if self.reason == "why":
             return f"SELECT w.by.id, NOT w.by.optional, w.category, w.reason FROM {each} {limit}"
-        told = f"SELECT w.by.id AS id, NOT w.by.optional AS required, w.category, unnest(w.reason) FROM {each} {limit}"
-        return f"SELECT id, required, category, {scoring.why_column()} FROM ({told})"
+        evidence = (
+            f"SELECT w.by.id AS id, NOT w.by.optional AS required, w.category, unnest(w.reason) FROM {each} {limit}"
+        )
+        return f"SELECT id, required, category, {scoring.why_column()} FROM ({evidence})"
 
     def sorted(self, violated: int) -> str:
-        """The same for a database without that aggregate; so many scenarios are `violated`.
+        """The same for a database without that aggregate; `violated` counts the scenarios with a violation.
 
-        Those are the worst but for the required ones. If they are enough, the rest need not be looked at.
+        Only required scenarios are worse than those. If they fill the list, no other scenario is sorted.
         """
         columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
         order = ", ".join(f"{name}_" for name in self._order())
-        said = f", category, {self.reason}" if self.reason else ""
+        about = f", category, {self.reason}" if self.reason else ""
         limit = self.request.failed_limit
         bad_enough = f"violating_trials > 0 OR {any_match(self.request.required)}" if violated >= limit else "true"
-        found = f"SELECT {columns}{said} FROM scenarios WHERE ({bad_enough}) AND failed_trials > 0"
-        worst = f"SELECT id_, NOT optional_ AS required{said} FROM ({found}) ORDER BY {order} LIMIT {limit}"
+        found = f"SELECT {columns}{about} FROM scenarios WHERE ({bad_enough}) AND failed_trials > 0"
+        worst = f"SELECT id_, NOT optional_ AS required{about} FROM ({found}) ORDER BY {order} LIMIT {limit}"
         if self.reason != "evidence":
             return worst
-        told = f"SELECT id_, required, category, evidence.* FROM ({worst})"
-        return f"SELECT id_, required, category, {scoring.why_column()} FROM ({told})"
+        evidence = f"SELECT id_, required, category, evidence.* FROM ({worst})"
+        return f"SELECT id_, required, category, {scoring.why_column()} FROM ({evidence})"
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:

@@ -53,14 +53,14 @@ class Request:
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
     thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
-    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
+    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside its range is bad
     ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
     undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
     count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
-    select: Where = ()  # which rows take part; all unless given
-    subset: bool = False  # whether a scenario may lose all its rows by that
+    select: Where = ()  # which rows take part; all if empty
+    subset: bool = False  # whether a scenario may lose all its rows to the selection
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
 
 
@@ -81,9 +81,9 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The value at a percentile's rank: None where an error stands there, or where no trial has a value.
+    """The value at a percentile's rank: None if the rank falls on a crashed trial, or if no trial has a value.
 
-    `low` and `high` bound it; None where the data cannot.
+    `low` and `high` bound it; None if there are too few trials for a bound.
     """
 
     value: Fraction | None
@@ -101,8 +101,8 @@ class Rank:
 class RatioTotals:
     """The sums over units (scenarios, or clusters of them) that the bounds of a ratio need.
 
-    `largest` is the largest d of a unit; `trials` is how many equal trials the units' trials are worth; `thirds` has
-    the sums of three factors, of the ratios for which they were asked. `imperfect` counts the units with z below d, and
+    `largest` is the largest d of a unit; `trials` is the effective number of trials (Kish); `thirds` has the
+    sums of three factors, if the request asks for them. `imperfect` counts the units with z below d, and
     `nonzero` those with z above 0; None if the request did not ask for them.
     """
 
@@ -202,7 +202,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Every scenario by itself, sorted by id, and who judged the run, and of which suite it is."""
+    """A record of every scenario, sorted by id; who judged the run, and which suite it ran."""
 
     scenarios: tuple[ScenarioRecord, ...]
     judges: tuple[str, ...] = ()
@@ -217,10 +217,10 @@ class Engine(Protocol):
         """The names of the columns of the results, tags as `tags.name` not included."""
 
     def reduce(self, request: Request) -> Reduction:
-        """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
+        """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, with the request's slice columns; for a baseline or a comparison.
+        """A record of every scenario, with the request's slice columns; for a baseline or a comparison.
 
-        Only after `reduce`, which refuses what cannot be judged.
+        Call `reduce` first, which refuses what cannot be judged.
         """

@@ -25,7 +25,7 @@ INFINITE = "CAST('Infinity' AS DOUBLE)"
 def rank_column(layout: Layout, column: str, world: World = "worst", *, repeated: bool = False) -> str:
     """SQL for the number by which a percentile ranks a trial, NULL if it is not ranked.
 
-    Where lower is better, an error is above every number. `repeated`: over `trials` beside what `facts` says of
+    If lower is better, a crashed trial ranks above every number. `repeated`: over `trials` joined with facts about
     their scenarios, so that a trial without the number counts if its scenario has it.
     """
     if column == "behavior_score":
@@ -54,7 +54,7 @@ def _value(layout: Layout, column: str) -> str:
 
 
 def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:
-    """Where an undecided trial ranks at its worst and at its best."""
+    """The number at which an undecided trial ranks, at worst and at best."""
     if column in UNBOUNDED_NAMES:
         return never, "0"  # it may not have completed, whatever the limit
     if ends.worst is None or ends.best is None:
@@ -68,12 +68,12 @@ def _or_lacking(layout: Layout, column: str, own: str, worst: str, best: str, wo
 
 
 def group_name(place: int | None, value: str | None) -> str:
-    """What the rows of a slice's value are called where several groupings are ranked together; the whole is ''."""
+    """The name of a group: the place and value of its slice, or '' for the whole."""
     return "" if place is None else f"{place}:{value}"
 
 
 def grouping(group: str) -> str:
-    """What the groups of one grouping have in common: '' for the whole, else the place of the slice."""
+    """The grouping of a group: the place of its slice, or '' for the whole."""
     return group.partition(":")[0]
 
 
@@ -87,10 +87,10 @@ def find(
     open_trials: bool,
     at_worst: Mapping[str, dict[Percentile, Rank]] | None = None,
 ) -> dict[str, dict[Percentile, Rank]]:
-    """The percentiles of each group, of all groupings together: every question reads the results anew.
+    """The percentiles of each group; one query for all groupings, since every query reads the results again.
 
-    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` is what was
-    found with undecided trials at their worst: where none is undecided for a column, it is the same at their best.
+    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` has the
+    percentiles with undecided trials at their worst: those of a column without undecided trials are the same at best.
     """
     percentiles, alpha = request.percentiles, request.alpha
     found: dict[str, dict[Percentile, Rank]] = {}
@@ -138,7 +138,7 @@ def _beside_facts(layout: Layout, name: str) -> str:
 
 
 def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:
-    """SQL for the numbers of every group: those of a trial stand there once for the whole, and once for each slice."""
+    """SQL for the numbers of every group: a trial gives its number once to the whole, and once to each slice."""
     there = f"{column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
     columns = ", ".join(["id", *(["cluster"] if layout.clustered else [])])
     by = [f"'{place}:' || by_{place}" for place in range(len(layout.slices))]
@@ -157,7 +157,7 @@ def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]
 
 
 def _in_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> list[tuple[str, int, int, int]]:
-    """The same where a scenario is its one trial: the profile has counted them."""
+    """The same if every scenario has one trial: the profile has counted them."""
     found = ((group, *profile.ranked(column, where)) for group, profile in profiles.items())
     return [(group, trials, errors, trials) for group, trials, errors, _ in found if trials]
 

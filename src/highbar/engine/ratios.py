@@ -1,10 +1,10 @@
 """The sums of products that bounds are made from: Σz², Σzd, Σd² of a ratio, and the same across two ratios.
 
-Of ratios whose skewness is wanted also Σz³, Σz²d, Σzd² and Σd³; and, if only trials vary, the weight of the heaviest.
+If the skewness of a ratio is needed, also Σz³, Σz²d, Σzd² and Σd³; if only trials vary, the weight of the heaviest.
 
-A unit is a scenario, or with a `cluster` column all scenarios of a cluster. Where units are scenarios the sums are
-taken in the profile, in the same pass as everything else; with clusters each group is summed by cluster first.
-Where every z and d is 0 or 1 nothing is summed: then Σz² and Σzd are Σz, and Σd² is Σd.
+A unit is a scenario, or with a `cluster` column all scenarios of a cluster. If units are scenarios, the sums are taken
+in the profile, in the same pass as everything else; with clusters each group is summed by cluster first. If every z and
+d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² is Σd.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Sides:
     layout: Layout
 
     def is_plain(self, ratio: Ratio) -> bool:
-        """Whether every scenario's z and d are 0 or 1 by the form of the data, and each scenario is a unit."""
+        """Whether z and d can only be 0 or 1 in every scenario, and each scenario is a unit."""
         terms = [term for term, _ in (*ratio.z, *ratio.d)]
         counted = all(t.column in COUNTED or t.of == "count" for t in terms) and all(
             factor == 1 for _, factor in (*ratio.z, *ratio.d)
@@ -63,7 +63,7 @@ class Sides:
         return " + ".join(parts)
 
     def term(self, term: Term) -> str:
-        """SQL for a scenario's part in one term, as a double; 0 where it has none."""
+        """SQL for a scenario's part in one term, as a double; 0 if it has none."""
         conditions = [self.layout.flag(term.where)] if term.where else []
         trials, value = self._value(term)
         if trials:
@@ -154,7 +154,7 @@ def combined(name: str) -> str:
 
 
 def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
-    """SQL for the sums over clusters, in each group; a scenario without a cluster is one by itself."""
+    """SQL for the sums over clusters, in each group; a scenario without a cluster is a cluster of its own."""
     columns = []
     for i, ratio in enumerate(request.ratios):
         z, d = sides.linear(ratio.z), sides.linear(ratio.d)

@@ -1,4 +1,4 @@
-"""Every scenario by itself, exact, for a baseline or a comparison: the relation `scenarios`, read out."""
+"""Exact records of all scenarios, for a baseline or a comparison: the relation `scenarios`, fetched."""
 
 from __future__ import annotations
 

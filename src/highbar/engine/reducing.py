@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, descriptions, ids, plan, ranks, ratios, scenarios, suite, trials
+from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database, Query
 from highbar.engine.limits import (
     MOST_FLAKY,
@@ -50,7 +50,7 @@ class Reducer:
     many: bool = False  # whether there are so many rows that a first look at some of them pays
 
     def reduce(self, request: Request) -> Reduction:
-        """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
+        """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
         if not request.select:
             return self._reduced(request, fill=False)
         from highbar.engine import selecting  # most checks judge every row
@@ -72,7 +72,7 @@ class Reducer:
             )
         )[0]
         checks.refuse_bad_rows(trials=trials, bad=bad)
-        ids.refuse_mixed(rows, self.parts)
+        checks.refuse_mixed_ids(rows, self.parts)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
         if checks.refuse_disagreement(rows, made.layout) and not fill:
@@ -94,7 +94,7 @@ class Reducer:
             suite=suite.compare(self.database, request, self.parts) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
-            agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.held else None,
+            agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.columns else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices),
             warnings=(*warnings, *groups.warnings),
@@ -115,7 +115,7 @@ class Reducer:
         return made
 
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
-        """Name them with undecided trials at their best; the trials are the same, and so is all that is settled."""
+        """Name them with undecided trials at their best; only scenarios with undecided trials are computed again."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # Clusters are summed over all of their scenarios.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
@@ -132,12 +132,10 @@ class Reducer:
     def _with_best(
         self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
-        """The reduction with undecided trials named, and with the sums as they are if those turn out well."""
-        from highbar.engine import undecided  # most results have none
-
+        """The reduction with undecided trials named, and with the sums at their best."""
         self.database.define("unsettled", made.unsettled, kept=few)
-        named = undecided.named(self.database.rows, made.layout, request)
-        listed = undecided.listed(self.database.rows, request)
+        named = scenarios.undecided_trials(self.database.rows, made.layout, request)
+        listed = scenarios.undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
         return replace(
             reduction,
@@ -148,7 +146,7 @@ class Reducer:
         )
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, once `reduce` found that all can be judged."""
+        """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         from highbar.engine import records  # only for a baseline or a comparison
 
         if request.select:
@@ -171,7 +169,7 @@ class Reducer:
         return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
 
     def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
-        """What must be said of several agents that are judged together."""
+        """A warning if the results of several agents are judged together."""
         from highbar.engine import variants  # most results have one trial of each scenario
 
         found = variants.pooled(self.database.rows, self.parts, clustered=made.layout.clustered)
@@ -187,7 +185,7 @@ class Reducer:
     def _groups(
         self, made: plan.ReductionPlan, request: Request, *, open_trials: bool, worst: _Groups | None = None
     ) -> _Groups:
-        """The whole and every slice; at the best, what is the same as at the `worst` is not looked for again."""
+        """The whole and every slice; at the best, percentiles that are the same as at the `worst` are reused."""
         profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
@@ -281,9 +279,10 @@ class Reducer:
         )
 
     def _mostly_grave(self, made: plan.ReductionPlan, request: Request) -> bool:
-        """Whether, by some of the rows, the gravest failures alone are more than are listed.
+        """Whether a sample of the rows suggests that the gravest failures alone fill the list.
 
-        To set all others aside costs a fifth of a check. Where the look deceived, the list turns out too short.
+        To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and `_failed`
+        falls back to a sort.
         """
         if not (self.many and self.database.has_smallest and made.worst.reason == "evidence"):
             return False
@@ -323,7 +322,7 @@ class Reducer:
         return details.read(self.database, self.parts, failed)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
-        """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
+        """What each demand on ids found; all plain ids in one query, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
         ids = [text for text in wanted if not is_pattern(text)]
         sql = f"SELECT id, CAST({_FAILED} AS INTEGER), CAST({_UNDECIDED} AS INTEGER) FROM scenarios"

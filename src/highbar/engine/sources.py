@@ -35,8 +35,8 @@ class SourcePart:
     columns: dict[str, Raw]
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
-    alike: bool = False  # rows are supposed to be alike, and have their text in `json`
-    costly: bool = False  # a relation whose rows are better read once and kept
+    alike: bool = False  # rows are assumed to be alike, and have their text in `json`
+    costly: bool = False  # a relation whose rows are cheaper to store than to read again
     id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
     nested: tuple[str, ...] = ()  # columns of the user's own in which a key may stand twice
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
@@ -62,8 +62,8 @@ def parts(
 ) -> tuple[SourcePart, ...]:
     """The files, grouped so that each group has one format and one set of columns.
 
-    `alike` supposes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
-    one pass reads them; a row that does not fit makes the reading fail, and the caller asks again without it.
+    `alike` assumes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
+    one pass reads them. If a row does not fit, reading fails, and the caller tries again without the assumption.
     """
     found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
@@ -103,7 +103,7 @@ def _nested(columns: Mapping[str, Raw]) -> tuple[str, ...]:
 
 
 def _declared(name: str, type_: str) -> Raw:
-    """A column of a declared type; JSON is kept as its text, which DuckDB would otherwise parse when it is compared."""
+    """A column of a declared type; JSON stays text, which DuckDB would otherwise parse for every comparison."""
     return Raw(f"CAST({identifier(name)} AS VARCHAR)" if type_ == "JSON" else identifier(name), type_)
 
 
@@ -209,7 +209,7 @@ def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 
 
 def _csv_header(file: ResultsFile) -> tuple[str, ...]:
-    """The names of the first line; read by Python so that a name that stands twice is seen, not renamed."""
+    """The names of the first line; read by Python, since DuckDB renames the second of two equal names."""
     with Path(file.path).open("rb") as stream:
         start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
     try:
@@ -301,11 +301,11 @@ def _parquet_part(
 
 
 def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:
-    """What each file says of its columns, as text; nothing where one of them is not sound."""
+    """The schema in the footer of each file, as text; empty if one of the files is damaged."""
     import duckdb  # loaded already
 
-    said = "file_name, list(CAST(COLUMNS(* EXCLUDE file_name) AS VARCHAR) ORDER BY column_id)"
-    query = f"SELECT {said} FROM parquet_schema({literals([file.path for file in files])}) GROUP BY file_name"
+    schema = "file_name, list(CAST(COLUMNS(* EXCLUDE file_name) AS VARCHAR) ORDER BY column_id)"
+    query = f"SELECT {schema} FROM parquet_schema({literals([file.path for file in files])}) GROUP BY file_name"
     try:
         return {path: repr(lists) for path, *lists in connection.execute(query).fetchall()}
     except duckdb.Error:

@@ -1,4 +1,4 @@
-"""The distributed engine: the same reduction, run by Spark where the data is.
+"""The distributed engine: the same reduction, run by Spark on the machines that have the data.
 
 Rows never reach this process: only sums, the values at ranks and a bounded number of failed scenarios do.
 """
@@ -28,7 +28,7 @@ from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession  # an optional extra
 
 RELATIONS = (
     "results", "trials", "scenarios", "profile", "settled", "unsettled", "ordered", "suite", "fixed", "listed",
@@ -66,17 +66,17 @@ CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """What Spark says of rows or paths that cannot be read becomes a refusal; anything else is a fault."""
+    """Turn Spark's errors about rows or paths that cannot be read into refusals; any other is a fault of ours."""
     from py4j.protocol import Py4JError  # what pyspark does not turn into one of its own
-    from pyspark.errors import PySparkException
+    from pyspark.errors import PySparkException  # an optional extra
 
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        told = CONDITION.search(str(error))
-        if told is None or not told["name"].startswith(OF_THE_RESULTS):
+        condition = CONDITION.search(str(error))
+        if condition is None or not condition["name"].startswith(OF_THE_RESULTS):
             raise
-        raise InputError(Problem(f"cannot be read by Spark: {told[0]}")) from error
+        raise InputError(Problem(f"cannot be read by Spark: {condition[0]}")) from error
 
 
 class SparkEngine:
@@ -105,7 +105,7 @@ class SparkEngine:
         try:
             self._parts = (self._named(frame, format_),)
         except BaseException:
-            self.close()  # the session is as it was, also where the rows are refused
+            self.close()  # leave the session as it was, even if the rows are refused
             raise
 
     def _named(self, frame: DataFrame, format_: str) -> SourcePart:
@@ -129,7 +129,7 @@ class SparkEngine:
 
     def count(self) -> int:
         """How many results there are, by a query of its own that nothing else is part of."""
-        from pyspark.sql import functions as spark
+        from pyspark.sql import functions as spark  # an optional extra
 
         rows = self._source.where(spark.trim("value") != "") if self.format == "jsonl" else self._source
         with refused():
@@ -150,7 +150,7 @@ class SparkEngine:
         return InputError(*(Problem(f"{one.message}, {found}", hint=hint) for one in error.problems))
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, once `reduce` found that all can be judged."""
+        """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         return Reducer(self, self._parts).records(request)
 
     def rows(self, query: str | Query) -> list[Any]:
@@ -170,7 +170,7 @@ class SparkEngine:
 
         In this thread pyspark would not let go of the query before its end, since it has more to ask of Java then.
         """
-        from pyspark import inheritable_thread_target
+        from pyspark import inheritable_thread_target  # an optional extra
 
         done: Future[list[Any]] = Future()
 
@@ -243,7 +243,7 @@ class SparkEngine:
             self._session.interruptTag(self._tag)
 
     def close(self) -> None:
-        """Let go of what was kept; the session stays as it was."""
+        """Release what was stored; leave the session as it was."""
         if self._profile is not None:
             self._profile.close()
         for frame in self._kept:
@@ -262,10 +262,10 @@ class SparkEngine:
 
 
 def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
-    """The profile as a table of this process, where it is small; each of a dozen questions is a job less."""
+    """The profile as a table of this process, if it is small: that saves a Spark job for each of a dozen queries."""
     if len(rows) > MOST_FETCHED:
         return None
-    import duckdb
+    import duckdb  # not needed by a profile that is too large
 
     types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
     connection = duckdb.connect(":memory:")
@@ -307,8 +307,8 @@ def _declared(own_name: str, type_: str) -> Raw:
 
 
 def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    """Lines of JSON: every value as the text of its JSON, so that a number in quotes is told from a number."""
-    from pyspark.sql import functions as spark
+    """Lines of JSON: every value as the text of its JSON, so that a number in quotes differs from a number."""
+    from pyspark.sql import functions as spark  # an optional extra
 
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
     keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL of what is no object
@@ -326,7 +326,7 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
 
 
 def _json_text(name: str) -> Column:
-    from pyspark.sql import functions as spark
+    from pyspark.sql import functions as spark  # an optional extra
 
     text = spark.to_json(spark.variant_get("row", _path(name), "variant"))
     if name in WHOLE:  # a variant has 3.0 as 3, which is no whole number as the other engine reads it

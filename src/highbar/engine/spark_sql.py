@@ -1,6 +1,6 @@
 """The reduction's SQL, written in DuckDB's dialect → the same in Spark's.
 
-sqlglot knows both languages. What it does not know, or where the two mean different things by one name, is in
+sqlglot knows both languages. Functions that it does not know, or that mean different things in the two, are in
 FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 """
 
@@ -24,17 +24,17 @@ Builder = Callable[[Arguments], exp.Expression]
 
 
 def _spark(template: str) -> Builder:
-    """A function by its Spark text, `{0}` and so on standing for the arguments."""
+    """A function by its Spark text, in which `{0}` and so on are replaced by the arguments."""
 
     def build(arguments: Arguments) -> exp.Expression:
         names = {f"__{place}": argument for place, argument in enumerate(arguments)}
         parsed = parse_one(template.format(*names), read="spark")
-        return parsed.transform(lambda node: names[node.name].copy() if _stands_for(node, names) else node)
+        return parsed.transform(lambda node: names[node.name].copy() if _is_placeholder(node, names) else node)
 
     return build
 
 
-def _stands_for(node: exp.Expression, names: Mapping[str, exp.Expression]) -> bool:
+def _is_placeholder(node: exp.Expression, names: Mapping[str, exp.Expression]) -> bool:
     return isinstance(node, exp.Column) and node.name in names
 
 
@@ -67,12 +67,12 @@ EXACT = (
     f" WHEN abs({{0}}) < 3.9e28D THEN"
     f" CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
 )
-"""The same beyond 64 bits, where a double is whole: in two halves; Spark's own cast goes by its decimal digits.
+"""The same beyond 64 bits, in two halves, since a double is whole there; Spark's own cast goes by decimal digits.
 
 NULL of what is larger still: no column lets such a number through, so its row is refused.
 """
 AS_DOUBLE = f"(CASE WHEN abs({{0}}) < 4.5e15D THEN CAST({NEAREST} AS DOUBLE) WHEN abs({{0}}) < 3.9e28D THEN {{0}} END)"
-"""The nearest whole number as it stands in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
+"""The nearest whole number in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
 FROM_DOUBLES = (
     f"(CAST(sum(CAST(floor({{0}} / 4294967296D) AS BIGINT)) AS {WHOLE}) * 4294967296"
     " + sum(CAST({0} - floor({0} / 4294967296D) * 4294967296D AS BIGINT)))"
@@ -98,7 +98,7 @@ FUNCTIONS: Mapping[str, Builder] = {
         this="array_size", expressions=[_spark("array_distinct({0})")(arguments)]
     ),
     "APPROX_QUANTILES": _spark("approx_percentile({0}, {1}, {2})"),
-    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # where a chart ends; metrics ask `values_at`
+    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # the end of a chart; metrics use `values_at`
     "REGEXP_FULL_MATCH": _regexp_full_match,
     "REGEXP_REPLACE": lambda arguments: exp.Anonymous(this="regexp_replace", expressions=list(arguments[:3])),
     "STRING_SPLIT": lambda arguments: exp.Anonymous(
@@ -200,21 +200,21 @@ def _of_doubles(summed: exp.Expression, values: Collection[str], doubles: Collec
     return isinstance(summed, exp.Column) and summed.name in doubles
 
 
-def _code_of_its_own(step: exp.Subquery, place: int) -> None:
-    """Have Spark compile what is done with a step's rows apart from the step: a list of one item is taken apart.
+def _code_of_its_own(stage: exp.Subquery, place: int) -> None:
+    """Have Spark compile a stage apart from what reads it, by exploding a list of one item between the two.
 
-    All steps in one method would be more than Java compiles, and then each would copy every row for the next.
+    All stages in one method would be more than Java compiles, and interpreted code is ten times as slow.
     """
     once = parse_one(f"SELECT 1 FROM t LATERAL VIEW explode(array(0)) AS apart_{place}", read="spark")
-    select = step.parent_select
+    select = stage.parent_select
     if select is not None:
         select.append("laterals", once.args["laterals"][0])
 
 
 def _by_its_values(select: exp.Select) -> None:
-    """Have Spark bring equal rows together before it tells them apart.
+    """Have Spark bring equal rows together before it groups them.
 
-    By itself it would first tell those of each task apart, which costs as much and saves nothing where all differ.
+    Otherwise it would first group the rows of each task, which costs as much and saves nothing if all differ.
     """
     names = [exp.column(name) for name in select.named_selects]
     select.set("distribute", exp.Distribute(expressions=names))

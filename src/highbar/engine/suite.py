@@ -99,10 +99,10 @@ def _forbidden(database: Database, suite: Suite) -> list[str]:
 
 def _different(database: Database, suite: Suite, parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """What the results say otherwise than the suite. A column that only the suite has is for those who run it."""
-    held = {name for part in parts for name in part.columns}
+    columns = {name for part in parts for name in part.columns}
     found: list[str] = []
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
-        if (column in held or column.startswith("tags.")) and column != "answer":
+        if (column in columns or column.startswith("tags.")) and column != "answer":
             fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
             found += (_lacking if column in _LISTS else _otherwise)(database, parts, column, fixed)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Profile rows → exact totals: the one place where numerators meet their denominators."""
+"""Profile rows → exact totals: sums of one denominator are added first, then divided."""
 
 from __future__ import annotations
 

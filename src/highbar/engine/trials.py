@@ -54,11 +54,11 @@ def _with(inner: str, alias: str, columns: Sequence[tuple[str, str]]) -> str:
 def _kept(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> list[tuple[str, str]]:
     """The columns of a trial that later relations need."""
     places = {column: f"col_{i}" for i, column in enumerate(columns)}
-    held, quantities = layout.held, layout.quantities
+    quantities = layout.quantities
     evidence = f"{{{', '.join(f'{name!r}: {name}' for name in scoring.EVIDENCE)}}}"
     kept = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
     kept += [("evidence", evidence)] if with_evidence else []
-    kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in held]
+    kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in layout.columns]
     kept += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
     kept += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
     kept += [(layout.flag(where), _lets_through(where, places)) for where in layout.wheres]

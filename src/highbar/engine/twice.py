@@ -1,6 +1,6 @@
-"""Two statements about one thing: a key twice inside of a value, a column twice in a file, a tag beside its column.
+"""Duplicates: a key twice inside a value, a column twice in a file, a tag beside a column of the same name.
 
-Which of the two counts would be left to chance, so nothing is judged. Case makes no difference: `ID` and `id` are one
+Which of the two counts would be left to chance, so they are refused. Case makes no difference: `ID` and `id` are one
 name to half of the tools that read these files.
 """
 
@@ -138,7 +138,7 @@ def refuse_columns(names: Sequence[str], file: str | None = None, line: int | No
 
 
 def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, described: str) -> None:
-    """Refuse a Parquet file in which a column, or a field inside of one, stands twice.
+    """Refuse a Parquet file in which a column, or a field inside of one, occurs twice.
 
     DuckDB renames the second one, so the file's own schema is read if a name in `described` may be such a one.
     """

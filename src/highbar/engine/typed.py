@@ -1,9 +1,8 @@
 """One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
 
-A column comes as JSON text (`"12"` keeps its quotes, so a number in quotes is told from a number), with the type that
-a Parquet file or a frame declares, or as text of which that is only supposed (SUPPOSED): there the row is bad if it may
-have been anything else, and the file is read again the slower way. Nothing is coerced: what does not have the declared
-form makes the row bad.
+A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
+a frame declares, or as text that is only assumed to be text (SUPPOSED): then the row is bad if it may have been anything
+else, and the file is read again the slower way. Nothing is coerced: a value of any other form makes the row bad.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from highbar.columns import COLUMNS, Column, Form
 from highbar.engine import twice
 from highbar.engine.marks import marked
-from highbar.engine.patterns import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
+from highbar.engine.sql import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
 
 TEXT_LISTS = ("VARCHAR[]", "SUPPOSED[]")
 LARGEST = 1e300
@@ -168,9 +167,9 @@ def whole(least: int | None) -> Reader:
 
 
 def label(name: str, raw: Raw) -> Typed:
-    """Text or true/false. Text gets a quote before it, so that the word `true` is told from the truth value.
+    """Text or true/false. Text gets a quote before it, so that the word `true` differs from the truth value.
 
-    Beside it stands `_true`: a truth value as it is, NULL for text.
+    A second column, with `_true` at the end of its name, has truth values as they are, and NULL for text.
     """
     if raw.type == "BOOLEAN":
         word = f"CASE WHEN {raw.sql} THEN 'true' WHEN NOT {raw.sql} THEN 'false' END"
@@ -279,7 +278,7 @@ def violations(name: str, raw: Raw) -> Typed:
 
 
 def tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: kept as JSON text, for the slices that ask for one of them."""
+    """{name: text}: JSON text, from which slices extract single tags."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"

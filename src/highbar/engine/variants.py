@@ -1,4 +1,4 @@
-"""Several agents in one file: results of one scenario that a tag, or a text column of the user's own, tells apart."""
+"""Several agents in one file: results of one scenario that differ in a tag, or in a text column of the user's own."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from highbar.engine.typed import READERS
 Differing = list[tuple[str, list[str]]]
 """Columns, each with the values by which results differ."""
 NAMES = ("provider", "model", "prompt")
-"""What tells agents apart, as tags or as columns."""
+"""Tags or columns that name an agent."""
 
 
 def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | None, *, repeated: bool) -> Differing:
-    """By which tags, or columns that name an agent, the results of one (id, trial) can be told apart."""
+    """By which tags, or columns that name an agent, the results of one (id, trial) differ."""
     values: dict[str, set[str]] = {}
     for part in parts:
         names = [name for name in part.columns if name.startswith("tags") or name in (*NAMES, *OF_THE_RUN)]
