@@ -52,7 +52,7 @@ class Contribution:
 def contribution(layout: Layout, quantity: str) -> Contribution:
     """How a scenario's value of a quantity is computed."""
     one = layout.quantities[quantity]
-    # The trials of a scenario may expect different numbers of behaviors: their scores meet at one denominator.
+    # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
     fractions = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
     return Contribution(one.count, one.total, (one.count, *fractions), scale(quantity))
 

@@ -67,5 +67,6 @@ class Database(Protocol):
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts from this process: passed as data, since a query that contains them parses slowly."""
 
+    # Not SQL: every engine has its own way to find exact quantiles in bounded memory.
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The numbers at the wanted ranks of each group, exact; `ranked` selects `group_name`, `number` and `id`."""

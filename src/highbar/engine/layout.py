@@ -26,10 +26,10 @@ class Layout:
     wheres: tuple[Where, ...]
     extras: tuple[str, ...]
     quantities: dict[str, QuantitySql]
-    weights: tuple[Fraction, ...]
-    weight_index: str
+    weights: tuple[Fraction, ...]  # the distinct products of the policy's weights
+    weight_index: str  # SQL for the place of a scenario's weight among them: whole numbers group and add exactly
     columns: frozenset[str]  # those of the results, and those that the suite fills in
-    per_k: bool
+    per_k: bool  # whether pass_at_K or pass_hat_K is wanted, so that scenarios are grouped by passed trials
     demands: bool  # whether a suite says what its scenarios must be judged by
     ends: Mapping[str, Ends]
 

@@ -46,7 +46,7 @@ def ends_of(quantity: QuantitySql) -> list[str]:
 
 
 def undecided(layout: Layout, column: str) -> str:
-    """Whether a trial is undecided for a column; over trials beside what `facts` says of their scenarios."""
+    """Whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
     quantity = layout.quantities[column]
     if not layout.may_differ and column in ("passed", "violated"):
         return quantity.unknown
@@ -63,12 +63,11 @@ def undecided(layout: Layout, column: str) -> str:
 
 
 def beside_facts(layout: Layout, columns: Sequence[str], of: str = "trials") -> str:
-    """SQL for some trials beside what `undecided` needs to know of their scenarios."""
+    """SQL for some trials, joined with the facts of their scenarios that `undecided` needs."""
     rows = _Rows(layout, "worst")
     found = {"scenario_bits": rows.bits()} if layout.may_differ else {}
-    found |= {
-        f"has_{m.count}": rows.has(m) for m in (layout.quantities[name] for name in columns) if not m.of_every_trial
-    }
+    quantities = [layout.quantities[name] for name in columns]
+    found |= {f"has_{one.count}": rows.has(one) for one in quantities if not one.of_every_trial}
     if not found:
         return of
     listed = ", ".join(f"{sql} AS {name}" for name, sql in found.items())
@@ -89,7 +88,7 @@ class _Rows:
     world: World
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Names and SQL."""
+        """Names and SQL; quantities that share a count name it twice, with the same SQL."""
         yield from ((EVERY_TRIAL, self._every_trial()), ("bad_trials", self._count("bad")))
         yield from (("crashed_trials", self._count("is_error")), ("violating_trials", self._count("is_violated")))
         yield from (("failed_trials", self._count("is_failed")), ("blank_trials", self._count("is_blank")))
@@ -113,7 +112,7 @@ class _Rows:
         return f"({given}{demanded})"
 
     def bits(self) -> str:
-        """What the scenario is judged by in any of its trials, or must be by its suite."""
+        """What any trial of the scenario is judged by, or must be according to the suite."""
         given = "bit_or(given_bits)" if self.layout.repeated else "given_bits"
         return f"({given} | {self._suite_bits()})" if self.layout.demands else given
 
@@ -148,16 +147,17 @@ class _Rows:
 
     def _total(self, name: str, quantity: QuantitySql) -> str:
         if name == "passed":
-            return (
-                self._passed() if self.world == "worst" else f"({self._trials(quantity)} - {self._count('is_failed')})"
-            )
+            at_best = f"({self._every_trial()} - {self._count('is_failed')})"
+            return self._passed() if self.world == "worst" else at_best
         amount = self._score() if name == "behavior_score" else self._sum(quantity.amount(self.world))
         if name == "behavior_score" and self.world == "best":
+            # An open trial without expectations may have met them all, so at best it adds a whole score.
             amount += f" + {self._denominator()} * {self._count('is_open AND expected_count = 0 AND NOT is_violated')}"
         if name == "violated" and self.world == "worst" and self.layout.may_differ:
             return f"{amount} + {self._unsaid()}"
         if quantity.unit == MOST_EXPECTED:
             return self._pooled(name, quantity)
+        # The sum of what trials lack is kept apart: only the scenario as a whole tells whether they lack anything.
         lack = quantity.lack(self.world)
         if lack == "0" or not self._may_lack(quantity):
             return amount
@@ -187,6 +187,8 @@ class _Rows:
             return self._count("is_passed")
         if not self.layout.repeated:
             return "CAST(is_passed AND (lacking_bits & suite_bits) = 0 AS INTEGER)"
+        # What the scenario is judged by is known after the grouping, what a trial lacks before it. So passed trials are
+        # counted by what they lack, and counts are left out whose bits the scenario has: no second pass over trials.
         mask = self.layout.bits
         codes = [code for code in range(mask + 1) if code & mask == code]
         counted = (
@@ -227,14 +229,16 @@ class _Rows:
         if self.layout.may_differ:
             found.append(f"{self._passed()} < {self._count('is_passed')}")
             found.append(f"{self._unsaid()} > 0")
-        may_lack = {
-            quantity.count: quantity for quantity in self.layout.quantities.values() if self._may_lack(quantity)
-        }
+        # Quantities with the same count have the same trials: one condition serves all of them.
+        may_lack = {one.count: one for one in self.layout.quantities.values() if self._may_lack(one)}
         found += [f"({self.has(one)} AND {self._any(f'{_lacks(one)} AND NOT is_error')})" for one in may_lack.values()]
         return " OR ".join(found)
 
     def _lone(self) -> str:
-        """A bit for each quantity that the scenario has only by what errors, violations and open trials come to."""
+        """A bit for each quantity that the scenario has only by errors, violations and open trials.
+
+        Whether those count depends on the other scenarios, so the sum is made first and perhaps ignored later.
+        """
         bits = {
             self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
             for name, quantity in self.layout.quantities.items()
@@ -246,6 +250,7 @@ class _Rows:
         """The denominator of a scenario's behavior_score, summed over its trials."""
         if not self.layout.repeated:
             return "score_expected"
+        # A sum of fractions needs a common denominator. Usually the trials of a scenario expect the same behaviors.
         return (
             f"CASE WHEN {_SAME} THEN coalesce(min(score_expected) {_LEVEL}, 1)"
             f" WHEN {_DIVIDES} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
@@ -263,6 +268,7 @@ class _Rows:
         )
 
 
+# A violation scores 0 of 1: its denominator does not matter.
 _LEVEL = "FILTER (NOT is_violated AND expected_count > 0)"
 _SAME = f"coalesce(min(score_expected) {_LEVEL} = max(score_expected) {_LEVEL}, true)"
 _DIVIDES = f"bool_and({COMMON_DENOMINATOR} % score_expected = 0)"

@@ -21,7 +21,7 @@ from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 
 WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "correct", "error", "violated"))
-"""The sums that a scenario's own weight can be asked to multiply."""
+"""The sums that are also taken with each scenario's own weight: those of the weighted measures in the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ReductionPlan:
     profile: str
     profile_of_grave: str  # the same, with only the gravest failures among the worst
     worst: Worst
-    telling: bool  # whether `worst` has the categories and reasons of scenarios too
+    with_reasons: bool  # whether `worst` has the categories and reasons of scenarios too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
@@ -62,12 +62,14 @@ def make(
     sums = _sums(layout, world)
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
-    telling = not layout.repeated
-    worst = Worst(request, "" if not telling else "why" if parse_once else "evidence")
+    # With several trials a scenario has several reasons: they are fetched later, for the listed scenarios alone.
+    with_reasons = not layout.repeated
+    worst = Worst(request, "" if not with_reasons else "why" if parse_once else "evidence")
+    reason = [worst.reason] if with_reasons else []
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     at_worst = smallest and world == "worst"  # the worst scenarios are then known
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
-    # Whether anything is undecided is a key: the rows in which nothing is are those of the best world too.
+    # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
     scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
@@ -76,14 +78,14 @@ def make(
         sides=sides,
         described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
         trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
-        scenarios=per_scenario.relation(layout, [worst.reason] if telling else [], world),
+        scenarios=per_scenario.relation(layout, reason, world),
         settled=_settled(keys, sums, products),
         unsettled=per_scenario.unsettled(layout),
-        scenarios_unsettled=per_scenario.relation(layout, [worst.reason] if telling else [], world, of="unsettled"),
+        scenarios_unsettled=per_scenario.relation(layout, reason, world, of="unsettled"),
         profile=f"{before}{head}{aside} FROM {scenarios} GROUP BY ALL",
         profile_of_grave=f"{before}{head}{grave} FROM {scenarios} GROUP BY ALL",
         worst=worst,
-        telling=telling,
+        with_reasons=with_reasons,
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
@@ -166,6 +168,7 @@ class Worst:
 def _keys(layout: Layout) -> tuple[str, ...]:
     """What the scenarios of one profile row have in common: slice values, filters, denominators and weight."""
     keys = [f"by_{i}" for i in range(len(layout.slices))] + [layout.flag(where) for where in layout.wheres]
+    # Scenarios of one row have the same denominators, so that a sum of numerators is divided once, and exactly.
     keys += [EVERY_TRIAL, SCORE_DENOMINATOR, "lone"]
     keys += dict.fromkeys(one.count for one in layout.quantities.values() if not one.of_every_trial)
     keys += ["weight_index"] if len(layout.weights) > 1 else []

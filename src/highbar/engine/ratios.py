@@ -64,6 +64,7 @@ class Sides:
 
     def term(self, term: Term) -> str:
         """SQL for a scenario's part in one term, as a double; 0 if it has none."""
+        # Doubles are enough for bounds, which are estimates; values come from exact sums (`totals.py`).
         conditions = [self.layout.flag(term.where)] if term.where else []
         trials, value = self._value(term)
         if trials:

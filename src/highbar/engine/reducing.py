@@ -75,6 +75,7 @@ class Reducer:
         checks.refuse_mixed_ids(rows, self.parts)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
+        # To fill in descriptions takes a join, and few results need it: so start again only if a trial omits one.
         if checks.refuse_disagreement(rows, made.layout) and not fill:
             return self._reduced(request, fill=True)
         warnings += checks.required_and_optional(rows, request)
@@ -117,7 +118,7 @@ class Reducer:
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name them with undecided trials at their best; only scenarios with undecided trials are computed again."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
-        # Clusters are summed over all of their scenarios.
+        # The sums of a cluster need all of its scenarios, decided or not.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
         self.database.define("settled", made.settled, kept=True)
         self.database.define("scenarios", scenarios, kept=made.layout.repeated)
@@ -150,7 +151,7 @@ class Reducer:
         from highbar.engine import records  # only for a baseline or a comparison
 
         if request.select:
-            from highbar.engine import selecting  # as above
+            from highbar.engine import selecting  # most checks judge every row
 
             choice = selecting.choose(self.database, self.parts, request.select)
             return replace(self, parts=choice.taken).records(replace(request, select=()))
@@ -297,8 +298,8 @@ class Reducer:
         """The worst scenarios, with the reasons that their trials give."""
         worst = self.database.rows(Query(made.worst.set_aside(), of_profile=True)) if self.database.has_smallest else []
         if len(worst) < at_least:
-            worst = self.database.rows(made.worst.sorted(violated if made.telling else 0))
-        if made.telling:
+            worst = self.database.rows(made.worst.sorted(violated if made.with_reasons else 0))
+        if made.with_reasons:
             return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
         alike = (

@@ -61,7 +61,7 @@ ANSWER, BEHAVIORS, MUST_NOTS, OWN, VIOLATIONS = 1, 2, 4, 8, 16
 """Bits of what a trial can be judged by: what one trial of a scenario has, all of its trials must have to pass."""
 
 
-def evidence_columns(positive: str | None, extras: int) -> list[tuple[str, str]]:
+def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     """First step: what was seen. `extras` is how many columns of the user's own the policy measures."""
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
     seen_count = "len(list_filter(seen, lambda x: x))"
@@ -69,125 +69,91 @@ def evidence_columns(positive: str | None, extras: int) -> list[tuple[str, str]]
     # A score is a judgment too, so a row that has one is not silent; nor is one that has a number of the user's own.
     scores = [column.name for column in MEASURED if column.bounded] + [f"extra_{i}" for i in range(extras)]
     unscored = "".join(f" AND {name} IS NULL" for name in scores)
-    return [
-        ("is_error", "coalesce(error <> '', false)"),
-        ("is_unjudged", "coalesce(unjudged <> '', false)"),
+    return {
+        "is_error": "coalesce(error <> '', false)",
+        "is_unjudged": "coalesce(unjudged <> '', false)",
         # list_distinct costs four times this, list_has_any and list_intersect three times theirs
-        (
-            "wanted",
-            (
-                f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
-                " ELSE expected_behaviors END"
-            ),
+        "wanted": (
+            f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
+            " ELSE expected_behaviors END"
         ),
-        ("expected_count", "coalesce(len(wanted), 0)"),
-        ("seen", "list_transform(wanted, lambda x: list_contains(behaviors, x))"),
-        (
-            "seen_count",
-            (
-                "CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(seen, false) IS NULL THEN expected_count"
-                f" ELSE {seen_count} END"
-            ),
+        "expected_count": "coalesce(len(wanted), 0)",
+        "seen": "list_transform(wanted, lambda x: list_contains(behaviors, x))",
+        "seen_count": (
+            "CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(seen, false) IS NULL THEN expected_count"
+            f" ELSE {seen_count} END"
         ),
-        (
-            "is_violated",
-            (
-                "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
-                " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
-            ),
+        "is_violated": (
+            "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
+            " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
         ),
-        ("has_answer", "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL"),
-        ("lists_must_nots", "coalesce(len(must_not) > 0, false)"),
+        "has_answer": "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL",
+        "lists_must_nots": "coalesce(len(must_not) > 0, false)",
         # An empty mapping marks nothing: it is no more than an empty list.
-        ("marks_must_nots", "lists_must_nots AND coalesce(must_not_says, false)"),
+        "marks_must_nots": "lists_must_nots AND coalesce(must_not_says, false)",
         # Whether the row tells if its must-nots happened. Of an unjudged row only what it says is known.
-        (
-            "must_nots_checked",
-            (
-                "violation_count IS NOT NULL OR marks_must_nots OR (coalesce(has_behaviors, false) AND NOT is_unjudged"
-                f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
-            ),
+        "must_nots_checked": (
+            "violation_count IS NOT NULL OR marks_must_nots OR (coalesce(has_behaviors, false) AND NOT is_unjudged"
+            f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
         ),
-        (
-            "is_silent",
-            (
-                "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
-                f" AND NOT marks_must_nots{unscored}"
-            ),
+        "is_silent": (
+            "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
+            f" AND NOT marks_must_nots{unscored}"
         ),
-        ("expected_positive", _positive("expected", positive)),
-        ("predicted_positive", f"coalesce({_positive('predicted', positive)}, false)"),
-    ]
+        "expected_positive": _positive("expected", positive),
+        "predicted_positive": f"coalesce({_positive('predicted', positive)}, false)",
+    }
 
 
-def answer_columns() -> list[tuple[str, str]]:
+def answer_columns() -> dict[str, str]:
     """Second step: what follows for the answer and the behaviors."""
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
     unnamed = (
         "len(list_filter(wanted, lambda x: NOT list_contains(behaviors, x)"
         " AND NOT coalesce(list_contains(denied, x), false)))"
     )
-    return [
-        ("observed_count", "CASE WHEN is_error THEN 0 ELSE seen_count END"),
-        (
-            "unknown_count",
-            (
-                "CASE WHEN is_error THEN 0 WHEN behaviors IS NULL THEN expected_count"
-                f" WHEN is_unjudged THEN coalesce({unnamed}, 0) ELSE 0 END"
-            ),
+    return {
+        "observed_count": "CASE WHEN is_error THEN 0 ELSE seen_count END",
+        "unknown_count": (
+            "CASE WHEN is_error THEN 0 WHEN behaviors IS NULL THEN expected_count"
+            f" WHEN is_unjudged THEN coalesce({unnamed}, 0) ELSE 0 END"
         ),
-        ("score_unknown", "CASE WHEN is_violated THEN 0 ELSE unknown_count END"),
-        ("is_correct", f"has_answer AND NOT is_error AND coalesce({right} ELSE predicted = expected END, false)"),
+        "score_unknown": "CASE WHEN is_violated THEN 0 ELSE unknown_count END",
+        "is_correct": f"has_answer AND NOT is_error AND coalesce({right} ELSE predicted = expected END, false)",
         # No prediction is a wrong one, unless the row says that nobody judged it.
-        ("outcome_known", "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL"),
-        ("answer_known", "outcome_known OR correct IS NOT NULL"),
-        ("has_outcome", "outcome IS NOT NULL OR expected_positive IS NOT NULL"),
-        (
-            "tp",
-            (
-                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
-                " ELSE expected_positive AND predicted_positive END AND NOT is_error, false)"
-            ),
+        "outcome_known": "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL",
+        "answer_known": "outcome_known OR correct IS NOT NULL",
+        "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
+        "tp": (
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
+            " ELSE expected_positive AND predicted_positive END AND NOT is_error, false)"
         ),
-        (
-            "fp",
-            (
-                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp'"
-                " ELSE NOT expected_positive AND (predicted_positive OR NOT outcome_known) END, false)"
-            ),
+        "fp": (
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp'"
+            " ELSE NOT expected_positive AND (predicted_positive OR NOT outcome_known) END, false)"
         ),
-        (
-            "fn",
-            (
-                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND is_error)"
-                " ELSE expected_positive AND NOT (predicted_positive AND NOT is_error) END, false)"
-            ),
+        "fn": (
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND is_error)"
+            " ELSE expected_positive AND NOT (predicted_positive AND NOT is_error) END, false)"
         ),
         # A violation makes the score 0 of 1, whatever else was observed.
-        ("score_expected", "CASE WHEN expected_count > 0 AND NOT is_violated THEN expected_count ELSE 1 END"),
-        ("score_observed", "CASE WHEN is_violated OR is_error THEN 0 ELSE seen_count END"),
-        ("is_blank", "is_silent AND NOT is_violated AND NOT is_error"),
-        ("is_open", "is_blank OR (is_unjudged AND NOT is_error)"),
-        ("violation_known", "is_violated OR must_nots_checked OR NOT (lists_must_nots OR is_blank OR is_unjudged)"),
-        (
-            "is_bare_error",
-            (
-                "is_error AND (is_silent OR is_unjudged"
-                " OR (NOT has_answer AND expected_count = 0 AND NOT lists_must_nots))"
-            ),
+        "score_expected": "CASE WHEN expected_count > 0 AND NOT is_violated THEN expected_count ELSE 1 END",
+        "score_observed": "CASE WHEN is_violated OR is_error THEN 0 ELSE seen_count END",
+        "is_blank": "is_silent AND NOT is_violated AND NOT is_error",
+        "is_open": "is_blank OR (is_unjudged AND NOT is_error)",
+        "violation_known": "is_violated OR must_nots_checked OR NOT (lists_must_nots OR is_blank OR is_unjudged)",
+        "is_bare_error": (
+            "is_error AND (is_silent OR is_unjudged OR (NOT has_answer AND expected_count = 0 AND NOT lists_must_nots))"
         ),
-        (
-            "given_bits",
-            (
-                f"CAST(has_answer AS INTEGER) * {ANSWER} + CAST(expected_count > 0 AS INTEGER) * {BEHAVIORS}"
-                f" + CAST(lists_must_nots AS INTEGER) * {MUST_NOTS} + CAST(passed IS NOT NULL AS INTEGER) * {OWN}"
-                f" + CAST(violation_count IS NOT NULL AS INTEGER) * {VIOLATIONS}"
-            ),
+        "given_bits": (
+            f"CAST(has_answer AS INTEGER) * {ANSWER} + CAST(expected_count > 0 AS INTEGER) * {BEHAVIORS}"
+            f" + CAST(lists_must_nots AS INTEGER) * {MUST_NOTS} + CAST(passed IS NOT NULL AS INTEGER) * {OWN}"
+            f" + CAST(violation_count IS NOT NULL AS INTEGER) * {VIOLATIONS}"
         ),
-    ]
+    }
 
 
-def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
+def passing_columns(pass_score: Fraction) -> dict[str, str]:
     """Third step: did the trial fail, did it pass, and what would it lack if its scenario had that elsewhere."""
     # A pass_score of many digits (Python's 2/3 has 16) would overflow 64 bits.
     digits = [f"CAST({n} AS HUGEINT)" if n > 10**12 else f"{n}" for n in (pass_score.denominator, pass_score.numerator)]
@@ -195,31 +161,22 @@ def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
     # An agent that answers nothing does nothing forbidden either: a blank output earns no pass by its must-nots alone.
     kept_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
     unlisted = "NOT lists_must_nots AND violation_count IS NULL"
-    return [
-        (
-            "is_failed",
-            (
-                "is_violated OR is_error OR CASE WHEN passed IS NOT NULL THEN NOT passed"
-                f" ELSE NOT ({at_best}) OR (has_answer AND answer_known AND NOT is_correct) END"
-            ),
+    return {
+        "is_failed": (
+            "is_violated OR is_error OR CASE WHEN passed IS NOT NULL THEN NOT passed"
+            f" ELSE NOT ({at_best}) OR (has_answer AND answer_known AND NOT is_correct) END"
         ),
-        (
-            "is_passed",
-            (
-                "NOT is_failed AND NOT is_unjudged AND CASE WHEN passed IS NOT NULL THEN passed"
-                f" ELSE (expected_count > 0 OR has_answer OR ({kept_must_nots})) AND unknown_count = 0"
-                " AND (must_nots_checked OR NOT lists_must_nots) END"
-            ),
+        "is_passed": (
+            "NOT is_failed AND NOT is_unjudged AND CASE WHEN passed IS NOT NULL THEN passed"
+            f" ELSE (expected_count > 0 OR has_answer OR ({kept_must_nots})) AND unknown_count = 0"
+            " AND (must_nots_checked OR NOT lists_must_nots) END"
         ),
-        (
-            "lacking_bits",
-            (
-                f"CASE WHEN is_passed AND passed IS NULL THEN CAST(NOT has_answer AS INTEGER) * {ANSWER}"
-                f" + CAST(expected_count = 0 AS INTEGER) * {BEHAVIORS} + CAST({unlisted} AS INTEGER) * {MUST_NOTS}"
-                f" + {OWN} + CAST(violation_count IS NULL AS INTEGER) * {VIOLATIONS} ELSE 0 END"
-            ),
+        "lacking_bits": (
+            f"CASE WHEN is_passed AND passed IS NULL THEN CAST(NOT has_answer AS INTEGER) * {ANSWER}"
+            f" + CAST(expected_count = 0 AS INTEGER) * {BEHAVIORS} + CAST({unlisted} AS INTEGER) * {MUST_NOTS}"
+            f" + {OWN} + CAST(violation_count IS NULL AS INTEGER) * {VIOLATIONS} ELSE 0 END"
         ),
-    ]
+    }
 
 
 HAPPENED = (

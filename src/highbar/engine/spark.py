@@ -193,6 +193,7 @@ class SparkEngine:
             frame = frame.persist()
             self._kept.append(frame)
         frame.createOrReplaceTempView(self._names[name])
+        # Large numbers of one trial each are passed on as doubles: their sums in the profile must be exact too.
         if name == "scenarios":
             self._doubles = frozenset(column for column, type_ in frame.dtypes if type_ == "double")
         if name == "profile":

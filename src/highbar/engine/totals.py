@@ -42,6 +42,7 @@ class Profile:
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
         rows = self._let_through(term.where)
+        # A filter that lets nothing through gives a sum of 0 over 0 scenarios, which no metric takes for a value.
         if is_repeated(term.column):
             return _repeated_total(rows, term)
         if term.column == "scenario":

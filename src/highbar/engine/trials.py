@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
 from highbar.engine import descriptions, scoring, twice
@@ -46,8 +46,8 @@ def chosen_by(layout: Layout) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 
 
-def _with(inner: str, alias: str, columns: Sequence[tuple[str, str]]) -> str:
-    added = ", ".join(f"({sql}) AS {name}" for name, sql in columns)
+def _with(inner: str, alias: str, columns: Mapping[str, str]) -> str:
+    added = ", ".join(f"({sql}) AS {name}" for name, sql in columns.items())
     return f"SELECT *, {added} FROM ({inner}) AS {alias}"
 
 
@@ -76,6 +76,7 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> l
     kept.append(("is_lost", "NOT is_error AND is_unjudged AND coalesce(output_blank, true)"))
     if "tp" in quantities or "fn" in quantities:
         kept += [(name, name) for name in ("has_outcome", "outcome_known", "tp", "fp", "fn")]
+    # Small integers, since the trials of a text file are stored.
     counts = ("expected_count", "observed_count", "unknown_count", "score_expected", "score_observed", "score_unknown")
     kept += [(name, f"CAST({name} AS INTEGER)") for name in counts]
     for column in layout.measured:
@@ -130,6 +131,7 @@ def typed(
 ) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
+    # A fault anywhere makes the row bad. Which fault it is, the reader of the files finds out: only if there are any.
     bad = [] if "id" in part.columns else ["true"]
     for name, raw in part.columns.items():
         if name in READERS:

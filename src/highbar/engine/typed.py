@@ -1,8 +1,8 @@
 """One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
 
 A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
-a frame declares, or as text that is only assumed to be text (SUPPOSED): then the row is bad if it may have been anything
-else, and the file is read again the slower way. Nothing is coerced: a value of any other form makes the row bad.
+a frame declares, or as text that is only assumed to be text (SUPPOSED): then a row that may have been anything else is
+bad, and the file is read again the slower way. Nothing is coerced: a value of any other form makes the row bad.
 """
 
 from __future__ import annotations
