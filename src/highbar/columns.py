@@ -9,6 +9,7 @@ Two tables: `COLUMNS` has what a row of the results may hold, `QUANTITIES` what 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -126,7 +127,7 @@ COLUMNS = (
     Column("unjudged", "text", "why this trial has no judgment, for no fault of the agent", "judges"),
     Column("input", "text", "what the agent was asked; shown, never trusted", "shows", "shown"),
     Column("output", "text", "what it answered; shown, never trusted", "shows", "shown"),
-    # Not from 0: a scenario that should not count is left out, and a weight that rounds to 0 would be lost unseen.
+    # Above 0: a scenario that should not count is left out instead.
     Column("weight", "number above 0", "the scenario's own weight", "describes", "number",
            least=0.000001, most=10**9, scale=10**12),
     Column("cluster", "text", "scenarios that stand or fall together share one", "describes"),
@@ -180,7 +181,7 @@ class Quantity:
 
 _OUTCOMES = ("tp", "fp", "fn")
 
-QUANTITIES: dict[str, Quantity] = {
+QUANTITIES: Mapping[str, Quantity] = {
     quantity.name: quantity
     for quantity in (
         Quantity("passed", "counted", "higher"),

@@ -25,7 +25,7 @@ class Layout:
     slices: tuple[str, ...]
     wheres: tuple[Where, ...]
     extras: tuple[str, ...]
-    quantities: dict[str, QuantitySql]
+    quantities: Mapping[str, QuantitySql]
     weights: tuple[Fraction, ...]  # the distinct products of the policy's weights
     weight_index: str  # SQL for the place of a scenario's weight among them: whole numbers group and add exactly
     columns: frozenset[str]  # those of the results, and those that the suite fills in

@@ -329,7 +329,7 @@ class Reducer:
         sql = f"SELECT id, CAST({_FAILED} AS INTEGER), CAST({_UNDECIDED} AS INTEGER) FROM scenarios"
         found = dict.fromkeys(ids, Matched(0, 0, ()))
         for id_, failed, undecided in self.database.rows(f"{sql} WHERE {any_match(ids)}") if ids else ():
-            found[id_] = Matched(1, failed, (id_,) * failed, undecided, (id_,) * undecided)
+            found[id_] = Matched(1, failed, (id_,) if failed else (), undecided, (id_,) if undecided else ())
         return found | {pattern: self._matched(pattern) for pattern in wanted if is_pattern(pattern)}
 
     def _matched(self, pattern: str) -> Matched:

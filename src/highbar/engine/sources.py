@@ -32,7 +32,7 @@ TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
 class SourcePart:
     """Files that are read in one go: a function of the wanted columns that gives their relation, and what they hold."""
 
-    columns: dict[str, Raw]
+    columns: Mapping[str, Raw]
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
     alike: bool = False  # rows are assumed to be alike, and have their text in `json`

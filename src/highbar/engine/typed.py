@@ -323,7 +323,7 @@ def _reader(column: Column) -> Reader:
 
 
 # Of an output one thing is computed: whether there is any.
-READERS: dict[str, Reader] = {column.name: _reader(column) for column in COLUMNS} | {"output": blank_output}
+READERS: Mapping[str, Reader] = {column.name: _reader(column) for column in COLUMNS} | {"output": blank_output}
 
 
 def _typed_columns(column: Column) -> dict[str, str]:
@@ -352,5 +352,5 @@ def _typed_columns(column: Column) -> dict[str, str]:
             return {column.name: "VARCHAR"}
 
 
-EMPTY: dict[str, str] = {name: type_ for column in COLUMNS for name, type_ in _typed_columns(column).items()}
+EMPTY: Mapping[str, str] = {name: type_ for column in COLUMNS for name, type_ in _typed_columns(column).items()}
 """The typed columns, in order, with the type that an absent one has."""
