@@ -15,7 +15,7 @@ NONE = "CAST(NULL AS DOUBLE)"
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """An aggregate that finds about the numbers at some shares: its SQL, and by what share it may be off."""
+    """An aggregate that approximates the numbers at some shares: its SQL, and by what share it may be off."""
 
     sql: str  # `{shares}` is replaced by the list
     slack: float

@@ -78,7 +78,7 @@ def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int =
 
 
 def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) -> None:
-    """Two rows with the same (id, trial), or two without a trial, are never merged."""
+    """Refuse two rows with the same (id, trial), or two without a trial: they are never merged."""
     twice = rows(
         f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT {MOST_REFUSED}"
     )

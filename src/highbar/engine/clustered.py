@@ -105,7 +105,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
 
 
 def _between(known: Sequence[int], place: int) -> range:
-    """The ranks after the known one before this place, up to the one at it."""
+    """The ranks from after the previous known rank up to the one at this place."""
     return range(known[place - 1] + 1 if place else 0, (known[place] if place < len(known) else known[-1]) + 1)
 
 

@@ -40,7 +40,7 @@ _TYPES = {
 
 
 def read(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
-    """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` is there by now."""
+    """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` must be defined."""
     return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
 
 
@@ -83,7 +83,7 @@ def _query(parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> str
 
 
 def _typed(part: SourcePart) -> str:
-    """SQL for one part's rows with the columns that are shown, typed; what the part does not have is NULL."""
+    """SQL for one part's rows with the columns that are shown, typed; NULL if the part has no such column."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
     for name, raw in part.columns.items():
         if name in READERS:

@@ -119,7 +119,7 @@ class DuckDBEngine:
         return columns_of(self._parts)
 
     def rows_of(self, file: ResultsFile) -> int:
-        """How many rows of one file are read; for a message, when the total is not what the files hold."""
+        """How many rows of one file are read; for the message about a total that differs from the files."""
         part = next((part for part in self._parts if file in part.files), None)
         if part is None:
             return 0
@@ -127,11 +127,11 @@ class DuckDBEngine:
         return int(self._connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the connection, and so the files."""
         self._connection.close()
 
     def interrupt(self) -> None:
-        """Stop what runs now; it raises."""
+        """Stop the running query, which raises."""
         self._connection.interrupt()
 
     @contextmanager

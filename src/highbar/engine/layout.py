@@ -59,7 +59,7 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """What a trial here can be judged by at all, as bits."""
+        """What the trials of these files can be judged by at all, as bits."""
         found = scoring.ANSWER if self.columns & {"correct", "outcome", "expected"} else 0
         found |= scoring.BEHAVIORS if "expected_behaviors" in self.columns else 0
         found |= scoring.MUST_NOTS if "must_not" in self.columns else 0
@@ -93,7 +93,7 @@ class Layout:
         return [name for name, there in some if there]
 
     def flag(self, where: Where) -> str:
-        """The column that says whether a scenario is let through."""
+        """The column that tells whether a filter lets a scenario through."""
         return f"where_{self.wheres.index(where)}"
 
 
@@ -118,7 +118,7 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
 
 
 def _described(request: Request) -> frozenset[str]:
-    """What the suite says of its scenarios, and so of every trial that does not say it."""
+    """The columns that the suite fills in for trials that do not have them."""
     fields = request.suite.scenarios.values() if request.suite else ()
     return frozenset({*DESCRIBING} & {name for each in fields for name in each})
 

@@ -22,7 +22,7 @@ class Marks:
 
 
 def marked(json: str, key: str) -> Marks:
-    """The marks in the text of a JSON value; `key` is what says so in a list of objects."""
+    """The marks in the text of a JSON value; in a list of objects it is the value of `key`."""
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     items = f"CAST(CAST({json} AS JSON) AS JSON[])"
     item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"

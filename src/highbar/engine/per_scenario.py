@@ -199,14 +199,14 @@ class _Rows:
         return f"({' + '.join(counted)})"
 
     def _unsaid(self) -> str:
-        """Trials that do not say what was violated, though another trial, or the suite, has it."""
+        """Trials that do not say what was violated, although another trial does, or the suite demands it."""
         return (
             f"(CASE WHEN ({self.bits()} & {scoring.VIOLATIONS}) > 0 THEN {self._count('unsaid')}"
             f" WHEN ({self.bits()} & {scoring.MUST_NOTS}) > 0 THEN {self._count('unlisted')} ELSE 0 END)"
         )
 
     def _without_value(self, quantity: QuantitySql) -> str:
-        """How many trials count here and have no value."""
+        """How many trials count in this scenario although they have no value."""
         alone = self._count(f"({quantity.alone}) AND {quantity.valueless}")
         if not self.layout.repeated:
             return alone
@@ -224,7 +224,7 @@ class _Rows:
         return f"{unknown} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE 0 END"
 
     def open(self) -> str:
-        """Whether anything at all is undecided here."""
+        """Whether anything is undecided in the scenario."""
         found = [self._any(_UNDECIDED)]
         if self.layout.may_differ:
             found.append(f"{self._passed()} < {self._count('is_passed')}")

@@ -124,7 +124,7 @@ class Worst:
         }
 
     def grave(self) -> str:
-        """Whether a scenario is among those that come first: required, violated, or an error."""
+        """Whether a scenario is one of the gravest failures: required, violated, or crashed."""
         return f"violating_trials > 0 OR crashed_trials > 0 OR {any_match(self.request.required)}"
 
     def aggregate(self, of: str = "true") -> str:
@@ -177,7 +177,7 @@ def _keys(layout: Layout) -> tuple[str, ...]:
 
 
 def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
-    """The sums of a profile row: names and what of a scenario is summed."""
+    """The sums of a profile row: their names, and SQL for what each scenario adds."""
     added_up = ("bad_trials", "failed_trials", "crashed_trials", "violating_trials", "blank_trials")
     sums = [(f"sum_{name}", name) for name in added_up]
     sums += [("failed", "CAST(failed_trials > 0 AS INTEGER)"), ("undecided", "CAST(has_undecided AS INTEGER)")]

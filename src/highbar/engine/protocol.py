@@ -37,7 +37,7 @@ NO_WEIGHTS = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The sums that are wanted, and what scoring a trial needs to know."""
+    """Which sums to compute, and what is needed to score a trial."""
 
     terms: tuple[Term, ...]
     percentiles: tuple[Percentile, ...] = ()
@@ -172,7 +172,7 @@ class RepetitionSums:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """All that comes back from the rows: a few kilobytes, however many rows there were."""
+    """Everything that a check needs from the rows: a few kilobytes, however many rows there are."""
 
     whole: Group
     slices: tuple[Group, ...]

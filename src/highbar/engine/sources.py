@@ -30,7 +30,7 @@ TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """Files that are read in one go: a function of the wanted columns that gives their relation, and what they hold."""
+    """Files, or a table, with one format and one set of columns, which one query reads."""
 
     columns: Mapping[str, Raw]
     files: tuple[ResultsFile, ...]
@@ -43,7 +43,7 @@ class SourcePart:
     chosen_by: tuple[str, ...] = ()  # the columns that it needs
 
     def stated_twice(self) -> list[str]:
-        """SQL conditions under which a row says one thing twice."""
+        """SQL conditions, each of which is true for a row with a duplicate."""
         inside = [twice.in_column(self.columns[name], supposed=self.alike) for name in self.nested]
         return [*inside, *twice.beside_tags(self.columns)]
 
@@ -92,13 +92,13 @@ def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[st
 
 
 def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
-    """What the declared type of the ids lets them be."""
+    """Whether ids are text, numbers or both, by their declared type."""
     type_ = columns["id"].type if "id" in columns else "VARCHAR"
     return NUMBER_IDS if type_ in INTEGERS else TEXT_IDS | NUMBER_IDS if type_ == "JSON" else TEXT_IDS
 
 
 def _nested(columns: Mapping[str, Raw]) -> tuple[str, ...]:
-    """The columns of the user's own whose type lets a key stand twice; the names in a struct are part of the schema."""
+    """The columns of the user's own whose type allows a key twice; a struct has its names in the schema."""
     return tuple(name for name, raw in columns.items() if name not in READERS and re.search(r"MAP\(|JSON", raw.type))
 
 
@@ -117,7 +117,7 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
-    """Rows that we wrote: the writer knows their columns, and vouches for what the discovery would look for."""
+    """Rows that we wrote: their columns are known, and they have none of the faults that discovery looks for."""
     return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
@@ -155,7 +155,7 @@ def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:
 
 
 def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[str]:
-    """The keys of the first row; DuckDB fills its buffers before it gives one, so a plain line is read without it."""
+    """The keys of the first row. A plain line is read by Python: DuckDB would fill its buffers first."""
     if file.format == "jsonl" and not file.compression:
         import json  # only for large files
 

@@ -124,11 +124,11 @@ class SparkEngine:
         return columns_of(self._parts)
 
     def addresses(self) -> tuple[str, ...]:
-        """Of all files that are read."""
+        """The addresses of all files that are read."""
         return tuple(self._source.inputFiles())
 
     def count(self) -> int:
-        """How many results there are, by a query of its own that nothing else is part of."""
+        """How many results there are, counted by an independent query."""
         from pyspark.sql import functions as spark  # an optional extra
 
         rows = self._source.where(spark.trim("value") != "") if self.format == "jsonl" else self._source
@@ -166,7 +166,7 @@ class SparkEngine:
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
 
     def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
-        """The result of work in a thread of its own: a signal is felt here at once, and `interrupt` can be asked.
+        """Run work in a thread of its own, so that a signal reaches this thread at once and can interrupt the work.
 
         In this thread pyspark would not let go of the query before its end, since it has more to ask of Java then.
         """
@@ -277,7 +277,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
 
 
 def _refuse_lenient(session: SparkSession) -> None:
-    """A session that leaves out files which it cannot read would lose their rows without a word."""
+    """Refuse a session that skips files which it cannot read: their rows would be lost silently."""
     for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
         if str(session.conf.get(setting, "false")).lower() == "true":
             raise InputError(
@@ -345,7 +345,7 @@ def _csv(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
 
 
 def _refuse_renamed(frame: DataFrame) -> None:
-    """Refuse a header that has a name twice: Spark appends to each of the two its place, `passed1` and `passed2`."""
+    """Refuse a header that has a name twice: Spark appends its position to each of the two, `passed1` and `passed2`."""
     ending = [name for place, name in enumerate(frame.columns) if name.endswith(str(place))]
     if len(ending) > 1:
         reader = frame.sparkSession.read.option("multiLine", "true").option("escape", '"')

@@ -135,7 +135,7 @@ def _quoted(key: str) -> str:
 
 
 class _Ours(DuckDB):
-    """DuckDB's dialect, with the functions of the reduction read as what Spark has for them."""
+    """DuckDB's dialect, in which the functions of FUNCTIONS are parsed as their counterparts in Spark."""
 
     class Parser(DuckDBParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
@@ -259,14 +259,14 @@ class _Rewriting:
 
 
 def _unsubstituted(text: str) -> exp.Expression:
-    """Text in two parts: Spark puts a setting in the place of `${its name}`, inside of literals too."""
+    """Text in two parts: Spark replaces `${name}` by a setting, even inside literals."""
     parts = text.split("${")
     pieces = [exp.Literal.string(part) for part in ("$".join((parts[0], "")), *("{" + p + "$" for p in parts[1:-1]))]
     return exp.Anonymous(this="concat", expressions=[*pieces, exp.Literal.string("{" + parts[-1])])
 
 
 def _count_from_one(node: exp.Lambda) -> None:
-    """The place of an item is counted from 0 by Spark."""
+    """Spark counts the positions of a list from 0, DuckDB from 1."""
     place = node.expressions[1].name
     for name in [*node.this.find_all(exp.Identifier)]:
         if name.name == place:

@@ -27,7 +27,7 @@ _SAID_BY = {
 
 
 def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
-    """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
+    """Which scenarios of the suite have no result, which results are not in the suite, and which columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
     `parts` are the results as they were given.
@@ -60,7 +60,7 @@ def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -
 
 
 def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteMatch:
-    """What the suite demands must have been looked at in every trial that has no error."""
+    """Add the demands of the suite that some completed trial does not answer."""
     demanded = [
         (id_, column, str(LOOKED_AT[column][0]))
         for id_, fields in suite.scenarios.items()
@@ -83,7 +83,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
 
 
 def _forbidden(database: Database, suite: Suite) -> list[str]:
-    """Behaviors that were observed though the suite forbids them, in trials that do not count them as violations."""
+    """Behaviors that were observed although the suite forbids them, in trials that do not count them as violations."""
     forbidden = [
         (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
     ]
@@ -98,7 +98,7 @@ def _forbidden(database: Database, suite: Suite) -> list[str]:
 
 
 def _different(database: Database, suite: Suite, parts: Sequence[SourcePart]) -> tuple[str, ...]:
-    """What the results say otherwise than the suite. A column that only the suite has is for those who run it."""
+    """Columns in which results and suite differ. A column that only the suite has is for those who run it."""
     columns = {name for part in parts for name in part.columns}
     found: list[str] = []
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
@@ -129,7 +129,7 @@ def _otherwise(database: Database, parts: Sequence[SourcePart], column: str, fix
 
 
 def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
-    """A list: the results may have more in it than the suite, not less."""
+    """Names of the suite that a list in the results lacks; it may have more than the suite."""
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
     database.list_texts("fixed", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(

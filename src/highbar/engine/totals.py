@@ -77,7 +77,7 @@ class Profile:
         return undecided, valueless, beyond
 
     def _any_given(self, rows: Sequence[Row], column: str) -> bool:
-        """Whether a scenario has the measure by more than what errors, violations and open trials come to."""
+        """Whether some scenario has the quantity by more than errors, violations and open trials."""
         one, bit = self.layout.quantities[column], self.layout.lone_bit(column)
         return one.of_every_trial or any(row[one.count] and not row["lone"] & bit for row in rows)
 
@@ -134,7 +134,7 @@ def cross_totals(place: int, row: Row) -> CrossSums:
 
 
 def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
-    """What repeated trials say of the scenarios' pass rates: a profile row holds scenarios of the same n trials."""
+    """Sums over the pass rates of scenarios; all scenarios of a profile row have the same number of trials."""
 
     def added(amounts: Iterator[Fraction]) -> Fraction:
         return sum(amounts, Fraction(0))

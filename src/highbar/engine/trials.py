@@ -105,7 +105,7 @@ def _measured(column: Column) -> list[tuple[str, str]]:
 
 
 def _differing(layout: Layout) -> list[tuple[str, str]]:
-    """What tells a trial that is judged by less than its scenario; a trial that is a scenario never is."""
+    """Columns that identify a trial which is judged by less than its scenario; a lone trial never is."""
     if not layout.may_differ:
         return []
     unsaid = "violation_known AND NOT is_violated AND violation_count IS NULL"
@@ -177,7 +177,7 @@ def _perhaps_trailing(part: SourcePart) -> str:
 
 
 def _outside(range_: ColumnRange, part: SourcePart) -> str:
-    """SQL: whether a row that a metric with a range is over has a value outside of it."""
+    """SQL: whether a row has a value outside the range of a metric that counts the row."""
     value = number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
     beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"

@@ -70,7 +70,7 @@ def in_column(raw: Raw, *, supposed: bool) -> str:
 
 
 def beside_tags(columns: Mapping[str, Raw]) -> Iterator[str]:
-    """SQL, for each flat column `tags.NAME`: whether the row says that tag in `tags` too."""
+    """SQL, for each flat column `tags.NAME`: whether the row has that tag in `tags` too."""
     if "tags" not in columns:
         return
     tags = f"lower({columns['tags'].as_json()})"
@@ -92,7 +92,7 @@ def in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iterator[
 
 
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
-    """Look for a key twice in rows that are too large to ask DuckDB."""
+    """Refuse a key twice in rows that are too large for DuckDB."""
     for (text,) in rows:
         try:
             json.loads(text, object_pairs_hook=_unique)
@@ -116,7 +116,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def first_again(names: Sequence[str]) -> str | None:
-    """The first name that another before it is, apart from case; None if all differ."""
+    """The first name that repeats an earlier one, apart from case; None if all differ."""
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:
@@ -149,7 +149,7 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
 
 
 def _refuse_fields(rows: Iterator[tuple[str, int | None]], file: str) -> str:
-    """Take one field and all below it from `rows`, which go depth first; its name."""
+    """Take one field and everything below it from `rows`, which are depth first; return its name."""
     name, children = next(rows)
     refuse_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
     return name

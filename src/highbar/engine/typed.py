@@ -68,7 +68,7 @@ _WORD_LENGTHS = "strlen({0}) < 6 OR strlen({0}) = 8"
 
 
 def _is_word(text: str) -> str:
-    """Whether text is a truth value, NaN or an infinity, in any case: DuckDB's parser takes the last for values.
+    """Whether text is a truth value, NaN or an infinity, in any case; DuckDB's parser reads the latter two as values.
 
     With AND in place of CASE, every text would be turned to small letters before its length is looked at.
     """
@@ -327,7 +327,7 @@ READERS: Mapping[str, Reader] = {column.name: _reader(column) for column in COLU
 
 
 def _typed_columns(column: Column) -> dict[str, str]:
-    """The typed columns that a column becomes, with their types: those that its reader gives at most."""
+    """The typed columns that a column becomes, with their types: all that its reader may give."""
     match column.form:
         case "whole":
             return {column.name: "BIGINT"}

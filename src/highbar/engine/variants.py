@@ -80,7 +80,7 @@ def _value(part: SourcePart, column: str, *, clustered: bool) -> str:
 
 
 def note(found: Differing) -> str:
-    """What the report says of agents that are judged together."""
+    """The warning about agents that are judged together."""
     names = [f"{column} ({_some(values)})" for column, values in found]
     column, values = found[0]
     return (
