@@ -160,7 +160,7 @@ class SparkEngine:
             return self._profile.execute(asked.sql).fetchall()
         with refused():
             translated = self._translated(asked)
-            frame = self._session.sql(translated.sql)
+            frame = self._frame(translated)
             if translated.limited:  # as the last step, a limit would fetch the first rows of every task
                 frame = frame.coalesce(1)
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
@@ -188,7 +188,7 @@ class SparkEngine:
         asked = as_query(query)
         if asked.large != NO_LARGE_NUMBERS:
             self._large = asked.large
-        frame = self._session.sql(self._translated(asked).sql)
+        frame = self._frame(self._translated(asked))
         if kept:
             frame = frame.persist()
             self._kept.append(frame)
@@ -260,6 +260,9 @@ class SparkEngine:
 
     def _translated(self, query: Query) -> Translated:
         return translate(query, self._names, self._large, self._doubles)
+
+    def _frame(self, translated: Translated) -> DataFrame:
+        return self._session.sql(translated.sql)
 
 
 def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
