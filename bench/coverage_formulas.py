@@ -26,7 +26,7 @@ from bench.coverage_grid import (
 from bench.coverage_methods import Figure, errors, six_sums
 
 from highbar.statistics.bounds import Sums, share_bounds
-from highbar.statistics.composite import CrossSums, Term, combine, correlation
+from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums
@@ -83,7 +83,7 @@ def draw_composite(
     return samples, np.exp(log_middle + LATENCY_SPREAD * latent())
 
 
-def share_terms(samples: list[Sample]) -> tuple[list[list[Term]], list[list[list[float]]]]:
+def share_terms(samples: list[Sample]) -> tuple[list[list[BoundedTerm]], list[list[list[float]]]]:
     """The terms of every replicate and their correlations, as the product makes them."""
     sums = [[Sums(*row) for row in six_sums(sample).tolist()] for sample in samples]
     crosses = {(i, j): cross_sums(samples[i], samples[j]).tolist() for i, j in ((0, 1), (0, 2), (1, 2))}
@@ -93,7 +93,7 @@ def share_terms(samples: list[Sample]) -> tuple[list[list[Term]], list[list[list
         terms = []
         for one, weight in zip(mine, COMPOSITE_WEIGHTS, strict=False):
             bounds = share_bounds(one, ALPHA) or (0.0, 1.0)
-            terms.append(Term(float(one.value), bounds[0], bounds[1], weight))
+            terms.append(BoundedTerm(float(one.value), bounds[0], bounds[1], weight))
         matrix = [[1.0] * 3 for _ in range(3)]
         for (i, j), rows in crosses.items():
             matrix[i][j] = matrix[j][i] = correlation(mine[i], mine[j], CrossSums(*rows[replicate]))
@@ -108,13 +108,13 @@ def cross_sums(first: Sample, second: Sample) -> Integers:
     return np.stack([(one * other).sum(axis=1) for one, other in pairs], axis=1)
 
 
-def latency_term(ordered: Reals) -> Term:
+def latency_term(ordered: Reals) -> BoundedTerm:
     """The normalized latency, with the bounds of its percentile and no known correlation."""
     low, high = _ranks(len(ordered))
     value = ordered[nearest_rank(len(ordered), P95) - 1]
     ends = (ordered[low - 1] if low else 0.0, value, ordered[high - 1] if high else math.inf)
     bottom, middle, top = (min(float(end) / LATENCY_LIMIT, 1.0) for end in ends)
-    return Term(middle, bottom, top, -COMPOSITE_WEIGHTS[-1], worst_case=True)
+    return BoundedTerm(middle, bottom, top, -COMPOSITE_WEIGHTS[-1], worst_case=True)
 
 
 def delta(samples: list[Sample]) -> Reals:
@@ -166,7 +166,7 @@ def _ratio_sums(q: list[float], t: list[float]) -> RatioSums:
     return RatioSums(len(q), sum(q), sum(t), sum(a * a for a in q), products, sum(b * b for b in t), max(t))
 
 
-def _together(terms: Sequence[Term]) -> tuple[float, float]:
+def _together(terms: Sequence[BoundedTerm]) -> tuple[float, float]:
     """A sum of terms where all of them are at their worse ends, and at their better ones."""
     low = sum(term.gradient * (term.low if term.gradient > 0 else term.high) for term in terms)
     return low, sum(term.gradient * (term.high if term.gradient > 0 else term.low) for term in terms)

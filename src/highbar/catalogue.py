@@ -1,4 +1,4 @@
-"""The metrics, measures and result columns as data: what there is, what it means and how it is computed.
+"""The metrics and measures as data: what there is, what it means and how it is computed.
 
 To add a metric, add a row to `_METRICS`; its formula is in the language of policies.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
 
+from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, NAMED_IN_FORMULAS, SLICEABLE
 from highbar.language.formula import parse, to_words
 from highbar.model import Better, Binary, Call, Expression, Metric, Name, Number, Percentile, Term, Unit, Where
 
@@ -18,59 +19,13 @@ CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
 """The guide's categories. Others are welcome; one that is nearly one of these is a misspelling."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the results that Highbar knows: its type in words, and what it says about a trial."""
-
-    name: str
-    type: str
-    meaning: str
-
-
-COLUMNS = (
-    Column("id", "text or whole number, required", "the scenario"),
-    Column("trial", "whole number", "which repetition of the scenario"),
-    Column("category", "text", "happy_path, edge_case, adversarial, regression, or any other"),
-    Column("capability", "text", "what the scenario exercises"),
-    Column("expected_behaviors", "list of text", "what should be seen"),
-    Column("behaviors", "list of text, {name: bool}, or [{name, observed}]", "what was seen"),
-    Column("must_not", "list of text, {name: bool}, or [{name, violated}]", "what must not happen"),
-    Column("violations", "list of text, or a count", "what did happen of it"),
-    Column("passed", "bool", "the caller's own judgment, if it has one"),
-    Column("correct", "bool", "whether the answer was right"),
-    Column("expected", "text or bool", "the right label"),
-    Column("predicted", "text or bool", "the label that the agent gave"),
-    Column("outcome", "tp, fp, fn or tn", "what the prediction was, in place of the two labels"),
-    Column("latency_ms", "number, 0 to 1e15", "how long the trial took"),
-    Column("tokens_used", "whole number, 0 or more", "how many tokens it used"),
-    Column("quality_score", "number from 0 to 1", "how good the output was"),
-    Column("cost_usd", "number, 0 or more", "what it cost"),
-    Column("error", "text", "how the agent crashed or timed out"),
-    Column("unjudged", "text", "why this trial has no judgment, for no fault of the agent"),
-    Column("input", "text", "what the agent was asked; shown, never trusted"),
-    Column("output", "text", "what it answered; shown, never trusted"),
-    Column("weight", "number above 0", "the scenario's own weight"),
-    Column("cluster", "text", "scenarios that stand or fall together share one"),
-    Column("tags", "{name: text}", "slices, as tags.name"),
-    Column("agent_version", "text", "which version ran; one per check"),
-    Column("suite", "text", "which suite ran"),
-    Column("judge", "text", "who judged"),
-)
-
-COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
-
-SLICEABLE = frozenset({"category", "capability", "cluster", "suite", "judge", "agent_version"})
-"""Columns of ours that scenarios may be chosen by: what was asked of the agent, never what came of it."""
-
-SUMMED_COLUMNS = frozenset(
-    {"passed", "correct", "behavior_score", "latency_ms", "tokens_used", "quality_score", "cost_usd"}
-)
+SUMMED_COLUMNS = NAMED_IN_FORMULAS
 """Columns of ours that `mean` and `sum` take."""
 
-BOUNDED_COLUMNS = frozenset({"passed", "correct", "behavior_score", "quality_score"})
-"""Those of them that lie between 0 and 1 in every trial."""
+BOUNDED_COLUMNS = NAMED_IN_FORMULAS & BOUNDED
+"""Those of them that are between 0 and 1 in every trial."""
 
-RANKED_COLUMNS = frozenset({"latency_ms", "tokens_used", "quality_score", "cost_usd"})
+RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
 """Columns of ours that `percentile` takes."""
 
 SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless said"}
@@ -241,7 +196,7 @@ def _term_column(leaf: Call) -> str:
     column = leaf.arguments[0]
     assert isinstance(column, Name)  # noqa: S101 - the formula was parsed, which makes sure of it
     known = column.name in SUMMED_COLUMNS or is_repeated(column.name)
-    return column.name if known else f"extra:{column.name}"
+    return column.name if known else f"{EXTRA}{column.name}"
 
 
 def narrow(where: Where, by: Where) -> Where:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from highbar import catalogue, measure
+from highbar.columns import JUDGMENTS, sources
 from highbar.errors import Problem
 from highbar.language import formula
 from highbar.model import (
@@ -26,29 +27,6 @@ from highbar.model import (
 )
 from highbar.model.reduction import Reduction
 
-JUDGMENTS = frozenset(
-    {"error", "violations", "unjudged", "passed", "correct", "behaviors", "must_not", "outcome", "predicted"}
-)
-"""Columns that can say whether a trial passed. `expected` alone is a demand: nobody has answered it."""
-_MEASUREMENTS = frozenset({"latency_ms", "tokens_used", "quality_score", "cost_usd", "output"})
-_ANSWERS = frozenset({"correct", "outcome", "predicted"})
-_BEHAVIORS = frozenset({"behaviors", "must_not"})
-_SOURCES = {
-    "passed": JUDGMENTS,
-    "violated": JUDGMENTS,
-    "error": JUDGMENTS | _MEASUREMENTS,  # a trial that left anything behind and no error did not crash
-    "scenario": frozenset[str](),
-    "correct": _ANSWERS,
-    "tp": _ANSWERS,
-    "fp": _ANSWERS,
-    "fn": _ANSWERS,
-    "observed": _BEHAVIORS,
-    "expected": _BEHAVIORS,
-    "behavior_score": _BEHAVIORS,
-    "quality_both": frozenset({"quality_score"}),
-    "tokens_both": frozenset({"tokens_used"}),
-}
-"""From which columns of the results each column of a measure is computed; of any other, from that column itself."""
 _LOOKS_LIKE_A_JUDGMENT = frozenset(
     {
         "pass", "ok", "success", "successful", "succeeded", "is_correct", "is_passed", "score", "status", "result",
@@ -80,9 +58,9 @@ def _unusable(
     if blank:  # the columns of judgments are there, and every value is null
         columns -= JUDGMENTS
     for question in questions:
-        if any(_has_values(whole, wanted) and columns & _sources(wanted.column) for wanted in question):
+        if any(_has_values(whole, wanted) and columns & sources(wanted.column) for wanted in question):
             return None
-    needed = {column for question in questions for one in question for column in _sources(one.column)}
+    needed = {column for question in questions for one in question for column in sources(one.column)}
     return _problem(reduction.columns, needed)
 
 
@@ -116,13 +94,6 @@ def _of_expression(policy: Policy, expression: Expression) -> Iterator[Term | Pe
         elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
             wanted = catalogue.terms(leaf)
             yield from wanted if isinstance(wanted, tuple) else (wanted,)
-
-
-def _sources(column: str) -> frozenset[str]:
-    if column.startswith(("pass_at_", "pass_hat_")):
-        return JUDGMENTS
-    name = column.removeprefix("extra:")
-    return _SOURCES.get(column, frozenset({name}))
 
 
 def _has_values(whole: measure.Measured, wanted: Term | Percentile) -> bool:

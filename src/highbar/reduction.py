@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from highbar import catalogue, measure
+from highbar import measure
 from highbar import policy as policies
+from highbar.columns import COLUMNS
 from highbar.engine.checks import Twice
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Engine, Request
@@ -236,7 +237,7 @@ def _described(policy: Policy) -> set[str]:
 
 
 def _refuse_columns(loaded: Loaded, policy: Policy, slices: Sequence[str], columns: Sequence[str]) -> None:
-    known = [column.name for column in catalogue.COLUMNS]
+    known = [column.name for column in COLUMNS]
     problems = [
         Problem(f"the columns {first!r} and {second!r} differ only in case", file=loaded.place(first).file)
         for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from highbar.engine.duckdb import LARGE
+from highbar.engine.limits import LARGE_BYTES
 from highbar.language.spelling import near_miss
 from tests.commandline import check, judged, refused
 
@@ -56,7 +56,7 @@ def test_r10_every_category_is_compared(tmp_path: Path, *, sliced: bool) -> None
 
 
 def test_r10_a_near_miss_deep_in_a_large_file_is_refused(tmp_path: Path) -> None:
-    rows = [{**GOOD, "id": f"S{i}", "output": "x" * 2000} for i in range(LARGE // 2000)]
+    rows = [{**GOOD, "id": f"S{i}", "output": "x" * 2000} for i in range(LARGE_BYTES // 2000)]
     rows[-1] |= {"category": ZERO_WIDTH, "passed": False}
     refused(check(tmp_path, rows, SAFETY), "did you mean 'adversarial'?", line=len(rows))
 

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
-from highbar.engine.duckdb import LARGE
+from highbar.engine.limits import LARGE_BYTES
 from tests.commandline import check, judged, refused, run
 
 ALL = {"thresholds": {"blocking": {"pass_rate": "100%"}}}
@@ -80,7 +80,7 @@ def test_a_number_and_its_digits_are_refused_together_across_files_and_objects(t
 
 
 def test_a_number_and_its_digits_are_refused_together_in_a_large_file(tmp_path: Path) -> None:
-    rows = [result(f"S{i}", trial=1, output="x" * 2000) for i in range(LARGE // 2000)]
+    rows = [result(f"S{i}", trial=1, output="x" * 2000) for i in range(LARGE_BYTES // 2000)]
     rows += [result(1, trial=1, output="x"), result("1", trial=2, output="x")]
     refused(check(tmp_path, rows, ALL), "the id 1 is a number in some results")
 

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
-from highbar.engine.duckdb import LARGE
+from highbar.engine.limits import LARGE_BYTES
 from tests.commandline import check, judged, refused
 
 
@@ -69,7 +69,7 @@ def test_a_row_outside_of_the_range_is_refused_in_every_form(tmp_path: Path) -> 
 
 
 def test_a_row_outside_of_the_range_in_a_large_file_is_refused(tmp_path: Path) -> None:
-    many = rows(*[0.5] * (LARGE // 2000), output="x" * 2000)
+    many = rows(*[0.5] * (LARGE_BYTES // 2000), output="x" * 2000)
     many[-1]["rubric_score"] = 95
     refused(check(tmp_path, many, policy("mean(rubric_score)")), "rubric_score: found 95", line=len(many))
 

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
-from highbar.engine.duckdb import LARGE
+from highbar.engine.limits import LARGE_BYTES
 from tests.commandline import check, judged, refused, run
 
 ALL = {"thresholds": {"blocking": {"pass_rate": "100%"}}}
@@ -101,7 +101,7 @@ def test_r03_a_key_twice_inside_of_a_csv_cell_is_refused(tmp_path: Path, column:
 @pytest.mark.parametrize(("column", "value"), [*TWICE, ("own", '{"a": [{"b": 1, "b": 2}]}')])
 def test_r03_a_key_twice_in_a_large_file_is_refused(tmp_path: Path, column: str, value: str) -> None:
     plain = f'"passed": true, "output": "{"x" * 2000}"'
-    rows = [f'{{"id": "S{i}", {plain}, "{column}": null}}' for i in range(LARGE // 2000)]
+    rows = [f'{{"id": "S{i}", {plain}, "{column}": null}}' for i in range(LARGE_BYTES // 2000)]
     rows[-2] = f'{{"id": "B", {plain}, "{column}": {value}}}'
     refused(check(tmp_path, rows, ALL), "keep one of the two", line=len(rows) - 1)
 

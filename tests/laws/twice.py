@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import highbar
-from highbar.engine.duckdb import LARGE
+from highbar.engine.limits import LARGE_BYTES
 
 Pairs = list[tuple[str, Any]]
 """An object as it is written: a list of keys and values, in which a key can stand twice."""
@@ -104,7 +104,7 @@ def written(value: object) -> str:
 def _rows(rng: random.Random, *, large: bool) -> list[Obj]:
     """Three rows, or as many as make a large file; one of them states something twice."""
     padding = "x" * 40_000
-    rows = [row(number) for number in range(LARGE // 40_000 + 2 if large else 3)]
+    rows = [row(number) for number in range(LARGE_BYTES // 40_000 + 2 if large else 3)]
     if large:
         rows = [Obj((*one.pairs, ("note", padding))) for one in rows]
     place = rng.randrange(len(rows))

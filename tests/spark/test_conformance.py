@@ -77,7 +77,7 @@ def scored_alone(row: Mapping[str, Any], request: Any, parts: Any, folder: Path)
     part = dataclasses.replace(parts[0], files=(ResultsFile(str(file), file.name, "jsonl"),))
     with duckdb.connect() as connection:
         try:
-            found = connection.execute(plan.make((part,), request).trials)
+            found = connection.execute(plan.make((part,), request).trials.sql)
             names = [column[0] for column in found.description]
             return dict(zip(names, found.fetchall()[0], strict=True))
         except duckdb.Error:
@@ -98,7 +98,9 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
     engine = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
     engine.define("trials", plan.make(engine._parts, request).trials, kept=True)
     scored = engine.rows(f"SELECT {', '.join(names)} FROM trials")  # noqa: S608 - names of ours
-    there = {values["x0"] // 10**9: values for values in (dict(zip(names, row, strict=True)) for row in scored)}
+    there = {
+        values["extra_0_scaled"] // 10**9: values for values in (dict(zip(names, row, strict=True)) for row in scored)
+    }
     engine.close()
     assert set(here) == set(there)
     wrong = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from highbar.engine.spark import LIMITED
+from highbar.engine.database import Query
+from highbar.engine.spark_sql import translate
 
 
 @pytest.mark.parametrize(
@@ -19,4 +20,4 @@ from highbar.engine.spark import LIMITED
     ],
 )
 def test_only_a_limit_at_the_end_is_cut_by_one_task(sql: str, ends_in_a_limit: bool) -> None:
-    assert bool(LIMITED.search(sql)) == ends_in_a_limit
+    assert translate(Query(sql), {}).limited == ends_in_a_limit

@@ -13,7 +13,9 @@ from bench.spark_data import made
 
 import highbar
 from highbar import pipeline, reduction
+from highbar.engine.database import Query
 from highbar.engine.spark import SparkEngine
+from highbar.engine.spark_sql import Translated
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,16 +49,16 @@ def asked(frame: Any) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     make, collect, answered = engine._frame, engine.rows, [False]
 
-    def noted(sql: str) -> Any:
-        made = make(sql)
+    def noted(translated: Translated) -> Any:
+        made = make(translated)
         if answered[0]:
-            found.append((sql, made._jdf.queryExecution().executedPlan().toString()))
+            found.append((translated.sql, made._jdf.queryExecution().executedPlan().toString()))
         return made
 
-    def rows(sql: str) -> list[Any]:
+    def rows(query: str | Query) -> list[Any]:
         answered[0] = True
         try:
-            return collect(sql)
+            return collect(query)
         finally:
             answered[0] = False
 
@@ -88,8 +90,8 @@ def test_no_method_is_longer_than_java_compiles(spark: Any) -> None:
     sizes: list[int] = []
     make = engine._frame
 
-    def noted(sql: str) -> Any:
-        frame = make(sql)
+    def noted(translated: Translated) -> Any:
+        frame = make(translated)
         stages = getattr(debug, "MODULE$").codegenStringSeq(frame._jdf.queryExecution().executedPlan())
         sizes.extend(stages.apply(place)._3().maxMethodCodeSize() for place in range(stages.size()))
         return frame
@@ -109,7 +111,7 @@ def test_no_task_holds_the_trials_of_a_scenario(spark: Any, tmp_path: Path) -> N
     frame, _ = frame_of(spark, tmp_path, SKEWED)
     found = asked(frame)
     assert len(found) > 3
-    others = [(sql, plan) for sql, plan in found if "row_number()" not in sql]  # of a thousand scenarios, three reasons
+    others = [(sql, plan) for sql, plan in found if "ROW_NUMBER()" not in sql]  # of a thousand scenarios, three reasons
     assert len(others) == len(found) - 1
     assert not [word[0] for _, plan in others if (word := COLLECTS.search(plan))]
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
+from highbar.columns import quantities
 from highbar.errors import InputError, Problem
 from highbar.language.exact import read_decimal
 from highbar.language.limits import MOST_DIGITS
@@ -27,8 +28,8 @@ KEYS = (
 )  # fmt: skip
 SOMETIMES = ("select", "judged_by")
 """Keys that stand only in the baselines of chosen rows, and of files of other tools."""
-SHARES = {"correct", "error", "violated", "unjudged", "tp", "fp", "fn", "behavior_score", "quality_score"}
-AMOUNTS = {"observed", "expected", "quality_both", "tokens_both", "tokens_used", "cost_usd", "latency_ms"}
+SHARES = quantities("counted", "scored") - {"passed"}  # a record counts its passed trials instead
+AMOUNTS = quantities("paired", "unbounded")
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
 _SCENARIO = ("columns", "cluster", "weight", "trials", "passed", "bare", "lone", "valueless", "values", "ranks")
 

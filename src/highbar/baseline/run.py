@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import comb
 from typing import Any, TypeVar
 
+from highbar.engine.contribution import is_repeated, repeated
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
@@ -252,21 +252,12 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
         return ONE if record.all_passed else Fraction(record.passed, record.trials) if record.passed else _ZERO
     if column in _OF_EVERY_SCENARIO:
         return record.values.get(column, _ZERO)
-    if column.startswith(("pass_at_", "pass_hat_")):
-        return _repeated(record, column)
+    if is_repeated(column):
+        return repeated(column, record.trials, record.passed)
     return record.values.get(column)
 
 
 def _together(ratio: Ratio) -> int:
     """How many trials of a scenario pass@k and pass^k take at once: its trials are worth so many times fewer."""
     column = ratio.z[0][0].column
-    return int(column.rpartition("_")[2]) if column.startswith(("pass_at_", "pass_hat_")) else 1
-
-
-def _repeated(record: ScenarioRecord, column: str) -> Fraction | None:
-    """Unbiased pass@k and pass^k; None where there are fewer than k trials."""
-    kind, _, digits = column.rpartition("_")
-    n, c, k = record.trials, record.passed, int(digits)
-    if n < k:
-        return None
-    return 1 - Fraction(comb(n - c, k), comb(n, k)) if kind == "pass_at" else Fraction(comb(c, k), comb(n, k))
+    return int(column.rpartition("_")[2]) if is_repeated(column) else 1

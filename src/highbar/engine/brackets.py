@@ -1,35 +1,30 @@
-"""Exact values at ranks without sorting all values in one place: bracket each by an approximation, count inside."""
+"""Exact values at ranks without sorting all values in one place: bracket each rank by an approximation, then count."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf, nextafter
-from typing import Any
 
-from highbar.engine.database import Found, Sizes, Wanted
+from highbar.engine.database import Found, Rows, Sizes, Wanted
+from highbar.engine.limits import ALL_INSIDE, SAMPLED
 from highbar.engine.sql import literal
 
-Rows = Callable[[str], list[Any]]
-SAMPLED = 100_000
-"""Numbers of a group, about, that are looked at to bracket its ranks, where an approximation is of a sample."""
 NONE = "CAST(NULL AS DOUBLE)"
-ALL_INSIDE = 10_000
-"""Numbers of a group that are all told apart: a bracket would save nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """An aggregate that finds about the numbers at some shares: its SQL, and by what share it may be off."""
+    """An aggregate that approximates the numbers at some shares: its SQL, and by what share it may be off."""
 
-    sql: str  # `{shares}` stands for the list
+    sql: str  # `{shares}` is replaced by the list
     slack: float
     of_sample: bool = False  # whether it is costly enough to be asked of a part of the numbers
 
 
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """Where the number at a rank must lie."""
+    """The numbers between which the number at a rank is expected."""
 
     group: str
     rank: int
@@ -42,7 +37,7 @@ def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
 
     Two passes, however many numbers and groups: one that brackets every rank, one that counts what is between the
     brackets, and every number inside of them. The running sum is over the brackets' numbers only, and one number per
-    rank comes back. Should the approximation have missed a rank, that one is looked for among all numbers.
+    rank comes back. If the approximation missed a rank, a second round looks for that rank among all numbers.
     """
     brackets = _brackets(rows, ranked, wanted, sizes, about)
     found: dict[str, dict[int, float]] = {group: {} for group in wanted}
@@ -52,7 +47,7 @@ def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
 
 
 def _look(rows: Rows, ranked: str, brackets: list[_Bracket], found: dict[str, dict[int, float]]) -> list[_Bracket]:
-    """Put what is inside of the brackets into `found`; the brackets that do not hold their rank."""
+    """Add the numbers inside the brackets to `found`; return the brackets that do not contain their rank."""
     if not brackets:
         return []
     inside = dict(rows(_inside(ranked, brackets)))
@@ -63,7 +58,7 @@ def _look(rows: Rows, ranked: str, brackets: list[_Bracket], found: dict[str, di
 
 
 def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Approximation) -> list[_Bracket]:
-    """A bracket for every rank. Groups of about one size share their shares, so that few are asked for."""
+    """A bracket for every rank. Groups of similar size reuse the same quantile points, to keep the query small."""
     large = {group: size for group, size in sizes.items() if size > ALL_INSIDE}
     every = max(1, sum(large.values()) // (SAMPLED * len(large))) if about.of_sample and large else 1
     shares: dict[int, list[tuple[float, float]]] = {}
@@ -80,7 +75,8 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
         {
             group: dict(zip(ends, numbers, strict=True))
             for group, numbers in rows(
-                f"SELECT grp, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled} GROUP BY grp"
+                f"SELECT group_name, {about.sql.format(shares=f'[{listed}]')} FROM ({ranked}){sampled}"
+                " GROUP BY group_name"
             )
             if group in large
         }
@@ -97,7 +93,7 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
 
 
 def _off(share: float, sampled: float) -> float:
-    """By how much a share of a sample is off, but once in 30 million samples (Bernstein's bound)."""
+    """By how much a share of a sample may be off; more happens once in 30 million samples (Bernstein's bound)."""
     return float(6 * (share * (1 - share) / sampled) ** 0.5 + 6 / sampled)
 
 
@@ -117,15 +113,15 @@ def _joined(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _around(share: float, spans: Iterable[tuple[float, float]], at: Mapping[float, float]) -> tuple[float, float]:
-    """About the numbers at both ends of the span that a share lies in; anything where that is not known."""
+    """About the numbers at both ends of the span that contains a share; infinite if that is not known."""
     low, high = next((span for span in spans if span[0] <= share <= span[1]), (0.0, 1.0))
     return at.get(low, -inf), at.get(high, inf)
 
 
 def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
-    """Where the stretches of each group's numbers begin, by turns inside of brackets and between them.
+    """The numbers at which the stretches of each group start: inside a bracket and between brackets, in turn.
 
-    Before the first start is one that is between.
+    The stretch before the first start is outside.
     """
     spans: dict[str, list[tuple[float, float]]] = {}
     for bracket in brackets:
@@ -133,39 +129,43 @@ def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for group, parts in spans.items():
         starts = [start for low, high in _joined(parts) for start in (low, nextafter(high, inf))]
-        found[group] = starts[:-1] if starts[-1] == inf else starts  # nothing comes after the largest, errors
+        # Nothing comes after infinity, at which crashed trials rank.
+        found[group] = starts[:-1] if starts[-1] == inf else starts
     return found
 
 
 def _inside(ranked: str, brackets: list[_Bracket]) -> str:
-    """SQL for the number at each bracket's rank, NULL where it lies outside.
+    """SQL for the number at each bracket's rank; NULL if it is outside.
 
-    What is inside of brackets is told apart, what is between them only counted.
+    Numbers inside brackets are counted one by one, numbers between brackets only as a whole.
     """
     starts = _starts(brackets)
     names = [f"s{place}" for place in range(1, 1 + max(map(len, starts.values())))]
-    numbered = {group: place for place, group in enumerate(starts)}  # numbers are told apart sooner than names
+    numbered = {group: place for place, group in enumerate(starts)}  # grouping by a number is faster than by text
     listed = ", ".join(
         f"({', '.join([literal(group), str(numbered[group]), *map(_double, of), *[NONE] * (len(names) - len(of))])})"
         for group, of in starts.items()
     )
     reached = " ".join(f"WHEN number >= {name} THEN {name[1:]}" for name in reversed(names))
     placed = (
-        f"SELECT g, number, CASE {reached} ELSE 0 END AS stretch FROM ({ranked}) AS r JOIN (SELECT * FROM"
-        f" (VALUES {listed}) AS listed(grp, g, {', '.join(names)})) AS s ON r.grp = s.grp"
+        f"SELECT group_number, number, CASE {reached} ELSE 0 END AS stretch FROM ({ranked}) AS r JOIN (SELECT * FROM"
+        f" (VALUES {listed}) AS listed(group_name, group_number, {', '.join(names)})) AS s"
+        " ON r.group_name = s.group_name"
     )
     counted = (
-        "SELECT g, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
-        f" FROM ({placed}) GROUP BY g, stretch, 3"
+        "SELECT group_number, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
+        f" FROM ({placed}) GROUP BY group_number, stretch, 3"
     )
     running = (
-        "SELECT g, number, how_many, sum(how_many) OVER (PARTITION BY g ORDER BY stretch, number) AS upto"
+        "SELECT group_number, number, how_many,"
+        " sum(how_many) OVER (PARTITION BY group_number ORDER BY stretch, number) AS upto"
         f" FROM ({counted})"
     )
     wanted = ", ".join(f"({place}, {numbered[one.group]}, {one.rank})" for place, one in enumerate(brackets))
     return (
         f"SELECT w.place, min(number) FROM ({running}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
-        " AS listed(place, g, rank)) AS w ON r.g = w.g AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
+        " AS listed(place, group_number, rank)) AS w ON r.group_number = w.group_number"
+        " AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
         " GROUP BY w.place"
     )
 

@@ -1,20 +1,25 @@
-"""What the rows as a whole must keep to before any sum is trusted: sound, told apart, agreeing, of one agent."""
+"""What must be true of the rows before any sum is trusted.
+
+No bad rows, unique (id, trial), the same description in all trials of a scenario, one agent version.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from highbar.engine.descriptions import DESCRIBING
+from highbar.columns import DESCRIBING, OF_THE_RUN
+from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
+from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
+from highbar.engine.typed import INTEGERS, READERS
 from highbar.errors import InputError, Problem
 
-Rows = Callable[[str], list[Any]]
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
 
@@ -29,11 +34,11 @@ NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run 
 
 
 class BadRows(InputError):
-    """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
+    """Some rows do not have the declared form; the reader of the files explains which, and why."""
 
 
 class Twice(InputError):
-    """Results of one scenario that no trial tells apart; `keys` has the scenario and the trial of each problem."""
+    """Several results of one (id, trial); `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
         super().__init__(*problems)
@@ -41,18 +46,20 @@ class Twice(InputError):
 
 
 def refuse_bad_rows(trials: int, bad: int) -> None:
-    """Raise where a row is bad, or where there is no row at all."""
+    """Raise if a row is bad, or if there is no row at all."""
     if bad:
         raise BadRows(Problem(f"{bad} of {trials} results do not have the declared form"))
     if not trials:
         raise InputError(NO_ROW)
 
 
-def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1, parts: Sequence[Part] = ()) -> tuple[str, ...]:
-    """Two results for one (id, trial) are refused; ids that look alike are warned of.
+def refuse_or_warn_of_ids(
+    rows: Rows, *, repeated: bool, turns: int = 1, parts: Sequence[SourcePart] = ()
+) -> tuple[str, ...]:
+    """Refuse two results for one (id, trial); warn of ids that look alike.
 
-    Where every id differs from every other even without case and spaces, neither can be: one count shows both. In
-    several `turns`, each has a part of the ids in memory.
+    If all ids differ even without case and spaces, neither can happen, so one count answers both questions. In several
+    `turns`, each has a part of the ids in memory.
     """
     if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
@@ -63,19 +70,21 @@ def refuse_or_warn_of_ids(rows: Rows, *, repeated: bool, turns: int = 1, parts: 
 
 
 def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
-    """Whether no two rows have the same hash; where two have, they may differ all the same."""
-    hashes = f"(SELECT hash({key}) AS h FROM {relation}) AS spread"  # the name has Spark spread them by their values
-    these = f" WHERE h % {turns} = {turn}" if turns > 1 else ""
-    most = rows(f"SELECT max(n) FROM (SELECT count(*) AS n FROM {hashes}{these} GROUP BY h)")[0][0]
-    return most in (None, 1)  # None: this turn has no row
+    """Whether no two rows have the same hash. If two have, they may still differ: the caller looks closer."""
+    hashes = f"(SELECT hash({key}) AS hashed FROM {relation}) AS hashes"
+    these = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
+    counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{these} GROUP BY hashed)"
+    return rows(Query(counted, spread=("hashes",)))[0][0] in (None, 1)  # None: this turn has no row
 
 
-def refuse_duplicates(rows: Rows, key: str, parts: Sequence[Part] = ()) -> None:
-    """Two rows with the same (id, trial), or two without a trial, are never merged."""
-    twice = rows(f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT 20")
+def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) -> None:
+    """Refuse two rows with the same (id, trial), or two without a trial: they are never merged."""
+    twice = rows(
+        f"SELECT {key}, count(*) FROM trials GROUP BY ALL HAVING count(*) > 1 ORDER BY id LIMIT {MOST_REFUSED}"
+    )
     if not twice:
         return
-    hint = _told_apart(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
+    hint = _distinguished(rows, parts, twice[0]) or "give each repetition its own `trial`; each result counts once"
     problems = [
         Problem(
             f"scenario {row[0]!r} has {row[-1]} results{_for_trial(row)}",
@@ -86,8 +95,8 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[Part] = ()) -> None:
     raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
-def _told_apart(rows: Rows, parts: Sequence[Part], key: Sequence[Any]) -> str | None:
-    """The hint if a tag or a text of the user's own tells the results of one key apart: they are of several agents."""
+def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
+    """The hint if the results of one key differ in a tag or a text of the user's own: they come from several agents."""
     from highbar.engine.variants import differing  # only for results that are refused
 
     found = differing(rows, parts, key[0], key[1] if len(key) > 2 else None, repeated=len(key) > 2)
@@ -99,20 +108,45 @@ def _told_apart(rows: Rows, parts: Sequence[Part], key: Sequence[Any]) -> str | 
 
 
 def _for_trial(row: Sequence[Any]) -> str:
-    """Of which trial, from a row of id, trial and count, or of id and count."""
+    """The end of the message: which trial. A row is (id, trial, count), or (id, count) if no result has a trial."""
     if len(row) == 2:
         return " and no trial tells them apart"
     return " without a trial" if row[1] is None else f" for trial {row[1]}"
 
 
-def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
-    """The trials of one scenario agree on what belongs to the scenario.
+def refuse_mixed_ids(rows: Rows, parts: Sequence[SourcePart]) -> None:
+    """Refuse an id that is a number in one row and text in another: `1` and `"1"` become the same text.
 
-    Returns whether one of them leaves out what another says: then it is to be filled in.
+    Files whose ids are all of one kind need no query.
+    """
+    if len({kind for part in parts for kind in part.id_kinds}) < 2:
+        return
+    ids = " UNION ALL ".join(
+        f"SELECT {READERS['id']('id', part.columns['id']).columns[0][1]} AS id, {_is_number_id(part)} AS is_number"
+        f" FROM {part.relation(['id'])}"
+        for part in parts
+    )
+    kinds = "max(CAST(is_number AS INTEGER)) > min(CAST(is_number AS INTEGER))"
+    found = rows(f"SELECT id FROM ({ids}) AS kinds GROUP BY id HAVING {kinds} ORDER BY id LIMIT {MOST_NAMED}")
+    if found:
+        hint = "write ids in one way: all as numbers, or all in quotes (a CSV file has only text)"
+        message = "the id {0} is a number in some results and the text {0!r} in others"
+        raise InputError(*(Problem(message.format(id_), hint=hint) for (id_,) in found))
+
+
+def _is_number_id(part: SourcePart) -> str:
+    raw = part.columns["id"]
+    return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.type in INTEGERS).lower()
+
+
+def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
+    """Refuse trials of one scenario that describe it differently.
+
+    Returns whether a trial omits what another one says: then the caller must fill it in.
     """
     if not layout.repeated:
         return False
-    columns: dict[str, str] = {str(name): str(name) for name in DESCRIBING if name in layout.held}
+    columns = {name: name for name in DESCRIBING if name in layout.columns}
     columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
     if not columns:
         return False
@@ -120,34 +154,36 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     partly = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
     query = f"SELECT id, {', '.join(differs)}, {partly} AS partly FROM trials GROUP BY id"
     flags = " OR ".join(f"c{i}" for i in range(len(columns)))
-    found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT 20")
+    found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT {MOST_REFUSED}")
     problems = []
     for id_, *each, _ in found:
         differing = dict(compress(columns.items(), each))
-        told = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
+        message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
         hint = _of_several_agents(rows, id_, differing) or _SAME
-        problems.append(Problem(told, hint=hint))
+        problems.append(Problem(message, hint=hint))
     if problems:
         raise InputError(*problems)
     return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
 
 
 def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
-    """The hint if the trials of a scenario differ in nothing but what may name their agents."""
-    from highbar.engine.variants import CHOOSABLE, MOST_VALUES, NAMES  # only for results that are refused
+    """The hint if the trials of a scenario differ only in columns that may name their agents."""
+    from highbar.engine.variants import NAMES  # only for results that are refused
 
-    if not all(name.startswith("tags.") or name in (*NAMES, *CHOOSABLE) for name in differing.values()):
+    if not all(name.startswith("tags.") or name in (*NAMES, *OF_THE_RUN) for name in differing.values()):
         return None
     place, name = next(iter(differing.items()))
     query = f"SELECT DISTINCT {place} FROM trials WHERE id = {literal(id_)} AND {place} IS NOT NULL"
-    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_VALUES}")]
-    told = f"they differ in {name} ({', '.join(values)})"
-    return f"{told}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
+    values = [value for (value,) in rows(f"{query} ORDER BY {place} LIMIT {MOST_NAMED}")]
+    difference = f"they differ in {name} ({', '.join(values)})"
+    return f"{difference}: judge one with --where {name}={values[0]}, or give every trial of a scenario the same"
 
 
 def one_agent_version(rows: Rows) -> str | None:
     """The version of the agent that ran; more than one is refused."""
-    found = rows("SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT 5")
+    found = rows(
+        f"SELECT DISTINCT agent_version FROM trials WHERE agent_version IS NOT NULL ORDER BY 1 LIMIT {MOST_NAMED}"
+    )
     if len(found) > 1:
         versions = ", ".join(repr(row[0]) for row in found)
         raise InputError(
@@ -157,10 +193,12 @@ def one_agent_version(rows: Rows) -> str | None:
 
 
 def look_alike_ids(rows: Rows) -> tuple[str, ...]:
-    """Ids that differ only in case, spaces or invisible characters: told apart, but warned of."""
+    """A warning for each two ids that differ only in case, spaces or invisible characters; they count as different."""
     if _all_differ(rows, PLAIN, "scenarios"):
         return ()
-    found = rows(f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT 5")
+    found = rows(
+        f"SELECT min(id), max(id) FROM scenarios GROUP BY {PLAIN} HAVING count(*) > 1 ORDER BY 1 LIMIT {MOST_NAMED}"
+    )
     return tuple(
         f"the ids {first!r} and {second!r} differ only in case, spaces or invisible characters"
         for first, second in found
@@ -168,7 +206,10 @@ def look_alike_ids(rows: Rows) -> tuple[str, ...]:
 
 
 def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
-    """Ids that a pattern of either kind matches; where one of the two is a plain id, the policy was refused."""
+    """A warning about ids that both a required and an optional pattern match.
+
+    If one of the two is a plain id, the policy was refused before.
+    """
     required, optional = list(filter(is_pattern, request.required)), list(filter(is_pattern, request.optional))
     if not (required and optional):
         return ()
@@ -176,7 +217,7 @@ def required_and_optional(rows: Rows, request: Request) -> tuple[str, ...]:
     found = rows(f"SELECT count(*) FROM scenarios WHERE {both}")[0][0]
     if not found:
         return ()
-    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT 5")]
+    first = [row[0] for row in rows(f"SELECT id FROM scenarios WHERE {both} ORDER BY id LIMIT {MOST_NAMED}")]
     ids = ", ".join(first) + (f" and {found - len(first)} more" if found > len(first) else "")
     are, they_count = ("is", "it counts") if found == 1 else ("are", "they count")
     return (f"{ids} {are} required and optional by the policy's patterns: {they_count} as required",)

@@ -1,8 +1,9 @@
-"""What runs the SQL of the reduction: all that an engine which speaks SQL has to bring along."""
+"""What runs the SQL of the reduction: all that an engine which speaks SQL has to provide."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 Sizes = Mapping[str, int]
@@ -12,21 +13,60 @@ Wanted = Mapping[str, Sequence[int]]
 Found = Mapping[str, Mapping[int, float]]
 
 
+@dataclass(frozen=True, slots=True)
+class LargeNumbers:
+    """Columns whose whole numbers may need more than 64 bits.
+
+    DuckDB has a type for those, and widens sums. For an engine that has none, or a slow one: which columns of `trials`
+    have such `values`, and which columns of `scenarios` fit 64 bits but have `sums` that may not.
+    """
+
+    values: frozenset[str] = frozenset()
+    sums: frozenset[str] = frozenset()
+
+
+NO_LARGE_NUMBERS = LargeNumbers()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """SQL in DuckDB's dialect, and what an engine that compiles queries and spreads their rows should know about it.
+
+    DuckDB needs none of the hints. Subqueries are named by their aliases.
+    """
+
+    sql: str
+    stages: tuple[str, ...] = ()  # subqueries whose rows are large expressions of each other: compile each apart
+    spread: tuple[str, ...] = ()  # subqueries whose rows are nearly all different: spread them by their values
+    of_profile: bool = False  # whether it reads the relation `profile` alone, which may be small enough to fetch
+    large: LargeNumbers = NO_LARGE_NUMBERS  # what the columns of this relation hold; later queries sum them
+
+
+Rows = Callable[[str | Query], list[Any]]
+"""Runs a query and returns all rows."""
+
+
+def as_query(query: str | Query) -> Query:
+    """The query; plain SQL is one without hints."""
+    return Query(query) if isinstance(query, str) else query
+
+
 class Database(Protocol):
-    """Runs queries in DuckDB's dialect over relations that it is told to name."""
+    """Runs queries in DuckDB's dialect over the relations that it has been given."""
 
     @property
     def has_smallest(self) -> bool:
-        """Whether the aggregate `arg_min(value, by, count)` is there: the smallest values, a list of bounded length."""
+        """Whether it has the aggregate `arg_min(value, by, count)`: the smallest values, a list of bounded length."""
 
-    def rows(self, sql: str) -> list[Any]:
+    def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query, each a tuple; whole numbers as int, however large."""
 
-    def define(self, name: str, sql: str, *, kept: bool) -> None:
-        """Name a query; `kept` means that it is run once, and its rows are kept for the queries to come."""
+    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
+        """Name a query; `kept` means that it runs once, and its rows are stored for the queries to come."""
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
-        """Name a table of texts that are at hand here: as data, since a query that spells them out is slow to read."""
+        """Name a table of texts from this process: passed as data, since a query that contains them parses slowly."""
 
+    # Not SQL: every engine has its own way to find exact quantiles in bounded memory.
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
-        """The numbers at the wanted ranks of each group, exact; `ranked` is a query for `grp`, `number` and `id`."""
+        """The numbers at the wanted ranks of each group, exact; `ranked` selects `group_name`, `number` and `id`."""

@@ -1,19 +1,21 @@
-"""What describes a scenario, filled in where a trial does not say it: from its other trials, and from the suite.
+"""Fills in what describes a scenario, if a trial does not say it: from its other trials, and from the suite.
 
-Only what describes is ever filled in (category, capability, cluster, weight, and what scenarios are sliced by). What
-the suite demands comes along as bits, so that a trial which does not say it cannot pass.
+Only descriptions are filled in (category, capability, cluster, weight, and the columns of slices). Demands of the suite
+are joined as bits, so that a trial which does not answer them cannot pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from highbar.columns import DESCRIBING
 from highbar.engine import scoring
 from highbar.engine.database import Database
 from highbar.engine.typed import EMPTY
 from highbar.model import Suite
 
-DESCRIBING = ("category", "capability", "cluster", "weight")
+TYPED = "typed"
+"""The alias of the typed trials, wherever a query scores them."""
 _BITS = {
     "expected": scoring.ANSWER,
     "answer": scoring.ANSWER,
@@ -23,9 +25,9 @@ _BITS = {
 
 
 def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool, fill: bool) -> str:
-    """The typed trials with what describes their scenarios; `columns` are those of `col_0` and so on.
+    """The typed trials with the descriptions of their scenarios; `columns` are those of `col_0` and so on.
 
-    `described`: from the relation of that name; `fill`: from their other trials.
+    `described`: from the relation of that name; `fill`: from the other trials of the scenario.
     """
     if not fill and not described:
         return typed
@@ -35,12 +37,14 @@ def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool
     for name in everything:
         sources = [f"t.{name}"]
         if name in named:
-            sources += [f"others.{name}"] * fill + [f"described.{name}"] * described
+            sources += [f"{other}.{name}" for other, used in (("others", fill), ("described", described)) if used]
         selected.append(f"t.{name} AS {name}" if len(sources) == 1 else f"coalesce({', '.join(sources)}) AS {name}")
     source = f"({typed}) AS t"
     if fill:
         shared = ", ".join(f"max({name}) AS {name}" for name in named)
-        source += f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS step GROUP BY id) AS others ON t.id = others.id"
+        source += (
+            f" LEFT JOIN (SELECT id, {shared} FROM ({typed}) AS {TYPED} GROUP BY id) AS others ON t.id = others.id"
+        )
     if described:
         selected.append("coalesce(described.bits, 0) AS suite_bits")
         source += " LEFT JOIN described ON t.id = described.id"
@@ -61,7 +65,7 @@ def define(database: Database, suite: Suite, columns: tuple[str, ...]) -> None:
         for id_, fields in suite.scenarios.items()
     ]
     database.list_texts("listed", ("id", *named, "bits"), listed)
-    types = {"weight": "DOUBLE", "bits": "INTEGER"}
+    types = {"bits": "INTEGER"} | {name: EMPTY[name] for name in DESCRIBING}
     typed = (f"CAST({name} AS {types.get(name, 'VARCHAR')}) AS {name}" for name in ("id", *named, "bits"))
     database.define("described", f"SELECT {', '.join(typed)} FROM listed", kept=True)
 

@@ -7,25 +7,26 @@ report can hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from highbar.engine.database import Database
+from highbar.engine.database import Database, Rows
+from highbar.engine.limits import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_BEHAVIORS,
+    MOST_BINS,
+    MOST_TRIALS,
+    SHORTEST_TEXT,
+)
 from highbar.engine.scoring import HAPPENED
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.typed import EMPTY, READERS, text
 from highbar.model import FailedScenario
 from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDetail, TrialDetail
 
-Rows = Callable[[str], list[Any]]
-MOST_TRIALS = 20
-"""Trials of one scenario; those that did not pass come first."""
-MOST_NAMES = 100
-LONGEST_NAME = 300
-SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
-MOST_BINS = 40
 _SCALED = 10**6
 _NAMES = ("expected_behaviors", "behaviors", "must_not", "violations")
 _TEXTS = ("input", "output")
@@ -38,22 +39,22 @@ _TYPES = {
 } | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
 
 
-def read(database: Database, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> RowDetails:
-    """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` is there by now."""
+def read(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
+    """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` must be defined."""
     return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
 
 
 # --- failed scenarios ------------------------------------------------------------------------
 
 
-def _scenarios(rows: Rows, parts: Sequence[Part], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
+def _scenarios(rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
     found: dict[str, list[TrialDetail]] = {}
     for id_, *columns in rows(_query(parts, failed)):
         found.setdefault(id_, []).append(_trial(*columns))
     return tuple(ScenarioDetail(scenario, tuple(found.get(scenario.id, ()))) for scenario in failed)
 
 
-def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
+def _query(parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> str:
     """SQL for the trials of the scenarios, with what the scored trials say of each."""
     repeated = any("trial" in part.columns for part in parts)
     ids = f"id IN ({', '.join(literal(scenario.id) for scenario in failed)})"
@@ -62,26 +63,27 @@ def _query(parts: Sequence[Part], failed: Sequence[FailedScenario]) -> str:
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
     lists = {name: name for name in _NAMES} | {"violations": HAPPENED}
     shown = [
-        f"list_transform(list_slice({sql}, 1, {MOST_NAMES}), lambda x: left(x, {LONGEST_NAME}))"
+        f"list_transform(list_slice({sql}, 1, {MOST_BEHAVIORS}), lambda x: left(x, {LONGEST_NAME}))"
         for sql in lists.values()
     ]
     excerpts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
     short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted")]
     short.append(f"left(error, {longest})")  # the list of failed scenarios has its last line only
     columns = [
-        "r.id", "r.trial", "CASE WHEN t.p THEN true WHEN t.f THEN false END", "t.why",
+        "r.id", "r.trial", "CASE WHEN t.is_passed THEN true WHEN t.is_failed THEN false END", "t.why",
         *excerpts, *shown, "violation_count", *short,
         f"TRY_CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
     ]  # fmt: skip
     return (
         f"SELECT {', '.join(columns)} FROM ({source}) AS r JOIN (SELECT * FROM trials WHERE {ids}) AS t ON {same}"
-        f" QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY NOT t.f, t.p, r.trial) <= {MOST_TRIALS}"
+        " QUALIFY row_number() OVER (PARTITION BY r.id ORDER BY NOT t.is_failed, t.is_passed, r.trial)"
+        f" <= {MOST_TRIALS}"
         " ORDER BY r.id, r.trial"
     )
 
 
-def _typed(part: Part) -> str:
-    """SQL for one part's rows with the columns that are shown, typed; what the part does not have is NULL."""
+def _typed(part: SourcePart) -> str:
+    """SQL for one part's rows with the columns that are shown, typed; NULL if the part has no such column."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in _TYPES.items()}
     for name, raw in part.columns.items():
         if name in READERS:
@@ -92,7 +94,7 @@ def _typed(part: Part) -> str:
 
 
 def _longest(scenarios: int, trials: int) -> int:
-    """How many characters of a text are kept, so that a report of few scenarios is small and of many still opens."""
+    """How many characters of a text to show, so that a report of many scenarios still opens."""
     room = 160_000 + 2_000 * scenarios
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 
@@ -123,10 +125,10 @@ def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: An
 
 
 def latency(database: Database) -> Latency | None:
-    """The latencies of the trials that completed, in about 40 bins of equal width; None where none is known.
+    """The latencies of the trials that completed, in about 40 bins of equal width; None if no latency is known.
 
-    Where some are far beyond the 95th percentile, these are counted in one bin without an end: a few slow trials would
-    squeeze all others into one.
+    Latencies far beyond the 95th percentile share one bin without an end: a few slow trials would squeeze all others
+    into one.
     """
     known, errors = database.rows(
         "SELECT count_if(isfinite(latency_rank)), count_if(isinf(latency_rank))"
@@ -134,7 +136,7 @@ def latency(database: Database) -> Latency | None:
     )[0]
     if not known:
         return None
-    completed = "SELECT '' AS grp, latency_rank AS number, id FROM trials WHERE isfinite(latency_rank)"
+    completed = "SELECT '' AS group_name, latency_rank AS number, id FROM trials WHERE isfinite(latency_rank)"
     ranks = sorted({1, -(-95 * known // 100), known})
     at = database.values_at(completed, {"": ranks}, {"": known})[""]
     least, usual, most = at[1], at[-(-95 * known // 100)], at[known]

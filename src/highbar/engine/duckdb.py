@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from highbar.engine import brackets, checks, ranks
-from highbar.engine.database import Found, Sizes, Wanted
+from highbar.engine.database import Found, Query, Sizes, Wanted, as_query
+from highbar.engine.limits import (
+    LARGE_BYTES,
+    MOST_VALUES_AT_ONCE,
+    MOST_VALUES_TOGETHER,
+    MOST_VALUES_WITHIN_LIMIT,
+    SMALL_BYTES,
+)
 from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import Part, of_file, parts, table_part
+from highbar.engine.sources import SourcePart, of_file, parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
@@ -23,8 +30,6 @@ from highbar.model.reduction import Records, Reduction
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-LARGE = 4_000_000
-"""Bytes from which on a first look pays, and JSON rows are first supposed to be alike, which saves a pass."""
 CONFIGURATION = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -32,24 +37,17 @@ CONFIGURATION = {
     "python_enable_replacements": "false",
     "preserve_insertion_order": "false",
 }
-MOST_AT_ONCE, MOST_WITHIN = 20_000_000, 1_000_000
-"""Values of a grouping whose quantiles are found with all of them in memory, and how many where the caller limits
-memory; beyond, only those near a wanted rank are counted."""
-MOST_TOGETHER = 20_000_000
-"""Values of all groupings up to which one question is asked for all; beyond, one for each, which needs less memory."""
 ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
 """Quantiles of a sample: five standard errors."""
-SMALL_FILES = 500_000
-"""Bytes up to which a second thread and a better plan take longer to set up than they save."""
 SMALL = ("threads = 1", "disabled_optimizers = 'statistics_propagation'")
 
 
 def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | None = None) -> DuckDBPyConnection:
-    """A connection that can read the named files and nothing else, whose configuration cannot be changed any more.
+    """A connection that can read the named files and nothing else, and whose configuration is locked.
 
-    On `small` files planning costs more than running: one thread, and no plan by statistics, save a quarter of it all.
+    For `small` files planning costs more than running: one thread and no statistics save a quarter of the time.
     """
-    import duckdb  # 0.1 s to import: only where rows are read
+    import duckdb  # takes 0.1 s: only if rows are read
 
     settings = (
         f"allowed_paths = {literals(list(paths))}",
@@ -70,7 +68,7 @@ def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | No
 
 
 def _within(memory_limit: str | None) -> tuple[str, ...]:
-    """Settings: at most so much memory, and beyond it the system's temporary folder; with none given DuckDB's own."""
+    """Settings for a memory limit, with the system's temporary folder for what exceeds it; DuckDB's own if None."""
     if memory_limit is None:
         return ()
     wanted = "wanted a number with a unit, such as 600MB or 2GB"
@@ -96,18 +94,18 @@ class DuckDBEngine:
         as_json: Collection[str] = (),
         memory_limit: str | None = None,
     ) -> None:
-        """Open the files, or the table, and find their columns. Raises InputError where that fails.
+        """Open the files, or the table, and find their columns. Raises InputError if that fails.
 
         Columns of the table in `as_json` hold the JSON text of their values.
         """
         self._files = tuple(files)
         size = sum(Path(file.path).stat().st_size for file in files)
         self._connection = connect(
-            [file.path for file in files], small=table is None and size < SMALL_FILES, memory_limit=memory_limit
+            [file.path for file in files], small=table is None and size < SMALL_BYTES, memory_limit=memory_limit
         )
         self._limited = memory_limit is not None
-        self._many = size > LARGE
-        self._parts: tuple[Part, ...]
+        self._many = size > LARGE_BYTES
+        self._parts: tuple[SourcePart, ...]
         if table is None:
             self._parts = parts(self._connection, files, alike=self._many)
         else:
@@ -122,7 +120,7 @@ class DuckDBEngine:
         return columns_of(self._parts)
 
     def rows_of(self, file: ResultsFile) -> int:
-        """How many rows of one file are read; for a message, when the total is not what the files hold."""
+        """How many rows of one file are read; for the message about a total that differs from the files."""
         part = next((part for part in self._parts if file in part.files), None)
         if part is None:
             return 0
@@ -130,11 +128,11 @@ class DuckDBEngine:
         return int(self._connection.execute(f"SELECT count(*) FROM {relation}").fetchall()[0][0])
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the connection, and so the files."""
         self._connection.close()
 
     def interrupt(self) -> None:
-        """Stop what runs now; it raises."""
+        """Stop the running query, which raises."""
         self._connection.interrupt()
 
     @contextmanager
@@ -171,12 +169,13 @@ class DuckDBEngine:
         return Reducer(self, self._parts, many=self._many).reduce(request)
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, once `reduce` found that all can be judged."""
+        """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         return Reducer(self, self._parts).records(request)
 
-    def define(self, name: str, sql: str, *, kept: bool) -> None:
+    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
         """Name a query, as a table if its rows are `kept`."""
-        self._connection.execute(f"CREATE OR REPLACE TEMP {'TABLE' if kept else 'VIEW'} {name} AS {sql}")
+        kind = "TABLE" if kept else "VIEW"
+        self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts; each column goes in as one JSON text."""
@@ -189,17 +188,17 @@ class DuckDBEngine:
             texts = [json.dumps(column) for column in zip(*rows, strict=True)]
             self._connection.execute(f"INSERT INTO {name} SELECT {lists}", texts)
 
-    def rows(self, sql: str) -> list[Any]:
+    def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query."""
-        return self._connection.execute(sql).fetchall()
+        return self._connection.execute(as_query(query).sql).fetchall()
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
         """The values at the wanted ranks of each group: by DuckDB's exact quantiles while memory holds all."""
         groupings: dict[str, int] = {}
         for group, size in sizes.items():
             groupings[ranks.grouping(group)] = groupings.get(ranks.grouping(group), 0) + size
-        if max(groupings.values(), default=0) > (MOST_WITHIN if self._limited else MOST_AT_ONCE):
+        if max(groupings.values(), default=0) > (MOST_VALUES_WITHIN_LIMIT if self._limited else MOST_VALUES_AT_ONCE):
             return brackets.values_at(self.rows, ranked, wanted, sizes, ABOUT)
-        if sum(groupings.values()) > MOST_TOGETHER:
+        if sum(groupings.values()) > MOST_VALUES_TOGETHER:
             return ranks.values_one_by_one(self.rows, ranked, wanted, sizes)
         return ranks.values_by_quantile(self.rows, ranked, wanted, sizes)

@@ -11,7 +11,7 @@ from highbar.engine import twice
 class Marks:
     """{name: bool} or [{name, `key`: bool}] as SQL: names by their mark, and whether the form is bad.
 
-    A name whose mark is null is unmarked: it is there, and nothing is said about it. Only {name: bool} can have one.
+    A name whose mark is null is unmarked: nobody says whether it is true. Only {name: bool} can have such a name.
     """
 
     every: str
@@ -22,7 +22,7 @@ class Marks:
 
 
 def marked(json: str, key: str) -> Marks:
-    """The marks in the text of a JSON value; `key` is what says so in a list of objects."""
+    """The marks in the text of a JSON value; in a list of objects it is the value of `key`."""
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     items = f"CAST(CAST({json} AS JSON) AS JSON[])"
     item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import duckdb
 
+from highbar.columns import COLUMNS, Form, of_form
+from highbar.engine.limits import LONGEST_LINE
 from highbar.engine.sql import identifier, literal
 
-_TYPES = {
-    **dict.fromkeys(("trial", "tokens_used"), "BIGINT"),
-    **dict.fromkeys(("passed", "correct"), "BOOLEAN"),
-    **dict.fromkeys(("latency_ms", "quality_score", "cost_usd", "weight"), "DOUBLE"),
-    "expected_behaviors": "VARCHAR[]",
+_OF_FORM: Mapping[Form, str] = {
+    "whole": "BIGINT",
+    "number": "DOUBLE",
+    "truth": "BOOLEAN",
+    "names": "VARCHAR[]",
     "tags": "MAP(VARCHAR, VARCHAR)",
-    **dict.fromkeys(
-        ("id", "category", "capability", "outcome", "error", "input", "output", "cluster", "agent_version", "suite"),
-        "VARCHAR",
-    ),
-    "judge": "VARCHAR",
+    **dict.fromkeys(("id", "text", "shown", "outcome"), "VARCHAR"),
 }
-"""The columns of ours that have one form, as Parquet has them."""
+"""The forms that Parquet has a type for; a column of any other gets the type of what it holds."""
+_TYPES = {column.name: _OF_FORM[column.form] for column in COLUMNS if column.form in _OF_FORM}
+_NO_EXTENSIONS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
 
 
 def to_parquet(rows: str, target: str) -> None:
-    """Write rows as Parquet: columns of ours with their types, others as numbers or truth values where all are."""
-    with duckdb.connect(
-        config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
-    ) as connection:
-        source = f"{literal(rows)}, format='newline_delimited', maximum_object_size=16777216"
+    """Write rows as Parquet: our columns with their types, others as numbers or truth values if all values are."""
+    with duckdb.connect(config=dict(_NO_EXTENSIONS)) as connection:
+        source = f"{literal(rows)}, format='newline_delimited', maximum_object_size={LONGEST_LINE}"
         described = connection.execute(
             f"DESCRIBE SELECT * FROM read_json({source}, sample_size=-1, map_inference_threshold=-1)"
         ).fetchall()
@@ -44,6 +44,6 @@ def _type(name: str, found: str) -> str:
         return _TYPES[name]
     if found in ("BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR[]"):
         return found
-    if name in ("behaviors", "must_not") and found.startswith(("STRUCT(", "MAP(")):
+    if name in of_form("observed", "violated") and found.startswith(("STRUCT(", "MAP(")):
         return "MAP(VARCHAR, BOOLEAN)"
     return "VARCHAR" if found in ("VARCHAR", "DATE", "TIME", "TIMESTAMP", "UUID") else "JSON"

@@ -1,7 +1,7 @@
 """Scored trials → the `scenarios` relation: one row per scenario, undecided trials at their worst or at their best.
 
-A measure that one trial of a scenario has, or that the suite demands of it, all of its trials have. So a scenario's sum
-is that of the trials that have it, and what those come to that lack it.
+If one trial of a scenario has a quantity, or the suite demands it, all trials of the scenario have it. So a scenario's
+sum adds what the trials with a value have, and what the trials without one count as.
 """
 
 from __future__ import annotations
@@ -10,61 +10,64 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from highbar.engine import scoring
-from highbar.engine.layout import Layout, Measure, World
+from highbar.engine.layout import Layout
+from highbar.engine.quantities import EVERY_TRIAL, MOST_EXPECTED, SCORE_DENOMINATOR, QuantitySql, World
 
 COMMON_DENOMINATOR = 5_342_931_457_063_200
-"""The least common multiple of 1 to 40: trials of one scenario that expect different numbers of behaviors meet here."""
+"""The least common multiple of 1 to 40: the denominator if trials expect different numbers of behaviors."""
 FINEST = 10**15
-"""Where even that is not a multiple (more than 40 expected behaviors, and not the same number in each trial)."""
-_UNDECIDED = "open OR NOT (p OR f) OR NOT v_known OR k_open > 0"
-"""Whether a trial by itself is undecided for any measure."""
+"""The denominator if even that is no multiple: over 40 expected behaviors, and not the same number in each trial."""
+_UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
+"""Whether a trial is undecided for any quantity, whatever the other trials of its scenario have."""
 
 
 def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
-    """SQL for the scenarios `of` some trials; `reason` has the columns of these that say why one failed."""
+    """SQL for the scenarios `of` some trials; `reason` names the columns of trials that say why one failed."""
     agreed = ["category", *(f"by_{i}" for i in range(len(layout.slices)))]
-    agreed += [f"w_{i}" for i in range(len(layout.wheres))]
-    agreed += ["wi"] * (len(layout.weights) > 1) + ["own"] * layout.own_weight + ["cluster"] * layout.clustered
+    agreed += [layout.flag(where) for where in layout.wheres]
+    agreed += layout.optional_columns()
     rows = _Rows(layout, world)
     columns = ["id", *reason, *(f"max({name}) AS {name}" if layout.repeated else name for name in agreed)]
     columns += [f"{sql} AS {name}" for name, sql in dict(rows.columns()).items()]
-    return f"SELECT {', '.join(columns)} FROM {of}{' GROUP BY id' * layout.repeated}"
+    return f"SELECT {', '.join(columns)} FROM {of}{' GROUP BY id' if layout.repeated else ''}"
 
 
 def unsettled(layout: Layout) -> str:
     """SQL for the trials of all scenarios in which anything is undecided: all others are the same at their best."""
     if layout.repeated:
-        return "SELECT * FROM trials WHERE id IN (SELECT id FROM scenarios WHERE is_open)"
+        return "SELECT * FROM trials WHERE id IN (SELECT id FROM scenarios WHERE has_undecided)"
     return f"SELECT * FROM trials WHERE {_Rows(layout, 'worst').open()}"
 
 
-def ends_of(measure: Measure) -> list[str]:
-    """Columns that count the trials without a value, and those whose value is beyond the end that stands for it."""
-    return [f"none_{measure.total}"] * bool(measure.valueless) + [f"above_{measure.total}"] * bool(measure.above)
+def ends_of(quantity: QuantitySql) -> list[str]:
+    """Columns that count the trials without a value, and those whose value is beyond what such a trial counts as."""
+    counted = ((f"valueless_{quantity.total}", quantity.valueless), (f"beyond_{quantity.total}", quantity.beyond))
+    return [name for name, condition in counted if condition]
 
 
 def undecided(layout: Layout, column: str) -> str:
-    """Whether a trial is undecided for a column; over trials beside what `facts` says of their scenarios."""
-    measure = layout.measures[column]
+    """Whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
+    quantity = layout.quantities[column]
     if not layout.may_differ and column in ("passed", "violated"):
-        return measure.unknown
+        return quantity.unknown
     if column == "passed":
-        return f"{measure.unknown} OR (p AND (lacking & scenario_bits) > 0)"
+        return f"{quantity.unknown} OR (is_passed AND (lacking_bits & scenario_bits) > 0)"
     if column == "violated":
         return (
-            f"{measure.unknown} OR (unlisted AND (scenario_bits & {scoring.MUST_NOTS}) > 0)"
+            f"{quantity.unknown} OR (unlisted AND (scenario_bits & {scoring.MUST_NOTS}) > 0)"
             f" OR (unsaid AND (scenario_bits & {scoring.VIOLATIONS}) > 0)"
         )
-    if measure.trials == "n":
-        return measure.unknown
-    return f"{measure.unknown} OR (has_{measure.trials} AND {_lacks(measure)} AND NOT e)"
+    if quantity.of_every_trial:
+        return quantity.unknown
+    return f"{quantity.unknown} OR (has_{quantity.count} AND {_lacks(quantity)} AND NOT is_error)"
 
 
 def beside_facts(layout: Layout, columns: Sequence[str], of: str = "trials") -> str:
-    """SQL for some trials beside what `undecided` needs to know of their scenarios."""
+    """SQL for some trials, joined with the facts of their scenarios that `undecided` needs."""
     rows = _Rows(layout, "worst")
     found = {"scenario_bits": rows.bits()} if layout.may_differ else {}
-    found |= {f"has_{m.trials}": rows.has(m) for m in (layout.measures[name] for name in columns) if m.trials != "n"}
+    quantities = [layout.quantities[name] for name in columns]
+    found |= {f"has_{one.count}": rows.has(one) for one in quantities if not one.of_every_trial}
     if not found:
         return of
     listed = ", ".join(f"{sql} AS {name}" for name, sql in found.items())
@@ -73,8 +76,8 @@ def beside_facts(layout: Layout, columns: Sequence[str], of: str = "trials") -> 
     return f"{of} JOIN (SELECT id, {listed} FROM {of} GROUP BY id) AS facts USING (id)"
 
 
-def _lacks(measure: Measure) -> str:
-    return f"NOT ({measure.given} OR {measure.alone})"
+def _lacks(quantity: QuantitySql) -> str:
+    return f"NOT ({quantity.given} OR {quantity.alone})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +88,36 @@ class _Rows:
     world: World
 
     def columns(self) -> Iterator[tuple[str, str]]:
-        """Names and SQL."""
-        yield from (("n", "count(*)" if self.layout.repeated else "1"), ("n_bad", self._count("bad")))
-        yield from (("errors", self._count("e")), ("violated", self._count("v")), ("kf", self._count("f")))
-        yield "blanks", self._count("blank")
-        yield "s_den", self._denominator()
-        for name, measure in self.layout.measures.items():
-            yield measure.trials, self._trials(measure)
-            yield measure.total, self._total(name, measure)
-            if measure.valueless:
-                yield f"none_{measure.total}", self._without_value(measure)
-            if measure.above:
-                yield f"above_{measure.total}", self._count(measure.above)
+        """Names and SQL; quantities that share a count name it twice, with the same SQL."""
+        yield from ((EVERY_TRIAL, self._every_trial()), ("bad_trials", self._count("bad")))
+        yield from (("crashed_trials", self._count("is_error")), ("violating_trials", self._count("is_violated")))
+        yield from (("failed_trials", self._count("is_failed")), ("blank_trials", self._count("is_blank")))
+        yield SCORE_DENOMINATOR, self._denominator()
+        for name, quantity in self.layout.quantities.items():
+            yield quantity.count, self._trials(quantity)
+            yield quantity.total, self._total(name, quantity)
+            if quantity.valueless:
+                yield f"valueless_{quantity.total}", self._without_value(quantity)
+            if quantity.beyond:
+                yield f"beyond_{quantity.total}", self._count(quantity.beyond)
             if self.world == "best":
-                yield f"u_{measure.total}", self._undecided(name, measure)
-        yield "is_open", self.open()
+                yield f"undecided_{quantity.total}", self._undecided(name, quantity)
+        yield "has_undecided", self.open()
         yield "lone", self._lone()
 
-    def has(self, measure: Measure) -> str:
-        """Whether the scenario has the measure: a trial is given it, or the suite demands it."""
-        demanded = f" OR ({self._suite_bits()} & {measure.bit}) > 0" if self._may_be_demanded(measure) else ""
-        given = " AND ".join(map(self._any, measure.apart or (measure.given,)))
+    def has(self, quantity: QuantitySql) -> str:
+        """Whether the scenario has the quantity: a trial is given it, or the suite demands it."""
+        demanded = f" OR ({self._suite_bits()} & {quantity.bit}) > 0" if self._may_be_demanded(quantity) else ""
+        given = " AND ".join(map(self._any, quantity.apart or (quantity.given,)))
         return f"({given}{demanded})"
 
     def bits(self) -> str:
-        """What the scenario is judged by in any of its trials, or must be by its suite."""
-        given = "bit_or(given)" if self.layout.repeated else "given"
+        """What any trial of the scenario is judged by, or must be according to the suite."""
+        given = "bit_or(given_bits)" if self.layout.repeated else "given_bits"
         return f"({given} | {self._suite_bits()})" if self.layout.demands else given
+
+    def _every_trial(self) -> str:
+        return "count(*)" if self.layout.repeated else "1"
 
     def _any(self, condition: str) -> str:
         return f"bool_or({condition})" if self.layout.repeated else f"({condition})"
@@ -125,131 +131,144 @@ class _Rows:
     def _suite_bits(self) -> str:
         return "max(suite_bits)" if self.layout.repeated else "suite_bits"
 
-    def _may_be_demanded(self, measure: Measure) -> bool:
-        return self.layout.demands and bool(measure.bit)
+    def _may_be_demanded(self, quantity: QuantitySql) -> bool:
+        return self.layout.demands and bool(quantity.bit)
 
-    def _may_lack(self, measure: Measure) -> bool:
+    def _may_lack(self, quantity: QuantitySql) -> bool:
         """Whether a trial can lack what its scenario has."""
-        return measure.trials != "n" and (self.layout.repeated or self._may_be_demanded(measure))
+        return not quantity.of_every_trial and (self.layout.repeated or self._may_be_demanded(quantity))
 
-    def _trials(self, measure: Measure) -> str:
-        if measure.trials == "n":
-            return "count(*)" if self.layout.repeated else "1"
+    def _trials(self, quantity: QuantitySql) -> str:
+        if quantity.of_every_trial:
+            return self._every_trial()
         if not self.layout.repeated:
-            return f"CAST({self.has(measure)} OR {measure.alone} AS INTEGER)"
-        return f"CASE WHEN {self.has(measure)} THEN count(*) ELSE {self._count(measure.alone)} END"
+            return f"CAST({self.has(quantity)} OR {quantity.alone} AS INTEGER)"
+        return f"CASE WHEN {self.has(quantity)} THEN count(*) ELSE {self._count(quantity.alone)} END"
 
-    def _total(self, name: str, measure: Measure) -> str:
+    def _total(self, name: str, quantity: QuantitySql) -> str:
         if name == "passed":
-            return self._passed() if self.world == "worst" else f"({self._trials(measure)} - {self._count('f')})"
-        amount = self._score() if name == "behavior_score" else self._sum(measure.amount(self.world))
+            at_best = f"({self._every_trial()} - {self._count('is_failed')})"
+            return self._passed() if self.world == "worst" else at_best
+        amount = self._score() if name == "behavior_score" else self._sum(quantity.amount(self.world))
         if name == "behavior_score" and self.world == "best":
-            amount += f" + {self._denominator()} * {self._count('open AND m = 0 AND NOT v')}"
+            # An open trial without expectations may have met them all, so at best it adds a whole score.
+            amount += f" + {self._denominator()} * {self._count('is_open AND expected_count = 0 AND NOT is_violated')}"
         if name == "violated" and self.world == "worst" and self.layout.may_differ:
             return f"{amount} + {self._unsaid()}"
-        if measure.unit == "max(m)":
-            return self._pooled(name, measure)
-        lack = measure.lack(self.world)
-        if lack == "0" or not self._may_lack(measure):
+        if quantity.unit == MOST_EXPECTED:
+            return self._pooled(name, quantity)
+        # The sum of what trials lack is kept apart: only the scenario as a whole tells whether they lack anything.
+        lack = quantity.lack(self.world)
+        if lack == "0" or not self._may_lack(quantity):
             return amount
-        unit = self._denominator() if measure.unit == "s_den" else "1"
-        lacking = f"{unit} * {self._sum(f'if({_lacks(measure)}, {lack}, 0)')}"
-        return f"{amount} + CASE WHEN {self.has(measure)} THEN {lacking} ELSE 0 END"
+        unit = self._denominator() if quantity.unit == SCORE_DENOMINATOR else "1"
+        lacking = f"{unit} * {self._sum(f'if({_lacks(quantity)}, {lack}, 0)')}"
+        return f"{amount} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE 0 END"
 
-    def _pooled(self, name: str, measure: Measure) -> str:
+    def _pooled(self, name: str, quantity: QuantitySql) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
 
-        Where only the suite expects some, it lacks at least one. Without either, an open trial counts as one, and so
-        does an error that nothing was expected of.
+        If only the suite expects some, it lacks at least one. If nobody does, an open trial counts as one behavior, and
+        so does a crashed trial without expectations.
         """
-        amount, lack = self._sum(measure.amount(self.world)), measure.lack(self.world)
-        alone = self._count("open AND m = 0") if self.world == "best" else "0"
+        amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
+        alone = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"
         if name == "expected":
-            alone = self._count("(open OR bare) AND m = 0")
-        if not self._may_lack(measure):
+            alone = self._count("(is_open OR is_bare_error) AND expected_count = 0")
+        if not self._may_lack(quantity):
             return f"{amount} + {alone}"
-        most = "greatest(max(m), 1)" if self.layout.repeated else "1"
-        lacking = f"{most} * {self._sum(f'if(m = 0, {lack}, 0)')}"
-        return f"{amount} + CASE WHEN {self.has(measure)} THEN {lacking} ELSE {alone} END"
+        most = f"greatest({MOST_EXPECTED}, 1)" if self.layout.repeated else "1"
+        lacking = f"{most} * {self._sum(f'if(expected_count = 0, {lack}, 0)')}"
+        return f"{amount} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE {alone} END"
 
     def _passed(self) -> str:
-        """Trials that surely passed: one that lacks what another trial was judged by did not."""
+        """Trials that passed for certain: not those that lack what another trial of the scenario was judged by."""
         if not self.layout.may_differ:
-            return self._count("p")
+            return self._count("is_passed")
         if not self.layout.repeated:
-            return "CAST(p AND (lacking & suite_bits) = 0 AS INTEGER)"
+            return "CAST(is_passed AND (lacking_bits & suite_bits) = 0 AS INTEGER)"
+        # What the scenario is judged by is known after the grouping, what a trial lacks before it. So passed trials are
+        # counted by what they lack, and counts are left out whose bits the scenario has: no second pass over trials.
         mask = self.layout.bits
         codes = [code for code in range(mask + 1) if code & mask == code]
         counted = (
-            f"CASE WHEN ({self.bits()} & {code}) = 0 THEN count_if(p AND (lacking & {mask}) = {code}) ELSE 0 END"
+            f"CASE WHEN ({self.bits()} & {code}) = 0 THEN count_if(is_passed AND (lacking_bits & {mask}) = {code})"
+            " ELSE 0 END"
             for code in codes
         )
         return f"({' + '.join(counted)})"
 
     def _unsaid(self) -> str:
-        """Trials that do not say what was violated, though another trial, or the suite, has it."""
+        """Trials that do not say what was violated, although another trial does, or the suite demands it."""
         return (
             f"(CASE WHEN ({self.bits()} & {scoring.VIOLATIONS}) > 0 THEN {self._count('unsaid')}"
             f" WHEN ({self.bits()} & {scoring.MUST_NOTS}) > 0 THEN {self._count('unlisted')} ELSE 0 END)"
         )
 
-    def _without_value(self, measure: Measure) -> str:
-        """How many trials count here and have no value."""
-        alone = self._count(f"({measure.alone}) AND {measure.valueless}")
+    def _without_value(self, quantity: QuantitySql) -> str:
+        """How many trials count in this scenario although they have no value."""
+        alone = self._count(f"({quantity.alone}) AND {quantity.valueless}")
         if not self.layout.repeated:
             return alone
-        return f"CASE WHEN {self.has(measure)} THEN {self._count(measure.valueless)} ELSE {alone} END"
+        return f"CASE WHEN {self.has(quantity)} THEN {self._count(quantity.valueless)} ELSE {alone} END"
 
-    def _undecided(self, name: str, measure: Measure) -> str:
+    def _undecided(self, name: str, quantity: QuantitySql) -> str:
         if name == "passed":
-            return f"({self._trials(measure)} - {self._count('f')} - {self._passed()})"
-        unknown = self._count(measure.unknown)
+            return f"({self._trials(quantity)} - {self._count('is_failed')} - {self._passed()})"
+        unknown = self._count(quantity.unknown)
         if name == "violated" and self.layout.may_differ:
             return f"{unknown} + {self._unsaid()}"
-        if not self._may_lack(measure):
+        if not self._may_lack(quantity):
             return unknown
-        lacking = self._count(f"{_lacks(measure)} AND NOT e")
-        return f"{unknown} + CASE WHEN {self.has(measure)} THEN {lacking} ELSE 0 END"
+        lacking = self._count(f"{_lacks(quantity)} AND NOT is_error")
+        return f"{unknown} + CASE WHEN {self.has(quantity)} THEN {lacking} ELSE 0 END"
 
     def open(self) -> str:
-        """Whether anything at all is undecided here."""
+        """Whether anything is undecided in the scenario."""
         found = [self._any(_UNDECIDED)]
         if self.layout.may_differ:
-            found.append(f"{self._passed()} < {self._count('p')}")
+            found.append(f"{self._passed()} < {self._count('is_passed')}")
             found.append(f"{self._unsaid()} > 0")
-        may_lack = {measure.trials: measure for measure in self.layout.measures.values() if self._may_lack(measure)}
-        found += [f"({self.has(one)} AND {self._any(f'{_lacks(one)} AND NOT e')})" for one in may_lack.values()]
+        # Quantities with the same count have the same trials: one condition serves all of them.
+        may_lack = {one.count: one for one in self.layout.quantities.values() if self._may_lack(one)}
+        found += [f"({self.has(one)} AND {self._any(f'{_lacks(one)} AND NOT is_error')})" for one in may_lack.values()]
         return " OR ".join(found)
 
     def _lone(self) -> str:
-        """A bit for each measure that the scenario has only by what errors, violations and open trials come to."""
+        """A bit for each quantity that the scenario has only by errors, violations and open trials.
+
+        Whether those count depends on the other scenarios, so the sum is made first and perhaps ignored later.
+        """
         bits = {
-            self.layout.lone_bit(name): f"NOT {self.has(measure)} AND {self._any(measure.alone)}"
-            for name, measure in self.layout.measures.items()
-            if measure.trials != "n"
+            self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
+            for name, quantity in self.layout.quantities.items()
+            if not quantity.of_every_trial
         }
         return " + ".join(f"CAST({sql} AS BIGINT) * {bit}" for bit, sql in bits.items()) or "0"
 
     def _denominator(self) -> str:
         """The denominator of a scenario's behavior_score, summed over its trials."""
         if not self.layout.repeated:
-            return "s_m"
+            return "score_expected"
+        # A sum of fractions needs a common denominator. Usually the trials of a scenario expect the same behaviors.
         return (
-            f"CASE WHEN {_SAME} THEN coalesce(min(s_m) {_LEVEL}, 1)"
+            f"CASE WHEN {_SAME} THEN coalesce(min(score_expected) {_LEVEL}, 1)"
             f" WHEN {_DIVIDES} THEN {COMMON_DENOMINATOR} ELSE {FINEST} END"
         )
 
     def _score(self) -> str:
         """Its numerator, over the trials that expect behaviors."""
-        seen = "s_k" if self.world == "worst" else "(s_k + s_open)"
+        seen = "score_observed" if self.world == "worst" else "(score_observed + score_unknown)"
         if not self.layout.repeated:
             return seen
         return (
-            f"CASE WHEN {_SAME} THEN sum({seen}) WHEN {_DIVIDES} THEN sum({seen} * ({COMMON_DENOMINATOR} // s_m))"
-            f" ELSE sum(CAST(round({seen} * {FINEST} / s_m) AS BIGINT)) END"
+            f"CASE WHEN {_SAME} THEN sum({seen})"
+            f" WHEN {_DIVIDES} THEN sum({seen} * ({COMMON_DENOMINATOR} // score_expected))"
+            f" ELSE sum(CAST(round({seen} * {FINEST} / score_expected) AS BIGINT)) END"
         )
 
 
-_LEVEL = "FILTER (NOT v AND m > 0)"
-_SAME = f"coalesce(min(s_m) {_LEVEL} = max(s_m) {_LEVEL}, true)"
-_DIVIDES = f"bool_and({COMMON_DENOMINATOR} % s_m = 0)"
+# A violation scores 0 of 1: its denominator does not matter.
+_LEVEL = "FILTER (NOT is_violated AND expected_count > 0)"
+_SAME = f"coalesce(min(score_expected) {_LEVEL} = max(score_expected) {_LEVEL}, true)"
+_DIVIDES = f"bool_and({COMMON_DENOMINATOR} % score_expected = 0)"

@@ -13,46 +13,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
-from highbar.engine.layout import Layout, World, lay_out
+from highbar.engine.database import Query
+from highbar.engine.layout import Layout, lay_out
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 
-WEIGHTED = ("kp", "k_score", "kc", "ke", "kv")
-"""The sums that a scenario's own weight can be asked to multiply."""
+WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "correct", "error", "violated"))
+"""The sums that are also taken with each scenario's own weight: those of the weighted measures in the catalogue."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReductionPlan:
     """The relations, and how to read their columns."""
 
     layout: Layout
     sides: ratios.Sides
     described: bool  # whether `trials` is joined with what the suite says of its scenarios
-    trials: str
+    trials: Query
     scenarios: str
-    settled: str  # for the profile at the best: what the one at the worst has of scenarios that are the same there
+    settled: str  # rows of the profile at the worst that are the same at the best: nothing in them is undecided
     unsettled: str  # the trials of all other scenarios
     scenarios_unsettled: str  # those scenarios
     profile: str
     profile_of_grave: str  # the same, with only the gravest failures among the worst
     worst: Worst
-    telling: bool  # whether `worst` has the categories and reasons of scenarios too
+    with_reasons: bool  # whether `worst` has the categories and reasons of scenarios too
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     products: tuple[str, ...]
     world: World
-    parse_once: bool  # text is parsed once and kept; Parquet is read again, which is cheaper than keeping it
+    parse_once: bool  # parse text once and store the trials; to read Parquet again is cheaper than to store them
 
 
 def make(
-    parts: Sequence[Part], request: Request, *, smallest: bool = True, world: World = "worst", fill: bool = False
-) -> Plan:
+    parts: Sequence[SourcePart], request: Request, *, smallest: bool = True, world: World = "worst", fill: bool = False
+) -> ReductionPlan:
     """The SQL for this request over these files.
 
-    Where the aggregate of the `smallest` values is there, the worst scenarios are found in the same pass as the sums.
-    `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes the
-    others, which costs a join.
+    If the database has the aggregate of the `smallest` values, the worst scenarios are found in the same pass as the
+    sums. `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes it
+    in the others, which costs a join.
     """
     layout = lay_out(parts, request)
     sides = ratios.Sides(layout)
@@ -60,28 +62,30 @@ def make(
     sums = _sums(layout, world)
     products = [] if layout.clustered else ratios.aggregates(sides, request, one_pass=True)
     parse_once = any(part.costly or any(file.format != "parquet" for file in part.files) for part in parts)
-    telling = not layout.repeated
-    worst = Worst(request, "" if not telling else "why" if parse_once else "told")
+    # With several trials a scenario has several reasons: they are fetched later, for the listed scenarios alone.
+    with_reasons = not layout.repeated
+    worst = Worst(request, "" if not with_reasons else "why" if parse_once else "evidence")
+    reason = [worst.reason] if with_reasons else []
     totals = [*(f"sum({sql}) AS {name}" for name, sql in sums), *(f"{sql} AS {name}" for name, sql in products)]
     at_worst = smallest and world == "worst"  # the worst scenarios are then known
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
-    # Whether anything is undecided is a key: the rows in which nothing is are those of the best world too.
-    head = f"SELECT {', '.join(keys)}, is_open, count(*) AS scenarios, {', '.join(totals)}"
-    scenarios = "scenarios" if world == "worst" else "scenarios WHERE is_open"
+    # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
+    head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
+    scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
-    return Plan(
+    return ReductionPlan(
         layout=layout,
         sides=sides,
         described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
-        trials=trials.relation(parts, request, layout, telling=worst.reason == "told", fill=fill),
-        scenarios=per_scenario.relation(layout, [worst.reason] * telling, world),
+        trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
+        scenarios=per_scenario.relation(layout, reason, world),
         settled=_settled(keys, sums, products),
         unsettled=per_scenario.unsettled(layout),
-        scenarios_unsettled=per_scenario.relation(layout, [worst.reason] * telling, world, of="unsettled"),
+        scenarios_unsettled=per_scenario.relation(layout, reason, world, of="unsettled"),
         profile=f"{before}{head}{aside} FROM {scenarios} GROUP BY ALL",
         profile_of_grave=f"{before}{head}{grave} FROM {scenarios} GROUP BY ALL",
         worst=worst,
-        telling=telling,
+        with_reasons=with_reasons,
         keys=keys,
         sums=tuple(name for name, _ in sums),
         products=tuple(name for name, _ in products),
@@ -92,16 +96,17 @@ def make(
 
 def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Sequence[tuple[str, str]]) -> str:
     """SQL for the rows of a profile at the worst in which nothing is undecided, with the columns of one at the best."""
-    totals = [f"0 AS {name}" if name.startswith("sum_u_") else name for name, _ in (*sums, *products)]
-    return f"SELECT {', '.join([*keys, 'is_open', 'scenarios', *totals])} FROM profile WHERE NOT is_open"
+    totals = [f"0 AS {name}" if name.startswith("sum_undecided_") else name for name, _ in (*sums, *products)]
+    columns = [*keys, "has_undecided", "scenarios", *totals]
+    return f"SELECT {', '.join(columns)} FROM profile WHERE NOT has_undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class Worst:
     """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
 
-    `reason` has why: in words (`why`), what the words are made from (`told`, which costs nothing where trials are a
-    view), or nothing.
+    `reason` is the column that says why: `why`, in words; `evidence`, from which the words are made, if trials are a
+    view and so it costs nothing; or none.
     """
 
     request: Request
@@ -110,73 +115,80 @@ class Worst:
     def _order(self) -> dict[str, str]:
         required = any_match(self.request.required)
         return {
-            "a": f"NOT ({required})", "b": "violated = 0", "c": "errors = 0",
-            "d": "kp / n", "e": "k_score / s_den", "id": "id",
-        }  # fmt: skip
+            "optional": f"NOT ({required})",
+            "harmless": "violating_trials = 0",
+            "completed": "crashed_trials = 0",
+            "pass_rate": "passed_trials / trial_count",
+            "score": f"behavior_score_sum / {SCORE_DENOMINATOR}",
+            "id": "id",
+        }
 
     def grave(self) -> str:
-        """Whether a scenario is among those that come first: required, violated, or an error."""
-        return f"violated > 0 OR errors > 0 OR {any_match(self.request.required)}"
+        """Whether a scenario is one of the gravest failures: required, violated, or crashed."""
+        return f"violating_trials > 0 OR crashed_trials > 0 OR {any_match(self.request.required)}"
 
     def aggregate(self, of: str = "true") -> str:
-        """Set the worst of a profile row aside."""
+        """The worst scenarios of each profile row, as a list in one more column."""
         order = f"{{{', '.join(f'{name!r}: {sql}' for name, sql in self._order().items())}}}"
-        said = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
-        worst = f"arg_min({{'by': {order}{said}}}, {order}, {self.request.failed_limit})"
-        return f"{worst} FILTER (kf > 0 AND ({of})) AS worst"
+        about = f", 'category': category, 'reason': {self.reason}" if self.reason else ""
+        worst = f"arg_min({{'by': {order}{about}}}, {order}, {self.request.failed_limit})"
+        return f"{worst} FILTER (failed_trials > 0 AND ({of})) AS worst"
 
     def set_aside(self) -> str:
-        """Those of all profile rows together."""
+        """The worst of all profile rows together."""
         limit = f"ORDER BY w.by LIMIT {self.request.failed_limit}"
         each = "(SELECT unnest(worst) AS w FROM profile)"
         if not self.reason:
-            return f"SELECT w.by.id, NOT w.by.a FROM {each} {limit}"
+            return f"SELECT w.by.id, NOT w.by.optional FROM {each} {limit}"
         if self.reason == "why":
-            return f"SELECT w.by.id, NOT w.by.a, w.category, w.reason FROM {each} {limit}"
-        told = f"SELECT w.by.id AS id, NOT w.by.a AS required, w.category, unnest(w.reason) FROM {each} {limit}"
-        return f"SELECT id, required, category, {scoring.why_column()} FROM ({told})"
+            return f"SELECT w.by.id, NOT w.by.optional, w.category, w.reason FROM {each} {limit}"
+        evidence = (
+            f"SELECT w.by.id AS id, NOT w.by.optional AS required, w.category, unnest(w.reason) FROM {each} {limit}"
+        )
+        return f"SELECT id, required, category, {scoring.why_column()} FROM ({evidence})"
 
     def sorted(self, violated: int) -> str:
-        """The same for a database without that aggregate; so many scenarios are `violated`.
+        """The same for a database without that aggregate; `violated` counts the scenarios with a violation.
 
-        Those are the worst but for the required ones. If they are enough, the rest need not be looked at.
+        Only required scenarios are worse than those. If they fill the list, no other scenario is sorted.
         """
         columns = ", ".join(f"{sql} AS {name}_" for name, sql in self._order().items())
         order = ", ".join(f"{name}_" for name in self._order())
-        said = f", category, {self.reason}" if self.reason else ""
-        bad_enough = (
-            f"violated > 0 OR {any_match(self.request.required)}" if violated >= self.request.failed_limit else "true"
-        )
-        found = f"SELECT {columns}{said} FROM scenarios WHERE ({bad_enough}) AND kf > 0"
-        worst = (
-            f"SELECT id_, NOT a_ AS required{said} FROM ({found}) ORDER BY {order} LIMIT {self.request.failed_limit}"
-        )
-        if self.reason != "told":
+        about = f", category, {self.reason}" if self.reason else ""
+        limit = self.request.failed_limit
+        bad_enough = f"violating_trials > 0 OR {any_match(self.request.required)}" if violated >= limit else "true"
+        found = f"SELECT {columns}{about} FROM scenarios WHERE ({bad_enough}) AND failed_trials > 0"
+        worst = f"SELECT id_, NOT optional_ AS required{about} FROM ({found}) ORDER BY {order} LIMIT {limit}"
+        if self.reason != "evidence":
             return worst
-        told = f"SELECT id_, required, category, told.* FROM ({worst})"
-        return f"SELECT id_, required, category, {scoring.why_column()} FROM ({told})"
+        evidence = f"SELECT id_, required, category, evidence.* FROM ({worst})"
+        return f"SELECT id_, required, category, {scoring.why_column()} FROM ({evidence})"
 
 
 def _keys(layout: Layout) -> tuple[str, ...]:
     """What the scenarios of one profile row have in common: slice values, filters, denominators and weight."""
-    keys = [f"by_{i}" for i in range(len(layout.slices))] + [f"w_{i}" for i in range(len(layout.wheres))]
-    keys += ["n", "s_den", "lone"]
-    keys += dict.fromkeys(measure.trials for measure in layout.measures.values() if measure.trials != "n")
-    keys += ["wi"] * (len(layout.weights) > 1) + ["kp"] * layout.per_k
+    keys = [f"by_{i}" for i in range(len(layout.slices))] + [layout.flag(where) for where in layout.wheres]
+    # Scenarios of one row have the same denominators, so that a sum of numerators is divided once, and exactly.
+    keys += [EVERY_TRIAL, SCORE_DENOMINATOR, "lone"]
+    keys += dict.fromkeys(one.count for one in layout.quantities.values() if not one.of_every_trial)
+    keys += ["weight_index"] if len(layout.weights) > 1 else []
+    keys += ["passed_trials"] if layout.per_k else []
     return tuple(keys)
 
 
 def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
-    """The sums of a profile row: names and what of a scenario is summed."""
-    sums = [("bad", "n_bad"), ("failed", "CAST(kf > 0 AS INTEGER)"), ("sum_kf", "kf"), ("sum_errors", "errors")]
-    sums += [("sum_violated", "violated"), ("sum_blanks", "blanks"), ("sum_open", "CAST(is_open AS INTEGER)")]
-    sums += [(f"sum_{measure.total}", measure.total) for measure in layout.measures.values()]
-    for measure in layout.measures.values():
-        sums += [(f"sum_{name}", f"CAST({name} > 0 AS INTEGER)") for name in per_scenario.ends_of(measure)]
-    if world == "best":
-        sums += [(f"sum_u_{measure.total}", f"u_{measure.total}") for measure in layout.measures.values()]
+    """The sums of a profile row: their names, and SQL for what each scenario adds."""
+    added_up = ("bad_trials", "failed_trials", "crashed_trials", "violating_trials", "blank_trials")
+    sums = [(f"sum_{name}", name) for name in added_up]
+    sums += [("failed", "CAST(failed_trials > 0 AS INTEGER)"), ("undecided", "CAST(has_undecided AS INTEGER)")]
+    for one in layout.quantities.values():
+        sums.append((f"sum_{one.total}", one.total))
+        sums += [(f"sum_{name}", f"CAST({name} > 0 AS INTEGER)") for name in per_scenario.ends_of(one)]
+        sums += [(f"sum_undecided_{one.total}", f"undecided_{one.total}")] if world == "best" else []
     if layout.repeated:
-        sums += [("flaky", "CAST(kp > 0 AND kf > 0 AS INTEGER)"), ("sum_kp_kp", "kp * kp")]
+        sums.append(("flaky", "CAST(passed_trials > 0 AND failed_trials > 0 AS INTEGER)"))
+        sums.append(("sum_passed_squares", "passed_trials * passed_trials"))
     if layout.own_weight:
-        sums += [("sum_w", "own"), *((f"sum_w_{name}", f"own * {name}") for name in WEIGHTED)]
+        sums.append(("sum_weight", "own_weight"))
+        sums += [(f"sum_weighted_{name}", f"own_weight * {name}") for name in WEIGHTED]
     return sums

@@ -16,7 +16,7 @@ NO_WEIGHTS = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The sums that are wanted, and what scoring a trial needs to know."""
+    """Which sums to compute, and what is needed to score a trial."""
 
     terms: tuple[Term, ...]
     percentiles: tuple[Percentile, ...] = ()
@@ -32,14 +32,14 @@ class Request:
     ratios: tuple[Ratio, ...] = ()
     crosses: tuple[tuple[Ratio, Ratio], ...] = ()
     thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
-    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
+    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside its range is bad
     ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
     undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
     count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
-    select: Where = ()  # which rows take part; all unless given
-    subset: bool = False  # whether a scenario may lose all its rows by that
+    select: Where = ()  # which rows take part; all if empty
+    subset: bool = False  # whether a scenario may lose all its rows to the selection
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
 
 
@@ -50,10 +50,10 @@ class Engine(Protocol):
         """The names of the columns of the results, tags as `tags.name` not included."""
 
     def reduce(self, request: Request) -> Reduction:
-        """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
+        """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, with the request's slice columns; for a baseline or a comparison.
+        """A record of every scenario, with the request's slice columns; for a baseline or a comparison.
 
-        Only after `reduce`, which refuses what cannot be judged.
+        Call `reduce` first, which refuses what cannot be judged.
         """

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
+from highbar.columns import BOUNDED, EXTRA, EXTRA_SCALE, UNBOUNDED_NAMES, scale
 from highbar.engine import clustered, per_scenario
-from highbar.engine.database import Database, Found, Sizes, Wanted
-from highbar.engine.layout import MOST_SLICES, NO_ENDS, Layout, World
+from highbar.engine.database import Database, Found, Rows, Sizes, Wanted
+from highbar.engine.layout import Layout
+from highbar.engine.limits import MOST_SLICES
 from highbar.engine.protocol import Request
+from highbar.engine.quantities import NO_ENDS, World, scaled
 from highbar.engine.sql import literal
 from highbar.engine.totals import Profile
 from highbar.model import Ends, Percentile, Where
 from highbar.model.reduction import Rank
 from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks
 
-Rows = Callable[[str], list[Any]]
 WHOLE = literal("")
 INFINITE = "CAST('Infinity' AS DOUBLE)"
 
@@ -25,30 +26,37 @@ INFINITE = "CAST('Infinity' AS DOUBLE)"
 def rank_column(layout: Layout, column: str, world: World = "worst", *, repeated: bool = False) -> str:
     """SQL for the number by which a percentile ranks a trial, NULL if it is not ranked.
 
-    Where lower is better, an error is above every number. `repeated`: over `trials` beside what `facts` says of
+    If lower is better, a crashed trial ranks above every number. `repeated`: over `trials` joined with facts about
     their scenarios, so that a trial without the number counts if its scenario has it.
     """
     if column == "behavior_score":
-        seen = "s_k" if world == "worst" else "(s_k + s_open)"
-        own = f"(CASE WHEN v OR bare THEN 0e0 WHEN m > 0 THEN {seen} / s_m END)"
+        seen = "score_observed" if world == "worst" else "(score_observed + score_unknown)"
+        own = (
+            "(CASE WHEN is_violated OR is_bare_error THEN 0e0"
+            f" WHEN expected_count > 0 THEN {seen} / score_expected END)"
+        )
         return _or_lacking(layout, column, own, "0", "1", world, repeated=repeated)
-    if column == "quality_score":
-        return _or_lacking(layout, column, "(CAST(q AS DOUBLE) / 1e12)", "0", "1", world, repeated=repeated)
-    value = {
-        "latency_ms": "latency_rank",
-        "tokens_used": "CAST(tokens AS DOUBLE)",
-        "cost_usd": "CAST(cost AS DOUBLE) / 1e12",
-    }.get(column)
-    value = value or f"CAST(x{layout.extras.index(column.removeprefix('extra:'))} AS DOUBLE) / 1e9"
+    value = _value(layout, column)
+    if column in BOUNDED:
+        return _or_lacking(layout, column, f"({value})", "0", "1", world, repeated=repeated)
     ends = layout.ends.get(column, NO_ENDS)
     never = f"-{INFINITE}" if ends.higher else INFINITE
-    own = f"(CASE WHEN e THEN {never} ELSE {value} END)"
+    own = f"(CASE WHEN is_error THEN {never} ELSE {value} END)"
     return _or_lacking(layout, column, own, *_open_ends(column, ends, never), world, repeated=repeated)
 
 
+def _value(layout: Layout, column: str) -> str:
+    """SQL for the recorded number of a trial, as a double."""
+    if column == "latency_ms":
+        return "latency_rank"  # as it was recorded: scaled ones are rounded
+    if column.startswith(EXTRA):
+        return f"CAST({scaled(f'extra_{layout.extras.index(column.removeprefix(EXTRA))}')} AS DOUBLE) / {EXTRA_SCALE}e0"
+    return f"CAST({scaled(column)} AS DOUBLE) / {scale(column)}e0"
+
+
 def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:
-    """Where an undecided trial ranks at its worst and at its best."""
-    if column in ("latency_ms", "tokens_used", "cost_usd"):
+    """The number at which an undecided trial ranks, at worst and at best."""
+    if column in UNBOUNDED_NAMES:
         return never, "0"  # it may not have completed, whatever the limit
     if ends.worst is None or ends.best is None:
         return never, INFINITE if ends.higher else f"-{INFINITE}"
@@ -56,18 +64,17 @@ def _open_ends(column: str, ends: Ends, never: str) -> tuple[str, str]:
 
 
 def _or_lacking(layout: Layout, column: str, own: str, worst: str, best: str, world: World, *, repeated: bool) -> str:
-    measure = layout.measures[column]
-    counts = f"open OR has_{measure.trials}" if repeated else "open"
+    counts = f"is_open OR has_{layout.quantities[column].count}" if repeated else "is_open"
     return f"coalesce({own}, CASE WHEN {counts} THEN {worst if world == 'worst' else best} END)"
 
 
-def group(place: int | None, value: str | None) -> str:
-    """What the rows of a slice's value are called where several groupings are ranked together; the whole is ''."""
+def group_name(place: int | None, value: str | None) -> str:
+    """The name of a group: the place and value of its slice, or '' for the whole."""
     return "" if place is None else f"{place}:{value}"
 
 
 def grouping(group: str) -> str:
-    """What the groups of one grouping have in common: '' for the whole, else the place of the slice."""
+    """The grouping of a group: the place of its slice, or '' for the whole."""
     return group.partition(":")[0]
 
 
@@ -81,10 +88,10 @@ def find(
     open_trials: bool,
     at_worst: Mapping[str, dict[Percentile, Rank]] | None = None,
 ) -> dict[str, dict[Percentile, Rank]]:
-    """The percentiles of each group, of all groupings together: every question reads the results anew.
+    """The percentiles of each group; one query for all groupings, since every query reads the results again.
 
-    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` is what was
-    found with undecided trials at their worst: where none is undecided for a column, it is the same at their best.
+    `open_trials`: whether anything is undecided, so that a trial may lack what its scenario has. `at_worst` has the
+    percentiles with undecided trials at their worst: those of a column without undecided trials are the same at best.
     """
     percentiles, alpha = request.percentiles, request.alpha
     found: dict[str, dict[Percentile, Rank]] = {}
@@ -93,34 +100,34 @@ def find(
         together.setdefault((wanted.column, wanted.where), []).append(wanted)
     for (name, where), same in together.items():
         if at_worst is not None and not any(profile.ranked(name, where)[2] for profile in profiles.values()):
-            for grp, ranks in at_worst.items():
-                found.setdefault(grp, {}).update({wanted: ranks[wanted] for wanted in same if wanted in ranks})
+            for group, ranks in at_worst.items():
+                found.setdefault(group, {}).update({wanted: ranks[wanted] for wanted in same if wanted in ranks})
             continue
         column = rank_column(layout, name, world, repeated=layout.repeated and open_trials)
         trials_of = "trials" if not (layout.repeated and open_trials) else _beside_facts(layout, name)
         ranked = _ranked(layout, column, trials_of, where, profiles)
         counts = _in_profiles(profiles, name, where)
         if layout.repeated:  # several trials of a scenario: the profile knows which groups have the number at all
-            given = {grp for grp, *_ in counts}
+            given = {group for group, *_ in counts}
             counts = [one for one in _counted(database, ranked) if one[0] in given]
         if not counts:
             continue  # no group has the number
-        sizes = {grp: trials for grp, trials, _, _ in counts}
+        sizes = {group: trials for group, trials, _, _ in counts}
         ends = _ends(database, layout, same, alpha, ranked, sizes)
         values = database.values_at(ranked, _wanted_ranks(same, sizes, ends), sizes)
-        for grp, trials, errors, resting in counts:
+        for group, trials, errors, resting in counts:
             for wanted in same:
-                at = values[grp]
-                low, high = ends[grp, wanted]
-                fewest, most = profiles[grp].trial_range(name, where)
-                found.setdefault(grp, {})[wanted] = Rank(
+                at = values[group]
+                low, high = ends[group, wanted]
+                fewest, most = profiles[group].trial_range(name, where)
+                found.setdefault(group, {})[wanted] = Rank(
                     value=_finite(at[nearest_rank(trials, wanted.share)]),
                     trials=trials,
                     errors=errors,
                     scenarios=resting,
                     low=None if low is None else _finite(at[low]),
                     high=None if high is None else _finite(at[high]),
-                    undecided=profiles[grp].ranked(name, where)[2],
+                    undecided=profiles[group].ranked(name, where)[2],
                     fewest=fewest,
                     most=most,
                 )
@@ -132,28 +139,28 @@ def _beside_facts(layout: Layout, name: str) -> str:
 
 
 def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Collection[str]) -> str:
-    """SQL for the numbers of every group: those of a trial stand there once for the whole, and once for each slice."""
+    """SQL for the numbers of every group: a trial gives its number once to the whole, and once to each slice."""
     there = f"{column} IS NOT NULL" + (f" AND {layout.flag(where)}" if where else "")
-    columns = ", ".join(["id", *["cluster"] * layout.clustered])
+    columns = ", ".join(["id", *(["cluster"] if layout.clustered else [])])
     by = [f"'{place}:' || by_{place}" for place in range(len(layout.slices))]
-    grp = f"unnest([{', '.join((WHOLE, *by))}])" if by else WHOLE
-    numbers = f"SELECT {grp} AS grp, {column} AS number, {columns} FROM {trials} WHERE {there}"
+    group = f"unnest([{', '.join((WHOLE, *by))}])" if by else WHOLE
+    numbers = f"SELECT {group} AS group_name, {column} AS number, {columns} FROM {trials} WHERE {there}"
     cut_off = len(groups) > MOST_SLICES  # then some values of a slice are not measured
     measured = f"IN ({', '.join(literal(one) for one in groups)})" if cut_off else "IS NOT NULL"
-    return f"SELECT * FROM ({numbers}) WHERE grp {measured}" if by else numbers
+    return f"SELECT * FROM ({numbers}) WHERE group_name {measured}" if by else numbers
 
 
 def _counted(database: Database, ranked: str) -> list[tuple[str, int, int, int]]:
     """In each group: how many trials are ranked, how many of these are errors, and of how many scenarios."""
     return database.rows(
-        f"SELECT grp, count(*), count_if(isinf(number)), count(DISTINCT id) FROM ({ranked}) GROUP BY grp"
+        f"SELECT group_name, count(*), count_if(isinf(number)), count(DISTINCT id) FROM ({ranked}) GROUP BY group_name"
     )
 
 
 def _in_profiles(profiles: Mapping[str, Profile], column: str, where: Where) -> list[tuple[str, int, int, int]]:
-    """The same where a scenario is its one trial: the profile has counted them."""
-    found = ((grp, *profile.ranked(column, where)) for grp, profile in profiles.items())
-    return [(grp, trials, errors, trials) for grp, trials, errors, _ in found if trials]
+    """The same if every scenario has one trial: the profile has counted them."""
+    found = ((group, *profile.ranked(column, where)) for group, profile in profiles.items())
+    return [(group, trials, errors, trials) for group, trials, errors, _ in found if trials]
 
 
 def _finite(value: float | None) -> Fraction | None:
@@ -164,26 +171,26 @@ def _wanted_ranks(
     same: Sequence[Percentile], sizes: Sizes, ends: Mapping[tuple[str, Percentile], Ranks]
 ) -> dict[str, list[int]]:
     return {
-        grp: sorted(
+        group: sorted(
             {nearest_rank(n, wanted.share) for wanted in same}
-            | {rank for wanted in same for rank in ends[grp, wanted] if rank is not None}
+            | {rank for wanted in same for rank in ends[group, wanted] if rank is not None}
         )
-        for grp, n in sizes.items()
+        for group, n in sizes.items()
     }
 
 
 def values_by_quantile(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
     """The numbers at the wanted ranks. Rank r of n is the quantile (r - ½)/n, which no rounding can move to another."""
-    shares = sorted({(rank - 0.5) / sizes[grp] for grp, places in wanted.items() for rank in places})
+    shares = sorted({(rank - 0.5) / sizes[group] for group, places in wanted.items() for rank in places})
     if not shares:
         return {}
     listed = ", ".join(f"CAST({share!r} AS DOUBLE)" for share in shares)
-    found = rows(f"SELECT grp, quantile_disc(number, [{listed}]) FROM ({ranked}) GROUP BY grp")
+    found = rows(f"SELECT group_name, quantile_disc(number, [{listed}]) FROM ({ranked}) GROUP BY group_name")
     places = {share: i for i, share in enumerate(shares)}
     return {
-        grp: {rank: numbers[places[(rank - 0.5) / sizes[grp]]] for rank in wanted[grp]}
-        for grp, numbers in found
-        if grp in wanted
+        group: {rank: numbers[places[(rank - 0.5) / sizes[group]]] for rank in wanted[group]}
+        for group, numbers in found
+        if group in wanted
     }
 
 
@@ -191,7 +198,7 @@ def values_one_by_one(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes) -> 
     """The same, with the numbers of one grouping in memory at a time."""
     found: dict[str, Mapping[int, float]] = {}
     for one in dict.fromkeys(map(grouping, wanted)):
-        there = f"starts_with(grp, {literal(one + ':')})" if one else f"grp = {WHOLE}"
+        there = f"starts_with(group_name, {literal(one + ':')})" if one else f"group_name = {WHOLE}"
         of_one = f"SELECT * FROM ({ranked}) WHERE {there}"
         asked = {group: ranks for group, ranks in wanted.items() if grouping(group) == one}
         found.update(values_by_quantile(rows, of_one, asked, sizes))
@@ -204,4 +211,4 @@ def _ends(
     """The ranks that bound each percentile in each group."""
     if layout.repeated or layout.clustered:
         return clustered.ends(database, layout, same, alpha, ranked, sizes)
-    return {(grp, wanted): percentile_ranks(n, wanted.share, alpha) for grp, n in sizes.items() for wanted in same}
+    return {(group, wanted): percentile_ranks(n, wanted.share, alpha) for group, n in sizes.items() for wanted in same}

@@ -1,10 +1,10 @@
 """The sums of products that bounds are made from: Σz², Σzd, Σd² of a ratio, and the same across two ratios.
 
-Of ratios whose skewness is wanted also Σz³, Σz²d, Σzd² and Σd³; and, if only trials vary, the weight of the heaviest.
+If the skewness of a ratio is needed, also Σz³, Σz²d, Σzd² and Σd³; if only trials vary, the weight of the heaviest.
 
-A unit is a scenario, or with a `cluster` column all scenarios of a cluster. Where units are scenarios the sums are
-taken in the profile, in the same pass as everything else; with clusters each group is summed by cluster first.
-Where every z and d is 0 or 1 nothing is summed: then Σz² and Σzd are Σz, and Σd² is Σd.
+A unit is a scenario, or with a `cluster` column all scenarios of a cluster. If units are scenarios, the sums are taken
+in the profile, in the same pass as everything else; with clusters each group is summed by cluster first. If every z and
+d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² is Σd.
 """
 
 from __future__ import annotations
@@ -12,24 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.engine import scoring
+from highbar.columns import BY_NAME, quantities
+from highbar.engine.contribution import contribution, is_repeated, repeated_sql
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
+from highbar.engine.quantities import EVERY_TRIAL
 from highbar.model import Linear, Ratio, Term
 
-COUNTED = {"passed", "error", "violated", "unjudged", "correct", "tp", "fp", "fn", "scenario"}
-"""Columns that are 0 or 1 in a scenario of one trial."""
+COUNTED = quantities("counted") | {"scenario"}
+"""Quantities that are 0 or 1 in a scenario of one trial."""
 
 ONE = "1e0"
 THIRDS = ("zzz", "zzd", "zdd", "ddd")
 """The sums of three factors, as their columns are called."""
-
-SCALES = {
-    "quality_both": scoring.QUALITY,
-    "quality_score": scoring.QUALITY,
-    "cost_usd": scoring.COST,
-    "latency_ms": scoring.LATENCY,
-}
 
 
 def double(number: Fraction) -> str:
@@ -44,7 +39,7 @@ class Sides:
     layout: Layout
 
     def is_plain(self, ratio: Ratio) -> bool:
-        """Whether every scenario's z and d are 0 or 1 by the form of the data, and each scenario is a unit."""
+        """Whether z and d can only be 0 or 1 in every scenario, and each scenario is a unit."""
         terms = [term for term, _ in (*ratio.z, *ratio.d)]
         counted = all(t.column in COUNTED or t.of == "count" for t in terms) and all(
             factor == 1 for _, factor in (*ratio.z, *ratio.d)
@@ -68,7 +63,8 @@ class Sides:
         return " + ".join(parts)
 
     def term(self, term: Term) -> str:
-        """SQL for a scenario's part in one term, as a double; 0 where it has none."""
+        """SQL for a scenario's part in one term, as a double; 0 if it has none."""
+        # Doubles are enough for bounds, which are estimates; values come from exact sums (`totals.py`).
         conditions = [self.layout.flag(term.where)] if term.where else []
         trials, value = self._value(term)
         if trials:
@@ -84,9 +80,9 @@ class Sides:
         varies no more than that over these (Hoeffding 1963), and up to k times as much as a mean of all trials.
         """
         column = ratio.z[0][0].column
-        if column.startswith(("pass_at_", "pass_hat_")):
-            return f"floor(n / {column.rpartition('_')[2]}e0)"
-        return self._value(ratio.z[0][0])[0] or "n"
+        if is_repeated(column):
+            return f"floor({EVERY_TRIAL} / {column.rpartition('_')[2]}e0)"
+        return self._value(ratio.z[0][0])[0] or EVERY_TRIAL
 
     def heaviest_trial(self, ratio: Ratio) -> str:
         """SQL for what one of a scenario's trials can add to the lower sum of a ratio, at most.
@@ -101,36 +97,25 @@ class Sides:
         by_policy = ONE
         if len(self.layout.weights) > 1:
             cases = " ".join(f"WHEN {i} THEN {double(weight)}" for i, weight in enumerate(self.layout.weights))
-            by_policy = f"(CASE wi {cases} END)"
-        return f"(CAST(own AS DOUBLE) / {scoring.WEIGHT}e0 * {by_policy})" if self.layout.own_weight else by_policy
+            by_policy = f"(CASE weight_index {cases} END)"
+        own = f"(CAST(own_weight AS DOUBLE) / {BY_NAME['weight'].scale}e0 * {by_policy})"
+        return own if self.layout.own_weight else by_policy
 
     def _value(self, term: Term) -> tuple[str, str]:
+        """The column with the number of trials that have the quantity, empty if that is no condition; and the mean."""
         column = term.column
         if column == "scenario":
             return "", ONE
-        if column.startswith(("pass_at_", "pass_hat_")):
-            return "", _repeated(column)
-        measure = self.layout.measures[column]
-        trials = measure.trials
-        scale = SCALES.get(column, scoring.EXTRA if column.startswith("extra:") else 1)
-        below = f"({trials} * s_den)" if column == "behavior_score" else trials
-        return trials, f"(CAST({measure.total} AS DOUBLE) / ({below} * {scale}e0))"
+        if is_repeated(column):
+            return "", repeated_sql(column)
+        of_scenario = contribution(self.layout, column)
+        return of_scenario.count, of_scenario.sql
 
 
 def _never_both(linear: Linear) -> bool:
     """Whether at most one of the terms can be 1: of tp and fp, or tp and fn; an undecided trial may be both others."""
     columns = {term.column for term, _ in linear}
     return len(linear) == 1 or (columns in ({"tp", "fp"}, {"tp", "fn"}) and all(term.of == "sum" for term, _ in linear))
-
-
-def _repeated(column: str) -> str:
-    """Unbiased pass@k and pass^k of a scenario as a product of k quotients; 0 where it has fewer trials than k."""
-    kind, _, digits = column.rpartition("_")
-    k = int(digits)
-    hits = "kp" if kind == "pass_hat" else "(n - kp)"
-    product = " * ".join(f"(greatest({hits} - {j}, 0) / (n - {j}e0))" for j in range(k))
-    share = product if kind == "pass_hat" else f"(1e0 - {product})"
-    return f"(CASE WHEN n >= {k} THEN {share} ELSE 0e0 END)"
 
 
 def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[str, str]]:
@@ -143,10 +128,10 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
         found.append((f"zz_{i}", f"sum(({z}) * ({z}))"))
         if not (one_pass and sides.is_mean(ratio)):
             found += [
-                (f"g_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
+                (f"units_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
                 (f"zd_{i}", f"sum(({z}) * ({d}))"),
                 (f"dd_{i}", f"sum(({d}) * ({d}))"),
-                (f"dmax_{i}", f"max({d})"),
+                (f"largest_{i}", f"max({d})"),
             ]
         if ratio in request.thirds:
             cubes = ((z, z, z), (z, z, d), (z, d, d), (d, d, d))
@@ -158,7 +143,7 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
                 (f"nonzero_{i}", f"sum(CAST(({z}) > 0 AS INTEGER))"),
             ]
         if request.trial_noise:
-            found.append((f"tmax_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'tmax_{i}'})"))
+            found.append((f"heaviest_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'heaviest_{i}'})"))
     for j, (first, second) in enumerate(request.crosses):
         a, b = request.ratios.index(first), request.ratios.index(second)
         z1, d1, z2, d2 = (
@@ -167,23 +152,23 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
             else (f"z_{a}", f"d_{a}", f"z_{b}", f"d_{b}")
         )
         pairs = (("zz", z1, z2), ("zd", z1, d2), ("dz", d1, z2), ("dd", d1, d2))
-        found += [(f"x{kind}_{j}", f"sum(({left}) * ({right}))") for kind, left, right in pairs]
+        found += [(f"cross_{kind}_{j}", f"sum(({left}) * ({right}))") for kind, left, right in pairs]
     return found
 
 
 def combined(name: str) -> str:
     """How a sum over profile rows is put together from its parts."""
-    return f"max({name})" if name.startswith(("dmax_", "tmax_")) else f"sum({name})"
+    return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
 
 
 def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
-    """SQL for the sums over clusters, in each group; a scenario without a cluster is one by itself."""
+    """SQL for the sums over clusters, in each group; a scenario without a cluster is a cluster of its own."""
     columns = []
     for i, ratio in enumerate(request.ratios):
         z, d = sides.linear(ratio.z), sides.linear(ratio.d)
         columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
         if request.trial_noise:
-            columns.append(f"max({sides.heaviest_trial(ratio)}) AS tmax_{i}")
+            columns.append(f"max({sides.heaviest_trial(ratio)}) AS heaviest_{i}")
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"

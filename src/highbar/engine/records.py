@@ -1,35 +1,35 @@
-"""Every scenario by itself, exact, for a baseline or a comparison: the relation `scenarios`, read out."""
+"""Exact records of all scenarios, for a baseline or a comparison: the relation `scenarios`, fetched."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from highbar.engine import scoring
-from highbar.engine.layout import COLUMNS, Layout, World
+from highbar.columns import BY_NAME, EXTRA, QUANTITIES
+from highbar.engine.contribution import contribution
+from highbar.engine.database import Rows
+from highbar.engine.layout import Layout
 from highbar.engine.per_scenario import beside_facts, ends_of
 from highbar.engine.protocol import Request
+from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World
 from highbar.engine.ranks import rank_column
-from highbar.engine.ratios import SCALES
 from highbar.model import Term
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Records
 
 WHOLE_RUN = ("judge", "suite")
 """Columns of a run rather than of a scenario: their values are listed once."""
-ALL_TERMS = tuple(Term(column) for column in COLUMNS)
+ALL_TERMS = tuple(Term(name) for name in QUANTITIES)
 """What makes every measure take part, whatever the policy of today needs."""
 _OMITTED_AT_0 = ("error", "violated", "unjudged")
-
-Rows = Callable[[str], list[Any]]
 
 
 def widened(request: Request, columns: Iterable[str]) -> Request:
     """The request with every measure and with these columns, over all scenarios: what a baseline is recorded by."""
-    own = (Term(term.column) for term in request.terms if term.column in COLUMNS or term.column.startswith("extra:"))
+    own = (Term(term.column) for term in request.terms if term.column in QUANTITIES or term.column.startswith(EXTRA))
     return replace(
         request,
         terms=tuple(dict.fromkeys((*ALL_TERMS, *own))),
@@ -51,10 +51,18 @@ class _Columns:
 
     def names(self) -> tuple[str, ...]:
         layout = self.layout
-        names = ["id", *(f"by_{i}" for i in range(len(layout.slices))), "n", "kp", "kf", "lone", "s_den"]
-        names += [name for measure in layout.measures.values() for name in (measure.trials, measure.total)]
-        names += [name for measure in layout.measures.values() for name in ends_of(measure)]
-        names += ["own"] * layout.own_weight + ["cluster"] * layout.clustered
+        names = [
+            "id",
+            *(f"by_{i}" for i in range(len(layout.slices))),
+            EVERY_TRIAL,
+            "passed_trials",
+            "failed_trials",
+            "lone",
+            SCORE_DENOMINATOR,
+        ]
+        for one in layout.quantities.values():
+            names += [one.count, one.total, *ends_of(one)]
+        names += layout.optional_columns()
         return tuple(dict.fromkeys(names))
 
 
@@ -101,10 +109,10 @@ def _finite(value: float) -> Fraction | None:
 def _record(
     row: Mapping[str, Any], layout: Layout, ranks: Mapping[str, Mapping[str, tuple[Fraction | None, ...]]]
 ) -> ScenarioRecord:
-    values = {name: value for name in layout.measures if (value := _value(row, layout, name)) is not None}
+    values = {name: value for name in layout.quantities if (value := _value(row, layout, name)) is not None}
     lone = frozenset(name for name in values if row["lone"] & layout.lone_bit(name))
     valueless = frozenset(
-        name for name, measure in layout.measures.items() if measure.valueless and row[f"none_{measure.total}"]
+        name for name, one in layout.quantities.items() if one.valueless and row[f"valueless_{one.total}"]
     )
     columns = {
         name: row[f"by_{i}"]
@@ -113,15 +121,15 @@ def _record(
     }
     record = ScenarioRecord(
         id=row["id"],
-        trials=row["n"],
-        passed=row["kp"],
+        trials=row[EVERY_TRIAL],
+        passed=row["passed_trials"],
         columns=columns,
         values=values,
-        weight=Fraction(row["own"], scoring.WEIGHT) if layout.own_weight else ONE,
+        weight=Fraction(row["own_weight"], BY_NAME["weight"].scale) if layout.own_weight else ONE,
         cluster=row["cluster"] if layout.clustered else None,
         lone=lone,
         valueless=valueless,
-        undecided=row["n"] - row["kp"] - row["kf"],
+        undecided=row[EVERY_TRIAL] - row["passed_trials"] - row["failed_trials"],
     )
     own = {name: listed for name, listed in ranks[record.id].items() if listed != record.single_rank(name)}
     return replace(record, ranks=own) if own else record
@@ -129,10 +137,7 @@ def _record(
 
 def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
     """The mean over the trials that have the measure."""
-    measure = layout.measures[name]
-    trials, total = row[measure.trials], row[measure.total]
-    if name == "passed" or not trials or (name in _OMITTED_AT_0 and not total):
+    value = contribution(layout, name).exact(row)
+    if name == "passed" or (name in _OMITTED_AT_0 and not value):
         return None
-    scale = SCALES.get(name, scoring.EXTRA if name.startswith("extra:") else 1)
-    whole = trials * scale * (row["s_den"] if name == "behavior_score" else 1)
-    return ONE if total == whole else Fraction(total, whole)
+    return ONE if value == 1 else value  # one object for the most frequent value, which comparisons look for

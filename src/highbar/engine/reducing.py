@@ -6,11 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from highbar.engine import checks, descriptions, ids, plan, ranks, ratios, scenarios, suite, trials
-from highbar.engine.database import Database
-from highbar.engine.layout import MOST_SLICES
+from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, suite, trials
+from highbar.engine.database import Database, Query
+from highbar.engine.limits import (
+    MOST_FLAKY,
+    MOST_IDS_AT_ONCE,
+    MOST_KEPT_SCENARIOS,
+    MOST_NAMED,
+    MOST_SLICES,
+    SOME_ROWS,
+)
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.quantities import EVERY_TRIAL
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal, matches
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
 from highbar.model import FailedScenario, FlakyScenario, Percentile
@@ -19,12 +27,9 @@ from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, Re
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails
 
-SOME = 20_000
-"""Rows of a first look."""
-MOST_IDS = 5_000_000
-"""Ids that are told apart at once in one process; beyond, in two turns, which needs half of the memory."""
-FEW_OPEN = 1_000_000
-"""Scenarios with undecided trials up to which those trials are kept, not read and scored again for every question."""
+_FAILED = "failed_trials > 0"
+_UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
+"""Whether a scenario failed a trial; whether it failed none and did not pass them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +47,11 @@ class Reducer:
     """Reduces the trials of some parts to sums."""
 
     database: Database
-    parts: Sequence[Part]
+    parts: Sequence[SourcePart]
     many: bool = False  # whether there are so many rows that a first look at some of them pays
 
     def reduce(self, request: Request) -> Reduction:
-        """Score, sum and group the trials. Raises InputError where a row cannot be judged."""
+        """Score, sum and group the trials. Raises InputError if a row cannot be judged."""
         if not request.select:
             return self._reduced(request, fill=False)
         from highbar.engine import selecting  # most checks judge every row
@@ -60,14 +65,18 @@ class Reducer:
         rows = self.database.rows
         made = self._define(request, fill=fill)
         trials, bad, errors, unjudged, undecided, failed, violated, blanks, open_ = rows(
-            "SELECT coalesce(sum(scenarios * n), 0), sum(bad), sum(sum_errors), sum(sum_ku),"
-            " sum(scenarios * n - sum_kp - sum_kf), sum(failed), sum(sum_violated), sum(sum_blanks), sum(sum_open)"
-            " FROM profile"
+            Query(
+                "SELECT coalesce(sum(scenarios * trial_count), 0), sum(sum_bad_trials), sum(sum_crashed_trials),"
+                " sum(sum_unjudged_trials), sum(scenarios * trial_count - sum_passed_trials - sum_failed_trials),"
+                " sum(failed), sum(sum_violating_trials), sum(sum_blank_trials), sum(undecided) FROM profile",
+                of_profile=True,
+            )
         )[0]
         checks.refuse_bad_rows(trials=trials, bad=bad)
-        ids.refuse_mixed(rows, self.parts)
-        turns = 2 if self.many and trials > MOST_IDS else 1
+        checks.refuse_mixed_ids(rows, self.parts)
+        turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
         warnings = checks.refuse_or_warn_of_ids(rows, repeated=made.layout.repeated, turns=turns, parts=self.parts)
+        # To fill in descriptions takes a join, and few results need it: so start again only if a trial omits one.
         if checks.refuse_disagreement(rows, made.layout) and not fill:
             return self._reduced(request, fill=True)
         warnings += checks.required_and_optional(rows, request)
@@ -87,7 +96,7 @@ class Reducer:
             suite=suite.compare(self.database, request, self.parts) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
-            agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.held else None,
+            agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.columns else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices),
             warnings=(*warnings, *groups.warnings),
@@ -96,9 +105,9 @@ class Reducer:
         )
         if not open_:
             return reduction
-        return self._with_best(reduction, made, request, groups, few=open_ <= FEW_OPEN, fill=fill)
+        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_KEPT_SCENARIOS, fill=fill)
 
-    def _define(self, request: Request, *, fill: bool) -> plan.Plan:
+    def _define(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name the three relations of a request."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
         self._define_trials(made, request)
@@ -107,30 +116,28 @@ class Reducer:
         self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
         return made
 
-    def _define_best(self, request: Request, *, fill: bool) -> plan.Plan:
-        """Name them with undecided trials at their best; the trials are the same, and so is all that is settled."""
+    def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
+        """Name them with undecided trials at their best; only scenarios with undecided trials are computed again."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
-        # Clusters are summed over all of their scenarios.
+        # The sums of a cluster need all of its scenarios, decided or not.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
         self.database.define("settled", made.settled, kept=True)
         self.database.define("scenarios", scenarios, kept=made.layout.repeated)
         self.database.define("profile", made.profile, kept=True)
         return made
 
-    def _define_trials(self, made: plan.Plan, request: Request) -> None:
+    def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
         if made.described and request.suite:
             descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
         self.database.define("trials", made.trials, kept=made.parse_once)
 
     def _with_best(
-        self, reduction: Reduction, made: plan.Plan, request: Request, worst: _Groups, *, few: bool, fill: bool
+        self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
-        """The reduction with undecided trials named, and with the sums as they are if those turn out well."""
-        from highbar.engine import undecided  # most results have none
-
+        """The reduction with undecided trials named, and with the sums at their best."""
         self.database.define("unsettled", made.unsettled, kept=few)
-        named = undecided.named(self.database.rows, made.layout, request)
-        listed = undecided.listed(self.database.rows, request)
+        named = scenarios.undecided_trials(self.database.rows, made.layout, request)
+        listed = scenarios.undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
         return replace(
             reduction,
@@ -141,11 +148,11 @@ class Reducer:
         )
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, once `reduce` found that all can be judged."""
+        """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         from highbar.engine import records  # only for a baseline or a comparison
 
         if request.select:
-            from highbar.engine import selecting  # as above
+            from highbar.engine import selecting  # most checks judge every row
 
             choice = selecting.choose(self.database, self.parts, request.select)
             return replace(self, parts=choice.taken).records(replace(request, select=()))
@@ -157,14 +164,14 @@ class Reducer:
             self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         found = records.find(self.database.rows, made.layout, request)
-        if not self.database.rows("SELECT count_if(is_open) FROM scenarios")[0][0]:
+        if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
         made = plan.make(self.parts, request, world="best", fill=fill)
         self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
         return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
 
-    def _variants(self, made: plan.Plan) -> tuple[str, ...]:
-        """What must be said of several agents that are judged together."""
+    def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
+        """A warning if the results of several agents are judged together."""
         from highbar.engine import variants  # most results have one trial of each scenario
 
         found = variants.pooled(self.database.rows, self.parts, clustered=made.layout.clustered)
@@ -173,11 +180,14 @@ class Reducer:
     def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
         sliced = "category" in slices  # then the profile has them all
         column, relation = (f"by_{slices.index('category')}", "profile") if sliced else ("category", "trials")
-        rows = self.database.rows(f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1")
+        sql = f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
+        rows = self.database.rows(Query(sql, of_profile=sliced))
         return tuple(row[0] for row in rows)
 
-    def _groups(self, made: plan.Plan, request: Request, *, open_trials: bool, worst: _Groups | None = None) -> _Groups:
-        """The whole and every slice; at the best, what is the same as at the `worst` is not looked for again."""
+    def _groups(
+        self, made: plan.ReductionPlan, request: Request, *, open_trials: bool, worst: _Groups | None = None
+    ) -> _Groups:
+        """The whole and every slice; at the best, percentiles that are the same as at the `worst` are reused."""
         profiles = {place: self._profiles(made, place) for place in (None, *range(len(request.slices)))}
         warnings: list[str] = []
         for place, column in enumerate(request.slices):
@@ -191,7 +201,7 @@ class Reducer:
         products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
 
         def group(place: int | None, value: str | None, by: tuple[str, str] | None) -> Group:
-            at = ranked.get(ranks.group(place, value))
+            at = ranked.get(ranks.group_name(place, value))
             return _group(by, profiles[place][value], at, products[place].get(value), request)
 
         slices = [
@@ -201,7 +211,7 @@ class Reducer:
         ]
         return _Groups(group(None, None, None), tuple(slices), tuple(warnings), ranked)
 
-    def _profiles(self, made: plan.Plan, place: int | None) -> dict[str | None, Profile]:
+    def _profiles(self, made: plan.ReductionPlan, place: int | None) -> dict[str | None, Profile]:
         """The profile of the whole (under None), or of each value of a slice, the largest first."""
         shape = [key for key in made.keys if not key.startswith("by_")]
         names = [*shape, "scenarios", *made.sums]
@@ -212,19 +222,20 @@ class Reducer:
             f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
             f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
         )
-        rows = self.database.rows(
+        sql = (
             f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
             f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
             if place is not None
             else f"SELECT NULL AS value, {', '.join(shape)}, {sums} FROM profile GROUP BY ALL"
         )
+        rows = self.database.rows(Query(sql, of_profile=True))
         found: dict[str | None, list[dict[str, int]]] = {}
         for value, *numbers in rows:
             found.setdefault(value, []).append(dict(zip(names, (number or 0 for number in numbers), strict=True)))
         return {value: Profile(made.layout, lines) for value, lines in found.items()}
 
     def _products(
-        self, made: plan.Plan, request: Request, place: int | None, values: Mapping[str | None, Profile]
+        self, made: plan.ReductionPlan, request: Request, place: int | None, values: Mapping[str | None, Profile]
     ) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
@@ -239,13 +250,15 @@ class Reducer:
             sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
         if not names:
             return {}
-        return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in self.database.rows(sql)}
+        found = self.database.rows(Query(sql, of_profile=not made.layout.clustered))
+        return {value: dict(zip(names, numbers, strict=True)) for value, *numbers in found}
 
     def _repetition(self) -> RepetitionSums:
-        names = ("n", "scenarios", "sum_kp", "sum_kp_kp", "flaky")
-        rows = self.database.rows(f"SELECT {', '.join(names)} FROM profile")
+        names = (EVERY_TRIAL, "scenarios", "sum_passed_trials", "sum_passed_squares", "flaky")
+        rows = self.database.rows(Query(f"SELECT {', '.join(names)} FROM profile", of_profile=True))
         flaky = self.database.rows(
-            "SELECT id, n, kp FROM scenarios WHERE kp > 0 AND kf > 0 ORDER BY abs(kp / n - 0.5), id LIMIT 100"
+            "SELECT id, trial_count, passed_trials FROM scenarios WHERE passed_trials > 0 AND failed_trials > 0"
+            f" ORDER BY abs(passed_trials / trial_count - 0.5), id LIMIT {MOST_FLAKY}"
         )
         listed = tuple(FlakyScenario(*row) for row in flaky)
         return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
@@ -253,7 +266,7 @@ class Reducer:
     def _ranks(
         self,
         profiles: Mapping[int | None, Mapping[str | None, Profile]],
-        made: plan.Plan,
+        made: plan.ReductionPlan,
         request: Request,
         *,
         open_trials: bool,
@@ -262,35 +275,36 @@ class Reducer:
         """The percentiles of every group, with their bounds."""
         if not request.percentiles:
             return {}
-        named = {ranks.group(place, value): one for place, of in profiles.items() for value, one in of.items()}
+        named = {ranks.group_name(place, value): one for place, of in profiles.items() for value, one in of.items()}
         return ranks.find(
             self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
         )
 
-    def _mostly_grave(self, made: plan.Plan, request: Request) -> bool:
-        """Whether, by some of the rows, the gravest failures alone are more than are listed.
+    def _mostly_grave(self, made: plan.ReductionPlan, request: Request) -> bool:
+        """Whether a sample of the rows suggests that the gravest failures alone fill the list.
 
-        To set all others aside costs a fifth of a check. Where the look deceived, the list turns out too short.
+        To collect all others too costs a fifth of a check. If the sample is wrong, the list is too short, and `_failed`
+        falls back to a sort.
         """
-        if not (self.many and self.database.has_smallest and made.worst.reason == "told"):
+        if not (self.many and self.database.has_smallest and made.worst.reason == "evidence"):
             return False
         grave, seen = self.database.rows(
             f"SELECT count_if({made.worst.grave()}), count(*)"
-            f" FROM (SELECT id, violated, errors FROM scenarios LIMIT {SOME})"
+            f" FROM (SELECT id, violating_trials, crashed_trials FROM scenarios LIMIT {SOME_ROWS})"
         )[0]
         all_ = self.database.rows("SELECT count(*) FROM scenarios")[0][0]
         return bool(grave * all_ >= 2 * request.failed_limit * seen)
 
-    def _failed(self, made: plan.Plan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
+    def _failed(self, made: plan.ReductionPlan, at_least: int, violated: int) -> tuple[FailedScenario, ...]:
         """The worst scenarios, with the reasons that their trials give."""
-        worst = self.database.rows(made.worst.set_aside()) if self.database.has_smallest else []
+        worst = self.database.rows(Query(made.worst.set_aside(), of_profile=True)) if self.database.has_smallest else []
         if len(worst) < at_least:
-            worst = self.database.rows(made.worst.sorted(violated if made.telling else 0))
-        if made.telling:
+            worst = self.database.rows(made.worst.sorted(violated if made.with_reasons else 0))
+        if made.with_reasons:
             return tuple(_failed_scenario(id_, category, 1, 0, why, required=r) for id_, r, category, why in worst)
         ids = ", ".join(literal(id_) for id_, _ in worst)  # a list, not a join: only a list reaches down to the files
         alike = (
-            "SELECT id, why, any_value(category) AS category, count(*) AS n, count_if(p) AS passed"
+            "SELECT id, why, any_value(category) AS category, count(*) AS trial_count, count_if(is_passed) AS passed"
             f" FROM trials WHERE id IN ({ids}) GROUP BY id, why"
         )
         in_order = f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY why) AS place FROM ({alike})"
@@ -298,7 +312,8 @@ class Reducer:
         found = {
             row[0]: row[1:]
             for row in self.database.rows(
-                f"SELECT id, any_value(category), sum(n), sum(passed), {reasons} FROM ({in_order}) GROUP BY id"
+                f"SELECT id, any_value(category), sum(trial_count), sum(passed), {reasons}"
+                f" FROM ({in_order}) GROUP BY id"
             )
         }
         return tuple(_failed_scenario(id_, *found[id_], required=required) for id_, required in worst)
@@ -309,29 +324,29 @@ class Reducer:
         return details.read(self.database, self.parts, failed)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
-        """What each demand on ids found; the ids that stand for themselves in one question, however many there are."""
+        """What each demand on ids found; all plain ids in one query, however many there are."""
         wanted = dict.fromkeys((*request.required, *request.optional))
         ids = [text for text in wanted if not is_pattern(text)]
-        sql = "SELECT id, CAST(kf > 0 AS INTEGER), CAST(kf = 0 AND kp < n AS INTEGER) FROM scenarios"
+        sql = f"SELECT id, CAST({_FAILED} AS INTEGER), CAST({_UNDECIDED} AS INTEGER) FROM scenarios"
         found = dict.fromkeys(ids, Matched(0, 0, ()))
         for id_, failed, undecided in self.database.rows(f"{sql} WHERE {any_match(ids)}") if ids else ():
-            found[id_] = Matched(1, failed, (id_,) * failed, undecided, (id_,) * undecided)
+            found[id_] = Matched(1, failed, (id_,) if failed else (), undecided, (id_,) if undecided else ())
         return found | {pattern: self._matched(pattern) for pattern in wanted if is_pattern(pattern)}
 
     def _matched(self, pattern: str) -> Matched:
         there = f"FROM scenarios WHERE ({matches(pattern)})"
         scenarios, failed, undecided = self.database.rows(
-            f"SELECT count(*), coalesce(count_if(kf > 0), 0), coalesce(count_if(kf = 0 AND kp < n), 0) {there}"
+            f"SELECT count(*), coalesce(count_if({_FAILED}), 0), coalesce(count_if({_UNDECIDED}), 0) {there}"
         )[0]
 
         def some(condition: str, number: int) -> tuple[str, ...]:
-            ids = f"SELECT id {there} AND {condition} ORDER BY id LIMIT 5"
+            ids = f"SELECT id {there} AND {condition} ORDER BY id LIMIT {MOST_NAMED}"
             return tuple(id_ for (id_,) in self.database.rows(ids)) if number else ()
 
-        return Matched(scenarios, failed, some("kf > 0", failed), undecided, some("kf = 0 AND kp < n", undecided))
+        return Matched(scenarios, failed, some(_FAILED, failed), undecided, some(_UNDECIDED, undecided))
 
 
-def columns_of(parts: Sequence[Part]) -> tuple[str, ...]:
+def columns_of(parts: Sequence[SourcePart]) -> tuple[str, ...]:
     """The names of all columns, in a stable order."""
     return tuple(sorted({name for part in parts for name in part.columns}))
 

@@ -1,31 +1,37 @@
-"""Every scenario by itself, for the reports that list them: asked for by `scenario_limit`, else no query is made."""
+"""Scenarios by name: all of them for reports that list them, and undecided ones for the rules that depend on them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from highbar.columns import BY_NAME
+from highbar.engine import per_scenario
+from highbar.engine.database import Rows
+from highbar.engine.layout import Layout
+from highbar.engine.limits import MOST_UNDECIDED_LISTED, MOST_UNDECIDED_NAMED
 from highbar.engine.protocol import Request
-from highbar.engine.scoring import LATENCY
-from highbar.engine.sql import any_match
-from highbar.model import ScenarioResult
+from highbar.engine.sql import any_match, literal, matches
+from highbar.model import ScenarioResult, Trial, Undecided, UndecidedScenario
 
+_SCALE = BY_NAME["latency_ms"].scale
+_LACKS = "undecided: a trial lacks a column by which another trial, or the suite, has this scenario judged"
 _REASONS = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' / ')"
 # Whole numbers: a sum of floats depends on the order of the rows, and a report must not.
-_DURATION = f"sum(if(isfinite(latency_rank), CAST(round(latency_rank * {LATENCY}) AS HUGEINT), NULL))"
+_DURATION = f"sum(if(isfinite(latency_rank), CAST(round(latency_rank * {_SCALE}) AS HUGEINT), NULL))"
 
 
-def listed(rows: Callable[[str], list[Any]], request: Request) -> tuple[ScenarioResult, ...]:
+def listed(rows: Rows, request: Request) -> tuple[ScenarioResult, ...]:
     """At most `scenario_limit` scenarios: the failed first, then the undecided, each by id."""
     trials = (
-        "SELECT id, max(category) AS category, count_if(e) AS errors, count_if(v) AS violated,"
+        "SELECT id, max(category) AS category, count_if(is_error) AS errors, count_if(is_violated) AS violated,"
         f" nullif({_REASONS}, '') AS reason, {_DURATION} AS duration FROM trials GROUP BY id"
     )
     found = rows(
-        f"SELECT id, t.category, n, kp, t.errors, t.violated, reason, {any_match(request.required)}, duration,"
-        f" n - kp - kf FROM ({trials}) AS t JOIN scenarios USING (id)"
-        f" ORDER BY kf = 0, kp = n, id LIMIT {request.scenario_limit}"
+        f"SELECT id, t.category, trial_count, passed_trials, t.errors, t.violated, reason,"
+        f" {any_match(request.required)}, duration, trial_count - passed_trials - failed_trials"
+        f" FROM ({trials}) AS t JOIN scenarios USING (id)"
+        f" ORDER BY failed_trials = 0, passed_trials = trial_count, id LIMIT {request.scenario_limit}"
     )
     return tuple(_result(*row) for row in found)
 
@@ -38,4 +44,45 @@ def _result(id_: str, category: str | None, trials: int, passed: int, *more: Any
 
 
 def _milliseconds(total: int | None) -> Fraction | None:
-    return None if total is None else Fraction(total, LATENCY)
+    return None if total is None else Fraction(total, _SCALE)
+
+
+def undecided_trials(rows: Rows, layout: Layout, request: Request) -> dict[Undecided, tuple[Trial, ...]]:
+    """The first undecided trials of each demand of the request; all of them are among the `unsettled`."""
+    return {wanted: _trials(rows, layout, wanted) for wanted in request.undecided}
+
+
+def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
+    parts = [(column, where) for column, where in wanted.parts if column in layout.quantities]
+    if not parts:
+        return ()
+    open_ = " OR ".join(
+        f"(({per_scenario.undecided(layout, column)}){f' AND {layout.flag(where)}' if where else ''})"
+        for column, where in parts
+    )
+    columns = list(dict.fromkeys(column for column, _ in parts))
+    conditions = [f"({open_})"] + ([f"({matches(wanted.pattern)})"] if wanted.pattern is not None else [])
+    trial = "trial" if layout.repeated else "NULL"
+    found = rows(
+        f"SELECT id, {trial} AS trial FROM {per_scenario.beside_facts(layout, columns, 'unsettled')}"
+        f" WHERE {' AND '.join(conditions)} ORDER BY id, trial LIMIT {MOST_UNDECIDED_NAMED}"
+    )
+    return tuple((id_, number) for id_, number in found)
+
+
+def undecided(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
+    """The scenarios that failed no trial and did not pass them all, the required ones first."""
+    required = any_match(request.required)
+    found = rows(
+        f"SELECT id, category, trial_count, passed_trials, {required} AS required FROM scenarios"
+        " WHERE failed_trials = 0 AND passed_trials < trial_count"
+        f" ORDER BY NOT ({required}), id LIMIT {MOST_UNDECIDED_LISTED}"
+    )
+    if not found:
+        return ()
+    ids = ", ".join(literal(row[0]) for row in found)
+    reasons = dict(rows(f"SELECT id, nullif({_REASONS}, '') FROM unsettled WHERE id IN ({ids}) GROUP BY id"))
+    return tuple(
+        UndecidedScenario(id_, category, reasons.get(id_) or _LACKS, trials, passed, required=bool(is_required))
+        for id_, category, trials, passed, is_required in found
+    )

@@ -2,21 +2,26 @@
 
 Every expression gives a small integer or a boolean; nothing is divided here. The columns that it makes:
 
-    e, v              error, violated                                          true or false
-    p, f              passed, failed; a trial that is neither is undecided
-    j                 the row says `unjudged`
-    blank             nothing in the row judges anything
-    open              undecided for every rate: the row says `unjudged`, or it is blank
-    c_has, c          the answer can be judged, and it is right; c_known: whether that can be said
-    o_has, tp, fp, fn the outcome can be judged, and what it was; o_known: whether that can be said
-    v_known           whether it can be said that nothing was violated
-    m, k              distinct behaviors expected, and those of them observed (0 on an error)
-    k_open            those of them of which the row does not say whether they were observed
-    s_m, s_k          behavior_score is s_k / s_m; s_open as k_open, 0 on a violation
-    bare              an error of which nothing else is known: no expectation, or none that anybody looked at
-    given, lacking    bits (ANSWER, BEHAVIORS and so on): what the row is judged by, and what it would lack if
-                      another trial of its scenario, or the suite, has it
-    why               for a trial that did not pass: in words
+    is_error, is_violated       the trial crashed; something happened that must not
+    is_passed, is_failed        a trial that is neither is undecided
+    is_unjudged                 the row says `unjudged`
+    is_blank                    nothing in the row judges anything
+    is_open                     undecided for every rate: the row says `unjudged`, or it is blank
+    has_answer, is_correct      the answer can be judged, and it is right
+    answer_known                whether the row tells if the answer is right
+    has_outcome, tp, fp, fn     the outcome can be judged, and what it was
+    outcome_known               whether the row tells what it was
+    violation_known             whether the row tells that nothing was violated
+    expected_count              distinct behaviors that are expected
+    observed_count              those of them that were observed (0 on an error)
+    unknown_count               those of them of which the row does not tell
+    score_observed              behavior_score is score_observed / score_expected
+    score_expected
+    score_unknown               as unknown_count, but 0 on a violation
+    is_bare_error               an error about which nothing else is known: it has no expectation, or nobody checked it
+    given_bits                  ANSWER, BEHAVIORS and so on: what the row is judged by
+    lacking_bits                what the row would lack if another trial of its scenario, or the suite, has it
+    why                         for a trial that did not pass: the reason in words
 
 Amounts of what is not known are at their worst here; the relation `scenarios` adds what they could be at best.
 """
@@ -25,16 +30,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from highbar.columns import MEASURED
 from highbar.engine.sql import literal
-
-QUALITY = COST = WEIGHT = 10**12
-LATENCY = 10**6
-EXTRA = 10**9
-"""Numbers are summed as whole multiples of 1/scale: exact, and the same in whatever order the rows come."""
 
 
 def _positive(label: str, positive: str | None) -> str:
-    """Whether a label is the positive one; NULL where that cannot be said. Text has a quote before it."""
+    """Whether a label is the positive one; NULL if the row does not tell. Text has a quote before it."""
     if positive is None:
         return f"{label}_true"
     quoted = literal('"' + positive)
@@ -43,163 +44,139 @@ def _positive(label: str, positive: str | None) -> str:
     return f"{label} = {quoted}"
 
 
-_LOOKED = "coalesce(has_behaviors, false) AND coalesce(len(unmarked), 0) = 0"
+_CHECKED = "coalesce(has_behaviors, false) AND coalesce(len(unmarked), 0) = 0"
 LOOKED_AT = {
-    "expected_behaviors": (1, _LOOKED),
-    "must_not": (2, f"violation_count IS NOT NULL OR coalesce(must_not_says, false) OR ({_LOOKED})"),
+    "expected_behaviors": (1, _CHECKED),
+    "must_not": (2, f"violation_count IS NOT NULL OR coalesce(must_not_says, false) OR ({_CHECKED})"),
     "expected": (4, "predicted IS NOT NULL OR correct IS NOT NULL OR expected IS NOT NULL"),
     "answer": (8, "correct IS NOT NULL"),
 }
-"""By what a suite demands: its bit in `looked_at`, and whether a trial says what became of it."""
+"""By what a suite demands: its bit in `looked_at`, and whether a trial tells if the demand was met."""
 
 FIRST = "list_position(expected_behaviors, x) = i"
-"""Whether the behavior x at place i is not there before."""
+"""Whether the behavior x at position i does not occur before it."""
 
 
 ANSWER, BEHAVIORS, MUST_NOTS, OWN, VIOLATIONS = 1, 2, 4, 8, 16
 """Bits of what a trial can be judged by: what one trial of a scenario has, all of its trials must have to pass."""
 
 
-def evidence_columns(positive: str | None, extras: int) -> list[tuple[str, str]]:
+def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     """First step: what was seen. `extras` is how many columns of the user's own the policy measures."""
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
-    some = "len(list_filter(seen, lambda x: x))"
+    seen_count = "len(list_filter(seen, lambda x: x))"
     unmarked = "coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0, false)"
-    given = "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL"
-    measured = "".join(f" AND extra_{i} IS NULL" for i in range(extras))
-    return [
-        ("e", "coalesce(error <> '', false)"),
-        ("j", "coalesce(unjudged <> '', false)"),
+    # A score is a judgment too, so a row that has one is not silent; nor is one that has a number of the user's own.
+    scores = [column.name for column in MEASURED if column.bounded] + [f"extra_{i}" for i in range(extras)]
+    unscored = "".join(f" AND {name} IS NULL" for name in scores)
+    return {
+        "is_error": "coalesce(error <> '', false)",
+        "is_unjudged": "coalesce(unjudged <> '', false)",
         # list_distinct costs four times this, list_has_any and list_intersect three times theirs
-        (
-            "wanted",
-            (
-                f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
-                " ELSE expected_behaviors END"
-            ),
+        "wanted": (
+            f"CASE WHEN {repeats} THEN list_filter(expected_behaviors, lambda x, i: {FIRST})"
+            " ELSE expected_behaviors END"
         ),
-        ("m", "coalesce(len(wanted), 0)"),
-        ("seen", "list_transform(wanted, lambda x: list_contains(behaviors, x))"),
-        (
-            "k_seen",
-            f"CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(seen, false) IS NULL THEN m ELSE {some} END",
+        "expected_count": "coalesce(len(wanted), 0)",
+        "seen": "list_transform(wanted, lambda x: list_contains(behaviors, x))",
+        "seen_count": (
+            "CASE WHEN behaviors IS NULL THEN 0 WHEN list_position(seen, false) IS NULL THEN expected_count"
+            f" ELSE {seen_count} END"
         ),
-        (
-            "v",
-            (
-                "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
-                " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
-            ),
+        "is_violated": (
+            "coalesce(violation_count > 0, false) OR coalesce(len(happened) > 0, false)"
+            " OR coalesce(len(list_filter(must_not, lambda x: list_contains(behaviors, x))) > 0, false)"
         ),
-        ("c_has", given),
-        ("lists", "coalesce(len(must_not) > 0, false)"),
+        "has_answer": "correct IS NOT NULL OR outcome IS NOT NULL OR expected IS NOT NULL",
+        "lists_must_nots": "coalesce(len(must_not) > 0, false)",
         # An empty mapping marks nothing: it is no more than an empty list.
-        ("marked", "lists AND coalesce(must_not_says, false)"),
-        # Whether the row says what became of its must-nots. Of an unjudged row only what it says is known.
-        (
-            "looked",
-            (
-                "violation_count IS NOT NULL OR marked OR (coalesce(has_behaviors, false) AND NOT j"
-                f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
-            ),
+        "marks_must_nots": "lists_must_nots AND coalesce(must_not_says, false)",
+        # Whether the row tells if its must-nots happened. Of an unjudged row only what it says is known.
+        "must_nots_checked": (
+            "violation_count IS NOT NULL OR marks_must_nots OR (coalesce(has_behaviors, false) AND NOT is_unjudged"
+            f" AND NOT CASE WHEN unmarked IS NULL THEN false ELSE {unmarked} END)"
         ),
-        (
-            "silent",
-            (
-                "passed IS NULL AND NOT c_has AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
-                f" AND NOT marked AND quality_score IS NULL{measured}"
-            ),
+        "is_silent": (
+            "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
+            f" AND NOT marks_must_nots{unscored}"
         ),
-        ("expected_positive", _positive("expected", positive)),
-        ("predicted_positive", f"coalesce({_positive('predicted', positive)}, false)"),
-    ]
+        "expected_positive": _positive("expected", positive),
+        "predicted_positive": f"coalesce({_positive('predicted', positive)}, false)",
+    }
 
 
-def answer_columns() -> list[tuple[str, str]]:
+def answer_columns() -> dict[str, str]:
     """Second step: what follows for the answer and the behaviors."""
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
     unnamed = (
         "len(list_filter(wanted, lambda x: NOT list_contains(behaviors, x)"
         " AND NOT coalesce(list_contains(denied, x), false)))"
     )
-    return [
-        ("k", "CASE WHEN e THEN 0 ELSE k_seen END"),
-        ("k_open", f"CASE WHEN e THEN 0 WHEN behaviors IS NULL THEN m WHEN j THEN coalesce({unnamed}, 0) ELSE 0 END"),
-        ("s_open", "CASE WHEN v THEN 0 ELSE k_open END"),
-        ("c", f"c_has AND NOT e AND coalesce({right} ELSE predicted = expected END, false)"),
+    return {
+        "observed_count": "CASE WHEN is_error THEN 0 ELSE seen_count END",
+        "unknown_count": (
+            "CASE WHEN is_error THEN 0 WHEN behaviors IS NULL THEN expected_count"
+            f" WHEN is_unjudged THEN coalesce({unnamed}, 0) ELSE 0 END"
+        ),
+        "score_unknown": "CASE WHEN is_violated THEN 0 ELSE unknown_count END",
+        "is_correct": f"has_answer AND NOT is_error AND coalesce({right} ELSE predicted = expected END, false)",
         # No prediction is a wrong one, unless the row says that nobody judged it.
-        ("o_known", "NOT j OR e OR outcome IS NOT NULL OR predicted IS NOT NULL"),
-        ("c_known", "o_known OR correct IS NOT NULL"),
-        ("o_has", "outcome IS NOT NULL OR expected_positive IS NOT NULL"),
-        (
-            "tp",
-            (
-                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
-                " ELSE expected_positive AND predicted_positive END AND NOT e, false)"
-            ),
+        "outcome_known": "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL",
+        "answer_known": "outcome_known OR correct IS NOT NULL",
+        "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
+        "tp": (
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'tp'"
+            " ELSE expected_positive AND predicted_positive END AND NOT is_error, false)"
         ),
-        (
-            "fp",
-            (
-                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp'"
-                " ELSE NOT expected_positive AND (predicted_positive OR NOT o_known) END, false)"
-            ),
+        "fp": (
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fp'"
+            " ELSE NOT expected_positive AND (predicted_positive OR NOT outcome_known) END, false)"
         ),
-        (
-            "fn",
-            (
-                "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND e)"
-                " ELSE expected_positive AND NOT (predicted_positive AND NOT e) END, false)"
-            ),
+        "fn": (
+            "coalesce(CASE WHEN outcome IS NOT NULL THEN outcome = 'fn' OR (outcome = 'tp' AND is_error)"
+            " ELSE expected_positive AND NOT (predicted_positive AND NOT is_error) END, false)"
         ),
-        ("s_m", "CASE WHEN m > 0 AND NOT v THEN m ELSE 1 END"),
-        ("s_k", "CASE WHEN v OR e THEN 0 ELSE k_seen END"),
-        ("blank", "silent AND NOT v AND NOT e"),
-        ("open", "blank OR (j AND NOT e)"),
-        ("v_known", "v OR looked OR NOT (lists OR blank OR j)"),
-        ("bare", "e AND (silent OR j OR (NOT c_has AND m = 0 AND NOT lists))"),
-        (
-            "given",
-            (
-                f"CAST(c_has AS INTEGER) * {ANSWER} + CAST(m > 0 AS INTEGER) * {BEHAVIORS}"
-                f" + CAST(lists AS INTEGER) * {MUST_NOTS} + CAST(passed IS NOT NULL AS INTEGER) * {OWN}"
-                f" + CAST(violation_count IS NOT NULL AS INTEGER) * {VIOLATIONS}"
-            ),
+        # A violation makes the score 0 of 1, whatever else was observed.
+        "score_expected": "CASE WHEN expected_count > 0 AND NOT is_violated THEN expected_count ELSE 1 END",
+        "score_observed": "CASE WHEN is_violated OR is_error THEN 0 ELSE seen_count END",
+        "is_blank": "is_silent AND NOT is_violated AND NOT is_error",
+        "is_open": "is_blank OR (is_unjudged AND NOT is_error)",
+        "violation_known": "is_violated OR must_nots_checked OR NOT (lists_must_nots OR is_blank OR is_unjudged)",
+        "is_bare_error": (
+            "is_error AND (is_silent OR is_unjudged OR (NOT has_answer AND expected_count = 0 AND NOT lists_must_nots))"
         ),
-    ]
+        "given_bits": (
+            f"CAST(has_answer AS INTEGER) * {ANSWER} + CAST(expected_count > 0 AS INTEGER) * {BEHAVIORS}"
+            f" + CAST(lists_must_nots AS INTEGER) * {MUST_NOTS} + CAST(passed IS NOT NULL AS INTEGER) * {OWN}"
+            f" + CAST(violation_count IS NOT NULL AS INTEGER) * {VIOLATIONS}"
+        ),
+    }
 
 
-def passing_columns(pass_score: Fraction) -> list[tuple[str, str]]:
+def passing_columns(pass_score: Fraction) -> dict[str, str]:
     """Third step: did the trial fail, did it pass, and what would it lack if its scenario had that elsewhere."""
     # A pass_score of many digits (Python's 2/3 has 16) would overflow 64 bits.
     digits = [f"CAST({n} AS HUGEINT)" if n > 10**12 else f"{n}" for n in (pass_score.denominator, pass_score.numerator)]
-    at_best = f"m = 0 OR (k + k_open) * {digits[0]} >= {digits[1]} * m"
-    checked = "lists AND looked AND NOT coalesce(output_blank, false)"
-    unlisted = "NOT lists AND violation_count IS NULL"
-    return [
-        (
-            "f",
-            (
-                "v OR e OR CASE WHEN passed IS NOT NULL THEN NOT passed"
-                f" ELSE NOT ({at_best}) OR (c_has AND c_known AND NOT c) END"
-            ),
+    at_best = f"expected_count = 0 OR (observed_count + unknown_count) * {digits[0]} >= {digits[1]} * expected_count"
+    # An agent that answers nothing does nothing forbidden either: a blank output earns no pass by its must-nots alone.
+    kept_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
+    unlisted = "NOT lists_must_nots AND violation_count IS NULL"
+    return {
+        "is_failed": (
+            "is_violated OR is_error OR CASE WHEN passed IS NOT NULL THEN NOT passed"
+            f" ELSE NOT ({at_best}) OR (has_answer AND answer_known AND NOT is_correct) END"
         ),
-        (
-            "p",
-            (
-                "NOT f AND NOT j AND CASE WHEN passed IS NOT NULL THEN passed"
-                f" ELSE (m > 0 OR c_has OR ({checked})) AND k_open = 0 AND (looked OR NOT lists) END"
-            ),
+        "is_passed": (
+            "NOT is_failed AND NOT is_unjudged AND CASE WHEN passed IS NOT NULL THEN passed"
+            f" ELSE (expected_count > 0 OR has_answer OR ({kept_must_nots})) AND unknown_count = 0"
+            " AND (must_nots_checked OR NOT lists_must_nots) END"
         ),
-        (
-            "lacking",
-            (
-                f"CASE WHEN p AND passed IS NULL THEN CAST(NOT c_has AS INTEGER) * {ANSWER}"
-                f" + CAST(m = 0 AS INTEGER) * {BEHAVIORS} + CAST({unlisted} AS INTEGER) * {MUST_NOTS} + {OWN}"
-                f" + CAST(violation_count IS NULL AS INTEGER) * {VIOLATIONS} ELSE 0 END"
-            ),
+        "lacking_bits": (
+            f"CASE WHEN is_passed AND passed IS NULL THEN CAST(NOT has_answer AS INTEGER) * {ANSWER}"
+            f" + CAST(expected_count = 0 AS INTEGER) * {BEHAVIORS} + CAST({unlisted} AS INTEGER) * {MUST_NOTS}"
+            f" + {OWN} + CAST(violation_count IS NULL AS INTEGER) * {VIOLATIONS} ELSE 0 END"
         ),
-    ]
+    }
 
 
 HAPPENED = (
@@ -210,9 +187,11 @@ HAPPENED = (
 not used, since DuckDB copies the lists of all rows for it."""
 
 
-TELLING = (
+EVIDENCE = (
     "violation_names", "violation_count", "happened", "must_not", "behaviors", "denied", "wanted", "error", "unjudged",
-    "passed", "e", "v", "p", "f", "j", "c_has", "c_known", "c", "m", "k", "k_open", "lists", "looked", "output_blank",
+    "passed", "is_error", "is_violated", "is_passed", "is_failed", "is_unjudged", "has_answer", "answer_known",
+    "is_correct", "expected_count", "observed_count", "unknown_count", "lists_must_nots", "must_nots_checked",
+    "output_blank",
 )  # fmt: skip
 """What `why_column` is made from."""
 
@@ -232,22 +211,29 @@ def why_column() -> str:
     def listed(names: str) -> str:
         return f"array_to_string(list_slice({names}, 1, 10), ', ')"
 
-    unseen = "NOT coalesce(list_contains(behaviors, x), false) AND (NOT j OR coalesce(list_contains(denied, x), false))"
+    unseen = (
+        "NOT coalesce(list_contains(behaviors, x), false)"
+        " AND (NOT is_unjudged OR coalesce(list_contains(denied, x), false))"
+    )
     missing = f"list_filter(wanted, lambda x: {unseen})"
     violated = f"CASE WHEN len({HAPPENED}) > 0 THEN {listed(HAPPENED)} ELSE violation_count || ' times' END"
+    only_marked = "NOT is_error AND NOT is_violated AND NOT passed AND observed_count = expected_count"
     parts = [
-        f"CASE WHEN v THEN 'violated: ' || {violated} END",
-        f"CASE WHEN e THEN 'error: ' || left({_ONE_LINE}, 300) END",
-        f"CASE WHEN NOT e AND k + k_open < m THEN 'missing: ' || {listed(missing)} END",
-        "CASE WHEN NOT e AND c_has AND c_known AND NOT c THEN 'wrong answer' END",
-        "CASE WHEN NOT e AND NOT v AND NOT passed AND k = m AND (c OR NOT c_has) THEN 'marked as not passed' END",
-        f"CASE WHEN NOT f THEN 'undecided: ' || {_undecided()} END",
+        f"CASE WHEN is_violated THEN 'violated: ' || {violated} END",
+        f"CASE WHEN is_error THEN 'error: ' || left({_ONE_LINE}, 300) END",
+        (
+            "CASE WHEN NOT is_error AND observed_count + unknown_count < expected_count"
+            f" THEN 'missing: ' || {listed(missing)} END"
+        ),
+        "CASE WHEN NOT is_error AND has_answer AND answer_known AND NOT is_correct THEN 'wrong answer' END",
+        f"CASE WHEN {only_marked} AND (is_correct OR NOT has_answer) THEN 'marked as not passed' END",
+        f"CASE WHEN NOT is_failed THEN 'undecided: ' || {_undecided()} END",
     ]
-    return f"CASE WHEN NOT p THEN concat_ws('; ', {', '.join(parts)}) END"
+    return f"CASE WHEN NOT is_passed THEN concat_ws('; ', {', '.join(parts)}) END"
 
 
 def _undecided() -> str:
-    """Why nothing says whether a trial passed, the first reason that applies."""
+    """Why a trial is undecided: the first reason that applies."""
     unlooked = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
     alone = (
@@ -255,10 +241,10 @@ def _undecided() -> str:
     )
     silent = "nothing in the result says whether it passed; record passed, correct, or behaviors"
     return (
-        "CASE WHEN j THEN left(unjudged, 300)"
-        f" WHEN k_open > 0 THEN {literal(unseen)}"
-        f" WHEN lists AND NOT looked THEN {literal(unlooked)}"
-        " WHEN lists AND output_blank THEN 'the output is blank, and only its must-nots were checked'"
-        f" WHEN m = 0 AND behaviors IS NOT NULL THEN {literal(alone)}"
+        "CASE WHEN is_unjudged THEN left(unjudged, 300)"
+        f" WHEN unknown_count > 0 THEN {literal(unseen)}"
+        f" WHEN lists_must_nots AND NOT must_nots_checked THEN {literal(unlooked)}"
+        " WHEN lists_must_nots AND output_blank THEN 'the output is blank, and only its must-nots were checked'"
+        f" WHEN expected_count = 0 AND behaviors IS NOT NULL THEN {literal(alone)}"
         f" ELSE {literal(silent)} END"
     )

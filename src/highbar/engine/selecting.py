@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from highbar.engine.checks import BadRows
-from highbar.engine.database import Database
+from highbar.engine.database import Database, Query, Rows
+from highbar.engine.descriptions import TYPED
+from highbar.engine.limits import MOST_NAMED
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text, typed
 from highbar.engine.typed import READERS, Raw
@@ -20,8 +22,6 @@ from highbar.language.spelling import did_you_mean
 from highbar.model import Where
 from highbar.model.judging import Selection
 
-Rows = Callable[[str], list[Any]]
-MOST_NAMED = 5
 _OF_OURS = ("agent_version", "suite", "judge")
 
 
@@ -29,11 +29,11 @@ _OF_OURS = ("agent_version", "suite", "judge")
 class Choice:
     """The parts with the rows that take part, and with those that are left out."""
 
-    taken: tuple[Part, ...]
-    left: tuple[Part, ...]
+    taken: tuple[SourcePart, ...]
+    left: tuple[SourcePart, ...]
 
 
-def choose(database: Database, parts: Sequence[Part], where: Where) -> Choice:
+def choose(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
     """Which rows take part. A row without one of the columns has that of its scenario's other trials.
 
     Raises InputError if those differ, if a row is bad, or if the choice is by what is no text.
@@ -45,7 +45,7 @@ def choose(database: Database, parts: Sequence[Part], where: Where) -> Choice:
     )
 
 
-def _parts(parts: Sequence[Part], where: Where, *, inherited: bool, left: bool) -> tuple[Part, ...]:
+def _parts(parts: Sequence[SourcePart], where: Where, *, inherited: bool, left: bool) -> tuple[SourcePart, ...]:
     return tuple(
         replace(
             part,
@@ -56,12 +56,12 @@ def _parts(parts: Sequence[Part], where: Where, *, inherited: bool, left: bool) 
     )
 
 
-def _condition(part: Part, where: Where, *, inherited: bool, left: bool) -> str:
+def _condition(part: SourcePart, where: Where, *, inherited: bool, left: bool) -> str:
     fits = " AND ".join(_fits(part, place, where, inherited=inherited) for place in range(len(where)))
     return f"NOT ({fits})" if left else f"({fits})"
 
 
-def _fits(part: Part, place: int, where: Where, *, inherited: bool) -> str:
+def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str:
     """SQL: whether a row has one of the values in one of the columns, of its own or by its scenario's other trials."""
     column, values = where[place]
     listed = ", ".join(map(literal, values))
@@ -72,7 +72,7 @@ def _fits(part: Part, place: int, where: Where, *, inherited: bool) -> str:
     return f"coalesce({', '.join(ways)}, false)"
 
 
-def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
+def _inherit(database: Database, parts: Sequence[SourcePart], where: Where) -> bool:
     """Name `inherited`: what the trials of a scenario agree on, if a row lacks a column; whether any does.
 
     Raises InputError if the other trials of such a row do not agree, and the choice depends on it.
@@ -82,7 +82,10 @@ def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
     each = " UNION ALL ".join(typed(part, columns) for part in parts)
     lacking = " OR ".join(f"col_{i} IS NULL" for i in places)
     number, bad, lacks = database.rows(
-        f"SELECT count(*), coalesce(count_if(bad), 0), coalesce(count_if({lacking}), 0) FROM ({each}) AS step"
+        Query(
+            f"SELECT count(*), coalesce(count_if(bad), 0), coalesce(count_if({lacking}), 0) FROM ({each}) AS {TYPED}",
+            stages=(TYPED,),
+        )
     )[0]
     if bad:
         raise BadRows(Problem(f"{bad} of {number} results do not have the declared form"))
@@ -91,9 +94,8 @@ def _inherit(database: Database, parts: Sequence[Part], where: Where) -> bool:
     agreed = ", ".join(f"CASE WHEN min(col_{i}) = max(col_{i}) THEN min(col_{i}) END AS col_{i}" for i in places)
     least = ", ".join(f"min(col_{i}) AS least_{i}, max(col_{i}) AS most_{i}" for i in places)
     short = " OR ".join(f"count(col_{i}) < count(*)" for i in places)
-    database.define(
-        "inherited", f"SELECT id, {agreed}, {least} FROM ({each}) AS step GROUP BY id HAVING {short}", kept=True
-    )
+    shared = f"SELECT id, {agreed}, {least} FROM ({each}) AS {TYPED} GROUP BY id HAVING {short}"
+    database.define("inherited", Query(shared, stages=(TYPED,)), kept=True)
     _refuse_untold(database.rows, each, where)
     return True
 
@@ -125,12 +127,12 @@ def _untold(row: Sequence[Any], where: Where) -> Problem:
     return Problem(message, hint=hint)
 
 
-def _needed(part: Part, where: Where) -> tuple[str, ...]:
+def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
     named = ("tags", *(column for column, _ in where))
     return tuple(name for name in named if name in part.columns)
 
 
-def left_out(rows: Rows, parts: Sequence[Part], choice: Choice, request: Request) -> Selection:
+def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
     """What the choice leaves out. Raises InputError if a scenario loses all its rows and nobody said that it may."""
     where = request.select
     rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
@@ -148,7 +150,7 @@ def left_out(rows: Rows, parts: Sequence[Part], choice: Choice, request: Request
     return Selection(where, number, some, lost)
 
 
-def _refuse_numbers(rows: Rows, parts: Sequence[Part], where: Where) -> None:
+def _refuse_numbers(rows: Rows, parts: Sequence[SourcePart], where: Where) -> None:
     """Rows are chosen by text alone: whether 1 is "1" must not be left to chance."""
     for column, _ in where:
         for part in parts:
@@ -166,7 +168,7 @@ def _is_no_text(raw: Raw) -> str:
     return f"{raw.sql} IS NOT NULL" + (f" AND NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else "")
 
 
-def _nothing_fits(rows: Rows, parts: Sequence[Part], where: Where) -> Problem:
+def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Problem:
     """Why no row is left, with what there is instead."""
     for column, values in where:
         found = _values(rows, parts, column)
@@ -187,7 +189,7 @@ def _hint(word: str, found: Sequence[str]) -> str | None:
     return f"{meant} found {shown}" if meant else f"found {shown}"
 
 
-def _choosable(rows: Rows, parts: Sequence[Part]) -> list[str]:
+def _choosable(rows: Rows, parts: Sequence[SourcePart]) -> list[str]:
     """The tags and columns by which the rows can be chosen."""
     found: set[str] = set()
     for part in parts:
@@ -200,7 +202,7 @@ def _choosable(rows: Rows, parts: Sequence[Part]) -> list[str]:
     return sorted(found)
 
 
-def _values(rows: Rows, parts: Sequence[Part], column: str) -> list[str]:
+def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     named: Where = ((column, ()),)
     each = " UNION ALL ".join(
         f"SELECT {column_text('', column, part).columns[0][1]} AS value FROM {part.relation(_needed(part, named))}"

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from highbar.columns import names, of_form
 from highbar.engine import twice
+from highbar.engine.limits import FEW_FILES, LONGEST_LINE
 from highbar.engine.sql import identifier, literal, literals
 from highbar.engine.typed import INTEGERS, NOT_JSON, READERS, Raw
 from highbar.errors import InputError, Problem
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FILE = "highbar_file"
-LONGEST_LINE = 16 * 1024 * 1024
-FEW_FILES = 3
-"""Parquet files up to which each is asked for its columns by itself."""
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -30,21 +29,21 @@ TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Files that are read in one go: a function of the wanted columns that gives their relation, and what they hold."""
+class SourcePart:
+    """Files, or a table, with one format and one set of columns, which one query reads."""
 
-    columns: dict[str, Raw]
+    columns: Mapping[str, Raw]
     files: tuple[ResultsFile, ...]
     table: str | None = None  # a relation as it is; without one the files are read
-    alike: bool = False  # rows are supposed to be alike, and have their text in `json`
-    costly: bool = False  # a relation whose rows are better read once and kept
+    alike: bool = False  # rows are assumed to be alike, and have their text in `json`
+    costly: bool = False  # a relation whose rows are cheaper to store than to read again
     id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
     nested: tuple[str, ...] = ()  # columns of the user's own in which a key may stand twice
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
     chosen_by: tuple[str, ...] = ()  # the columns that it needs
 
     def stated_twice(self) -> list[str]:
-        """SQL conditions under which a row says one thing twice."""
+        """SQL conditions, each of which is true for a row with a duplicate."""
         inside = [twice.in_column(self.columns[name], supposed=self.alike) for name in self.nested]
         return [*inside, *twice.beside_tags(self.columns)]
 
@@ -58,13 +57,15 @@ class Part:
         return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])
 
 
-def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False) -> tuple[Part, ...]:
+def parts(
+    connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False
+) -> tuple[SourcePart, ...]:
     """The files, grouped so that each group has one format and one set of columns.
 
-    `alike` supposes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
-    one pass reads them; a row that does not fit makes the reading fail, and the caller asks again without it.
+    `alike` assumes that every JSON row has the keys of the first one, and that its lists are plain lists of text. Then
+    one pass reads them. If a row does not fit, reading fails, and the caller tries again without the assumption.
     """
-    found: list[Part] = []
+    found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
         known = _written_part(same) if all(file.columns for file in same) else None
@@ -74,35 +75,35 @@ def parts(connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike
     return tuple(found)
 
 
-def of_file(part: Part, file: ResultsFile) -> str:
+def of_file(part: SourcePart, file: ResultsFile) -> str:
     """SQL for the relation of one file of a part."""
     alone = replace(part, files=(file,), table=None)
     return _json_source("read_json_objects", [file]) if part.alike else alone.relation(part.columns)
 
 
-def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[str] = ()) -> Part:
+def table_part(connection: DuckDBPyConnection, name: str, as_json: Collection[str] = ()) -> SourcePart:
     """A table or frame that is registered with the connection; columns in `as_json` hold the text of JSON values."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {identifier(name)}").fetchall()
     columns = {
         row[0]: Raw(identifier(row[0]), "JSON") if row[0] in as_json else _declared(row[0], str(row[1]))
         for row in described
     }
-    return Part(columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+    return SourcePart(columns, (), table=identifier(name), id_kinds=kinds_of_ids(columns), nested=_nested(columns))
 
 
 def kinds_of_ids(columns: Mapping[str, Raw]) -> frozenset[str]:
-    """What the declared type of the ids lets them be."""
+    """Whether ids are text, numbers or both, by their declared type."""
     type_ = columns["id"].type if "id" in columns else "VARCHAR"
     return NUMBER_IDS if type_ in INTEGERS else TEXT_IDS | NUMBER_IDS if type_ == "JSON" else TEXT_IDS
 
 
 def _nested(columns: Mapping[str, Raw]) -> tuple[str, ...]:
-    """The columns of the user's own whose type lets a key stand twice; the names in a struct are part of the schema."""
+    """The columns of the user's own whose type allows a key twice; a struct has its names in the schema."""
     return tuple(name for name, raw in columns.items() if name not in READERS and re.search(r"MAP\(|JSON", raw.type))
 
 
 def _declared(name: str, type_: str) -> Raw:
-    """A column of a declared type; JSON is kept as its text, which DuckDB would otherwise parse when it is compared."""
+    """A column of a declared type; JSON stays text, which DuckDB would otherwise parse for every comparison."""
     return Raw(f"CAST({identifier(name)} AS VARCHAR)" if type_ == "JSON" else identifier(name), type_)
 
 
@@ -115,16 +116,16 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
     )
 
 
-def _written_part(files: tuple[ResultsFile, ...]) -> Part:
-    """Rows that we wrote: the writer knows their columns, and vouches for what the discovery would look for."""
-    return Part(_as_json({name for file in files for name in file.columns}), files)
+def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
+    """Rows that we wrote: their columns are known, and they have none of the faults that discovery looks for."""
+    return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
 def _as_json(names: Collection[str]) -> dict[str, Raw]:
     return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in sorted(names)}
 
 
-def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     source = _json_source("read_json_objects", files)
     text = "CAST(json AS VARCHAR)"
     keys = (
@@ -145,7 +146,7 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
     kinds = frozenset("number" if number else "text" for *_, number in rows)
-    return [Part(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
+    return [SourcePart(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
 
 
 def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:
@@ -154,7 +155,7 @@ def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:
 
 
 def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[str]:
-    """The keys of the first row; DuckDB fills its buffers before it gives one, so a plain line is read without it."""
+    """The keys of the first row. A plain line is read by Python: DuckDB would fill its buffers first."""
     if file.format == "jsonl" and not file.compression:
         import json  # only for large files
 
@@ -170,7 +171,7 @@ def _keys_of_first(connection: DuckDBPyConnection, file: ResultsFile) -> list[st
     return [str(name) for name in row[0]] if row and row[0] else []
 
 
-def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> Part | None:
+def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> SourcePart | None:
     names = _keys_of_first(connection, files[0])
     if not names or len(set(names)) < len(names):
         return None
@@ -188,27 +189,27 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     struct = ", ".join(f"{identifier(name)} {type_}" for name, type_ in types.items())
     table = f"(SELECT CAST(json AS STRUCT({struct})) AS row, json FROM {_json_source('read_json_objects', files)})"
     own = tuple(name for name in names if name not in READERS)
-    return Part(columns, files, table=table, alike=True, nested=own)
+    return SourcePart(columns, files, table=table, alike=True, nested=own)
 
 
-def _json_relation(part: Part, wanted: list[str]) -> str:
+def _json_relation(part: SourcePart, wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'JSON'" for name in wanted)
     return _json_source("read_json", part.files, f", columns={{{columns}}}")
 
 
-def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     by_header: dict[tuple[str, ...], list[ResultsFile]] = {}
     for file in files:
         by_header.setdefault(_csv_header(file), []).append(file)
     return [
-        Part({name: Raw(csv_cell(name, identifier(name)), "JSON") for name in header}, tuple(same))
+        SourcePart({name: Raw(csv_cell(name, identifier(name)), "JSON") for name in header}, tuple(same))
         for header, same in by_header.items()
         if header
     ]
 
 
 def _csv_header(file: ResultsFile) -> tuple[str, ...]:
-    """The names of the first line; read by Python so that a name that stands twice is seen, not renamed."""
+    """The names of the first line; read by Python, since DuckDB renames the second of two equal names."""
     with Path(file.path).open("rb") as stream:
         start = stream.readline(LONGEST_LINE).decode("utf-8-sig", errors="replace")
     try:
@@ -237,7 +238,7 @@ def _header_problem(line: str, header: tuple[str, ...]) -> tuple[str, str] | Non
     return None
 
 
-def _csv_relation(part: Part, _wanted: list[str]) -> str:
+def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
@@ -247,12 +248,12 @@ def _csv_relation(part: Part, _wanted: list[str]) -> str:
     )
 
 
-_TEXTS = {
-    "id", "category", "capability", "error", "input", "output", "cluster", "agent_version", "suite", "judge", "outcome",
-}  # fmt: skip
-_SHORT_TEXTS = _TEXTS - {"input", "output"}
-_TEXT_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations"}
-_LISTS = {"expected_behaviors", "behaviors", "must_not", "violations", "tags"}
+# Not `unjudged`: a reason that is a number is refused, as in every other format.
+_TEXTS = {*of_form("id", "text", "shown", "outcome")} - {"unjudged"}
+_SHORT_TEXTS = _TEXTS - {*names("shows")}
+_TEXT_LISTS = {*of_form("names", "observed", "violated", "count")}
+_LISTS = {*_TEXT_LISTS, *of_form("tags")}
+_TRUTHS = of_form("truth", "label")
 
 
 def csv_cell(name: str, cell: str) -> str:
@@ -261,7 +262,7 @@ def csv_cell(name: str, cell: str) -> str:
     truth = f"lower({cell}) IN ('true', 'false')"
     if name in _TEXTS or name.startswith("tags."):
         return as_text
-    if name in ("passed", "correct", "expected", "predicted"):
+    if name in _TRUTHS:
         return f"CASE WHEN {truth} THEN lower({cell}) ELSE {as_text} END"
     if name in _LISTS:
         items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"
@@ -274,7 +275,7 @@ def csv_cell(name: str, cell: str) -> str:
     return f"CASE WHEN regexp_full_match({cell}, {NUMBER}) THEN {cell} ELSE {as_text} END"
 
 
-def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[Part]:
+def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     by_form: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], list[ResultsFile]] = {}
     footers = _parquet_footers(connection, files) if len(files) > FEW_FILES else {}
     schemas: dict[str, tuple[tuple[str, str], ...]] = {}
@@ -293,18 +294,18 @@ def _parquet_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...
 
 def _parquet_part(
     schema: tuple[tuple[str, str], ...], folders: tuple[str, ...], files: tuple[ResultsFile, ...]
-) -> Part:
+) -> SourcePart:
     columns = {name: _declared(name, type_) for name, type_ in schema}
     of_folders = {name: Raw(csv_cell(name, _of_folder(name, files)), "JSON") for name in folders}
-    return Part(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested(columns))
+    return SourcePart(columns | of_folders, files, id_kinds=kinds_of_ids(columns), nested=_nested(columns))
 
 
 def _parquet_footers(connection: DuckDBPyConnection, files: Sequence[ResultsFile]) -> dict[str, str]:
-    """What each file says of its columns, as text; nothing where one of them is not sound."""
+    """The schema in the footer of each file, as text; empty if one of the files is damaged."""
     import duckdb  # loaded already
 
-    said = "file_name, list(CAST(COLUMNS(* EXCLUDE file_name) AS VARCHAR) ORDER BY column_id)"
-    query = f"SELECT {said} FROM parquet_schema({literals([file.path for file in files])}) GROUP BY file_name"
+    schema = "file_name, list(CAST(COLUMNS(* EXCLUDE file_name) AS VARCHAR) ORDER BY column_id)"
+    query = f"SELECT {schema} FROM parquet_schema({literals([file.path for file in files])}) GROUP BY file_name"
     try:
         return {path: repr(lists) for path, *lists in connection.execute(query).fetchall()}
     except duckdb.Error:
@@ -339,7 +340,7 @@ def _parquet_source(files: Sequence[ResultsFile]) -> str:
     return f"read_parquet({literals([file.path for file in files])}, hive_partitioning=false{named})"
 
 
-def _parquet_relation(part: Part, _wanted: list[str]) -> str:
+def _parquet_relation(part: SourcePart, _wanted: list[str]) -> str:
     return _parquet_source(part.files)
 
 

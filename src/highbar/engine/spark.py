@@ -1,4 +1,4 @@
-"""The distributed engine: the same reduction, run by Spark where the data is.
+"""The distributed engine: the same reduction, run by Spark on the machines that have the data.
 
 Rows never reach this process: only sums, the values at ranks and a bounded number of failed scenarios do.
 """
@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from highbar.columns import of_form
 from highbar.engine import brackets, checks
-from highbar.engine.database import Found, Sizes, Wanted
+from highbar.engine.database import NO_LARGE_NUMBERS, Found, Query, Sizes, Wanted, as_query
+from highbar.engine.limits import MOST_FETCHED
 from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import Part, csv_cell, kinds_of_ids
-from highbar.engine.spark_sql import translate
+from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
+from highbar.engine.spark_sql import Translated, translate
 from highbar.engine.twice import KEEP_ONE, refuse_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
@@ -27,7 +29,7 @@ from highbar.model.reduction import Records, Reduction
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession  # an optional extra
 
 RELATIONS = (
     "results", "trials", "scenarios", "profile", "settled", "unsettled", "ordered", "suite", "fixed", "listed",
@@ -50,7 +52,8 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # a sum that overflows is an error, never another number
 }
 """What the session has while a check runs; then it has what it had."""
-WHOLE = ("id", "trial", "tokens_used", "violations")
+WHOLE = of_form("id", "whole", "count")
+"""Columns in which 3.0 is no whole number."""
 ABOUT = brackets.Approximation("approx_quantiles(number, {shares}, 10000)", slack=2e-4, of_sample=True)
 """Spark's own approximation, which keeps to one in 10,000."""
 OF_THE_RESULTS = (
@@ -59,26 +62,22 @@ OF_THE_RESULTS = (
     "INVALID_VARIANT", "MALFORMED", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "USER_RAISED_EXCEPTION", "VARIANT_",
 )  # fmt: skip
 """How the names of Spark's errors begin that the results can cause."""
-MOST_FETCHED = 200
-"""Rows of the profile that are fetched, about 400 bytes each; larger ones, of slices with many values, stay there."""
-FROM = re.compile(r"\b(?:FROM|JOIN) (\w+)")
-LIMITED = re.compile(r" LIMIT \d+\)*$")
 CONDITION = re.compile(r"\[(?P<name>[A-Z_]+)[A-Z_.]*\][^\n]*")
 
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """What Spark says of rows or paths that cannot be read becomes a refusal; anything else is a fault."""
+    """Turn Spark's errors about rows or paths that cannot be read into refusals; any other is a fault of ours."""
     from py4j.protocol import Py4JError  # what pyspark does not turn into one of its own
-    from pyspark.errors import PySparkException
+    from pyspark.errors import PySparkException  # an optional extra
 
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        told = CONDITION.search(str(error))
-        if told is None or not told["name"].startswith(OF_THE_RESULTS):
+        condition = CONDITION.search(str(error))
+        if condition is None or not condition["name"].startswith(OF_THE_RESULTS):
             raise
-        raise InputError(Problem(f"cannot be read by Spark: {told[0]}")) from error
+        raise InputError(Problem(f"cannot be read by Spark: {condition[0]}")) from error
 
 
 class SparkEngine:
@@ -99,6 +98,7 @@ class SparkEngine:
         (self._context.addJobTag if self._context else self._session.addTag)(self._tag)
         self._kept: list[DataFrame] = []
         self._profile: DuckDBPyConnection | None = None
+        self._large = NO_LARGE_NUMBERS
         self._doubles: frozenset[str] = frozenset()
         self._settings = {name: self._session.conf.get(name, None) for name in SETTINGS}
         for name, value in SETTINGS.items():
@@ -106,10 +106,10 @@ class SparkEngine:
         try:
             self._parts = (self._named(frame, format_),)
         except BaseException:
-            self.close()  # the session is as it was, also where the rows are refused
+            self.close()  # leave the session as it was, even if the rows are refused
             raise
 
-    def _named(self, frame: DataFrame, format_: str) -> Part:
+    def _named(self, frame: DataFrame, format_: str) -> SourcePart:
         """The rows under a name of our own, with what their columns hold."""
         with refused():
             rows, columns = _READERS[format_](frame)
@@ -118,19 +118,19 @@ class SparkEngine:
         # Names of the results never become part of a query: Spark reads case, dots and ${…} in them in its own way.
         rows.toDF(*(_own_name(place) for place in range(len(columns)))).createOrReplaceTempView(self._names["results"])
         kinds = frozenset({"text"}) if format_ == "csv" else kinds_of_ids(columns)
-        return Part(columns, (), table="results", costly=format_ != "parquet", id_kinds=kinds)
+        return SourcePart(columns, (), table="results", costly=format_ != "parquet", id_kinds=kinds)
 
     def columns(self) -> tuple[str, ...]:
         """The names of all columns, in a stable order."""
         return columns_of(self._parts)
 
     def addresses(self) -> tuple[str, ...]:
-        """Of all files that are read."""
+        """The addresses of all files that are read."""
         return tuple(self._source.inputFiles())
 
     def count(self) -> int:
-        """How many results there are, by a query of its own that nothing else is part of."""
-        from pyspark.sql import functions as spark
+        """How many results there are, counted by an independent query."""
+        from pyspark.sql import functions as spark  # an optional extra
 
         rows = self._source.where(spark.trim("value") != "") if self.format == "jsonl" else self._source
         with refused():
@@ -151,25 +151,27 @@ class SparkEngine:
         return InputError(*(Problem(f"{one.message}, {found}", hint=hint) for one in error.problems))
 
     def records(self, request: Request) -> Records:
-        """Every scenario by itself, once `reduce` found that all can be judged."""
+        """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         return Reducer(self, self._parts).records(request)
 
-    def rows(self, sql: str) -> list[Any]:
+    def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query."""
-        if self._profile is not None and FROM.findall(sql) == ["profile"] * len(FROM.findall(sql)):
-            return self._profile.execute(sql).fetchall()
+        asked = as_query(query)
+        if self._profile is not None and asked.of_profile:
+            return self._profile.execute(asked.sql).fetchall()
         with refused():
-            frame = self._frame(sql)
-            if LIMITED.search(sql):  # were it the last step, the first rows of every task would come to the driver
+            translated = self._translated(asked)
+            frame = self._frame(translated)
+            if translated.limited:  # as the last step, a limit would fetch the first rows of every task
                 frame = frame.coalesce(1)
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
 
     def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
-        """The result of work in a thread of its own: a signal is felt here at once, and `interrupt` can be asked.
+        """Run work in a thread of its own, so that a signal reaches this thread at once and can interrupt the work.
 
         In this thread pyspark would not let go of the query before its end, since it has more to ask of Java then.
         """
-        from pyspark import inheritable_thread_target
+        from pyspark import inheritable_thread_target  # an optional extra
 
         done: Future[list[Any]] = Future()
 
@@ -182,13 +184,17 @@ class SparkEngine:
         threading.Thread(target=inheritable_thread_target(self._session)(run), daemon=True).start()
         return done.result()
 
-    def define(self, name: str, sql: str, *, kept: bool) -> None:
-        """Name a query; where its rows are `kept`, in memory, and on disk where that is full."""
-        frame = self._frame(sql)
+    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
+        """Name a query; rows that are `kept` stay in memory, and on disk if that is full."""
+        asked = as_query(query)
+        if asked.large != NO_LARGE_NUMBERS:
+            self._large = asked.large
+        frame = self._frame(self._translated(asked))
         if kept:
             frame = frame.persist()
             self._kept.append(frame)
         frame.createOrReplaceTempView(self._names[name])
+        # Large numbers of one trial each are passed on as doubles: their sums in the profile must be exact too.
         if name == "scenarios":
             self._doubles = frozenset(column for column, type_ in frame.dtypes if type_ == "double")
         if name == "profile":
@@ -239,7 +245,7 @@ class SparkEngine:
             self._session.interruptTag(self._tag)
 
     def close(self) -> None:
-        """Let go of what was kept; the session stays as it was."""
+        """Release what was stored; leave the session as it was."""
         if self._profile is not None:
             self._profile.close()
         for frame in self._kept:
@@ -253,15 +259,18 @@ class SparkEngine:
             else:
                 self._session.conf.set(name, value)
 
-    def _frame(self, sql: str) -> DataFrame:
-        return self._session.sql(translate(sql, self._names, self._doubles))
+    def _translated(self, query: Query) -> Translated:
+        return translate(query, self._names, self._large, self._doubles)
+
+    def _frame(self, translated: Translated) -> DataFrame:
+        return self._session.sql(translated.sql)
 
 
 def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
-    """The profile as a table of this process, where it is small; each of a dozen questions is a job less."""
+    """The profile as a table of this process, if it is small: that saves a Spark job for each of a dozen queries."""
     if len(rows) > MOST_FETCHED:
         return None
-    import duckdb
+    import duckdb  # not needed by a profile that is too large
 
     types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
     connection = duckdb.connect(":memory:")
@@ -272,7 +281,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
 
 
 def _refuse_lenient(session: SparkSession) -> None:
-    """A session that leaves out files which it cannot read would lose their rows without a word."""
+    """Refuse a session that skips files which it cannot read: their rows would be lost silently."""
     for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
         if str(session.conf.get(setting, "false")).lower() == "true":
             raise InputError(
@@ -303,8 +312,8 @@ def _declared(own_name: str, type_: str) -> Raw:
 
 
 def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    """Lines of JSON: every value as the text of its JSON, so that a number in quotes is told from a number."""
-    from pyspark.sql import functions as spark
+    """Lines of JSON: every value as the text of its JSON, so that a number in quotes differs from a number."""
+    from pyspark.sql import functions as spark  # an optional extra
 
     lines = frame.where(spark.trim("value") != "").select(spark.parse_json("value").alias("row"), "value")
     keys = spark.coalesce(spark.json_object_keys("value"), spark.array(spark.lit(None)))  # NULL of what is no object
@@ -322,7 +331,7 @@ def _json_lines(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
 
 
 def _json_text(name: str) -> Column:
-    from pyspark.sql import functions as spark
+    from pyspark.sql import functions as spark  # an optional extra
 
     text = spark.to_json(spark.variant_get("row", _path(name), "variant"))
     if name in WHOLE:  # a variant has 3.0 as 3, which is no whole number as the other engine reads it
@@ -340,7 +349,7 @@ def _csv(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
 
 
 def _refuse_renamed(frame: DataFrame) -> None:
-    """Refuse a header that has a name twice: Spark appends to each of the two its place, `passed1` and `passed2`."""
+    """Refuse a header that has a name twice: Spark appends its position to each of the two, `passed1` and `passed2`."""
     ending = [name for place, name in enumerate(frame.columns) if name.endswith(str(place))]
     if len(ending) > 1:
         reader = frame.sparkSession.read.option("multiLine", "true").option("escape", '"')

@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 from highbar.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession  # an optional extra
 
-    from highbar.engine.spark import SparkEngine
+    from highbar.engine.spark import SparkEngine  # imports pyspark, an optional extra
 
 FORMATS = ("parquet", "jsonl", "csv")
 SUFFIXES = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
@@ -28,7 +28,7 @@ QUIET = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.ui.showCo
 def over_frame(frame: Any) -> Iterator[SparkEngine]:
     """An engine over a DataFrame of the caller's own session, which stays as it was."""
     _demand_pyspark()
-    from highbar.engine.spark import SparkEngine
+    from highbar.engine.spark import SparkEngine  # imports pyspark, an optional extra
 
     with _closing(SparkEngine(frame)) as engine:
         yield engine
@@ -36,7 +36,7 @@ def over_frame(frame: Any) -> Iterator[SparkEngine]:
 
 @contextmanager
 def _closing(engine: SparkEngine) -> Iterator[SparkEngine]:
-    """The engine; where a signal ends the check, its jobs end too."""
+    """The engine; if a signal ends the check, its jobs end too."""
     try:
         yield engine
     except Exception:
@@ -55,7 +55,7 @@ def over_paths(
     """An engine over files that the session can read: local ones, or at any address that it knows."""
     format_ = _format(paths, input_format)
     _demand_pyspark()
-    from highbar.engine.spark import SparkEngine, refused
+    from highbar.engine.spark import SparkEngine, refused  # imports pyspark, an optional extra
 
     session, started = _session(master, remote)
     try:
@@ -93,8 +93,8 @@ def _demand_pyspark() -> None:
 
 def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool]:
     """The session, and whether it is ours to stop."""
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
+    from pyspark.errors import PySparkException  # an optional extra
+    from pyspark.sql import SparkSession  # an optional extra
 
     active = SparkSession.getActiveSession()
     if active is not None and master is None and remote is None:
@@ -109,7 +109,7 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         if remote:
             _knock(remote)
         session = builder.getOrCreate()
-    except KeyboardInterrupt:  # by pyspark's handler, which stands in the place of the caller's by then
+    except KeyboardInterrupt:  # from pyspark's handler, which has replaced the caller's by now
         signal.signal(signal.SIGINT, handler)
         signal.raise_signal(signal.SIGINT)
         raise
@@ -123,7 +123,7 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
 
 
 def _knock(remote: str) -> None:
-    """Raise OSError where nobody listens at the address: pyspark itself would try again for ten minutes."""
+    """Raise OSError if nobody listens at the address: pyspark itself would try again for ten minutes."""
     place = urlsplit(remote.partition(";")[0].rstrip("/"))
     with (
         suppress(TimeoutError),
@@ -158,6 +158,6 @@ def _refuse_both(files: Sequence[str], paths: Sequence[str], columns: set[str]) 
         for folder in below.split("/")[:-1]:
             name = unquote(folder.partition("=")[0])
             if "=" in folder and name.casefold() in columns:
-                told = f"a folder says what {name!r} is, and so does the file"
+                message = f"a folder says what {name!r} is, and so does the file"
                 hint = "rename the folder, or name the files themselves: then folders are not read"
-                raise InputError(Problem(told, file=file, hint=hint))
+                raise InputError(Problem(message, file=file, hint=hint))

@@ -1,40 +1,40 @@
 """The reduction's SQL, written in DuckDB's dialect → the same in Spark's.
 
-sqlglot knows both languages. What it does not know, or where the two mean different things by one name, is in
+sqlglot knows both languages. Functions that it does not know, or that mean different things in the two, are in
 FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
 
+from highbar.engine.database import NO_LARGE_NUMBERS, LargeNumbers, Query
+
 WHOLE = "DECIMAL(38, 0)"
 """Spark's widest whole number; DuckDB's is HUGEINT."""
-LARGE_SUMS = frozenset({"k_qb", "k_tb", "k_q", "k_t"})
-"""Columns of 64 bits whose sum may need more: DuckDB widens by itself, Spark would overflow."""
 
 Arguments = Sequence[exp.Expression]
 Builder = Callable[[Arguments], exp.Expression]
 
 
 def _spark(template: str) -> Builder:
-    """A function by its Spark text, `{0}` and so on standing for the arguments."""
+    """A function by its Spark text, in which `{0}` and so on are replaced by the arguments."""
 
     def build(arguments: Arguments) -> exp.Expression:
         names = {f"__{place}": argument for place, argument in enumerate(arguments)}
         parsed = parse_one(template.format(*names), read="spark")
-        return parsed.transform(lambda node: names[node.name].copy() if _stands_for(node, names) else node)
+        return parsed.transform(lambda node: names[node.name].copy() if _is_placeholder(node, names) else node)
 
     return build
 
 
-def _stands_for(node: exp.Expression, names: Mapping[str, exp.Expression]) -> bool:
+def _is_placeholder(node: exp.Expression, names: Mapping[str, exp.Expression]) -> bool:
     return isinstance(node, exp.Column) and node.name in names
 
 
@@ -67,14 +67,12 @@ EXACT = (
     f" WHEN abs({{0}}) < 3.9e28D THEN"
     f" CAST({_HIGH} AS {WHOLE}) * 4294967296 + CAST({{0}} - {_HIGH} * 4294967296D AS BIGINT) END)"
 )
-"""The same beyond 64 bits, where a double is whole: in two halves; Spark's own cast goes by its decimal digits.
+"""The same beyond 64 bits, in two halves, since a double is whole there; Spark's own cast goes by decimal digits.
 
 NULL of what is larger still: no column lets such a number through, so its row is refused.
 """
 AS_DOUBLE = f"(CASE WHEN abs({{0}}) < 4.5e15D THEN CAST({NEAREST} AS DOUBLE) WHEN abs({{0}}) < 3.9e28D THEN {{0}} END)"
-"""The nearest whole number as it stands in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
-DOUBLES = re.compile(r"cost|latency|x[0-9]+")
-"""Columns of trials that are whole numbers in a double, since all that is done with them is to add them up."""
+"""The nearest whole number in a double, exact: beyond 52 bits a double is whole. Decimals cost more."""
 FROM_DOUBLES = (
     f"(CAST(sum(CAST(floor({{0}} / 4294967296D) AS BIGINT)) AS {WHOLE}) * 4294967296"
     " + sum(CAST({0} - floor({0} / 4294967296D) * 4294967296D AS BIGINT)))"
@@ -100,7 +98,7 @@ FUNCTIONS: Mapping[str, Builder] = {
         this="array_size", expressions=[_spark("array_distinct({0})")(arguments)]
     ),
     "APPROX_QUANTILES": _spark("approx_percentile({0}, {1}, {2})"),
-    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # where a chart ends; metrics ask `values_at`
+    "QUANTILE_DISC": _spark("approx_percentile({0}, {1})"),  # the end of a chart; metrics use `values_at`
     "REGEXP_FULL_MATCH": _regexp_full_match,
     "REGEXP_REPLACE": lambda arguments: exp.Anonymous(this="regexp_replace", expressions=list(arguments[:3])),
     "STRING_SPLIT": lambda arguments: exp.Anonymous(
@@ -137,21 +135,34 @@ def _quoted(key: str) -> str:
 
 
 class _Ours(DuckDB):
-    """DuckDB's dialect, with the functions of the reduction read as what Spark has for them."""
+    """DuckDB's dialect, in which the functions of FUNCTIONS are parsed as their counterparts in Spark."""
 
     class Parser(DuckDBParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
 
 
-def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A query for Spark, and whether a limit is the last thing it does."""
+
+    sql: str
+    limited: bool
+
+
+def translate(
+    query: Query, relations: Mapping[str, str], large: LargeNumbers = NO_LARGE_NUMBERS, doubles: Collection[str] = ()
+) -> Translated:
     """The same query for Spark; `relations` says what each of the reduction's relations is called there.
 
-    `doubles` are columns of scenarios that are whole numbers in a double.
+    The large `values` of trials are kept in doubles, which hold them exactly: all that happens to them is that they are
+    added up. `doubles` are columns of scenarios that are such numbers.
     """
-    tree = parse_one(sql, read=_Ours)
-    for place, step in enumerate([found for found in tree.find_all(exp.Subquery) if found.alias == "step"]):
-        _code_of_its_own(step, place)
-    for spread in [found for found in tree.find_all(exp.Subquery) if found.alias == "spread"]:
+    tree = parse_one(query.sql, read=_Ours)
+    numbers = query.large if query.large != NO_LARGE_NUMBERS else large
+    subqueries = list(tree.find_all(exp.Subquery))
+    for place, stage in enumerate([found for found in subqueries if found.alias in query.stages]):
+        _code_of_its_own(stage, place)
+    for spread in [found for found in subqueries if found.alias in query.spread]:
         _by_its_values(spread.this)
     for table in tree.find_all(exp.Table):
         if table.name in relations:
@@ -159,34 +170,51 @@ def translate(sql: str, relations: Mapping[str, str], doubles: Collection[str] =
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(_unaliased(table, relations))))
     for total in list(tree.find_all(exp.Sum)):
-        if _of_doubles(total.this, doubles):
+        if _of_doubles(total.this, numbers.values, doubles):
             total.replace(_spark(FROM_DOUBLES)([total.this]))
-    return tree.transform(_rewritten).sql(dialect="spark")
+    limited = _is_limited(tree)
+    return Translated(tree.transform(_Rewriting(numbers).node).sql(dialect="spark"), limited)
 
 
-def _of_doubles(summed: exp.Expression, doubles: Collection[str]) -> bool:
-    if isinstance(summed, exp.Coalesce):
-        return isinstance(summed.this, exp.Column) and bool(DOUBLES.fullmatch(summed.this.name))
+def _is_limited(tree: exp.Expr) -> bool:
+    """Whether a limit is the last step of a query: its own, or that of the subquery whose rows it passes on."""
+    if tree.args.get("limit"):
+        return True
+    source = tree.find(exp.From)
+    passes_on = not any(tree.args.get(step) for step in ("joins", "where", "group", "order"))
+    return (
+        passes_on
+        and source is not None
+        and isinstance(source.this, exp.Subquery)
+        and source.parent is tree
+        and _is_limited(source.this.this)
+    )
+
+
+def _of_doubles(summed: exp.Expression, values: Collection[str], doubles: Collection[str]) -> bool:
+    """Whether what is summed is a large number of a trial, or of a scenario, that Spark has in a double."""
     if isinstance(summed, exp.Case):  # the value, or what a trial without one counts as
-        return any(_of_doubles(exp.Coalesce(this=one.args["true"]), doubles) for one in summed.args["ifs"])
+        return any(
+            isinstance(one.args["true"], exp.Column) and one.args["true"].name in values for one in summed.args["ifs"]
+        )
     return isinstance(summed, exp.Column) and summed.name in doubles
 
 
-def _code_of_its_own(step: exp.Subquery, place: int) -> None:
-    """Have Spark compile what is done with a step's rows apart from the step: a list of one item is taken apart.
+def _code_of_its_own(stage: exp.Subquery, place: int) -> None:
+    """Have Spark compile a stage apart from what reads it, by exploding a list of one item between the two.
 
-    All steps in one method would be more than Java compiles, and then each would copy every row for the next.
+    All stages in one method would be more than Java compiles, and interpreted code is ten times as slow.
     """
     once = parse_one(f"SELECT 1 FROM t LATERAL VIEW explode(array(0)) AS apart_{place}", read="spark")
-    select = step.parent_select
+    select = stage.parent_select
     if select is not None:
         select.append("laterals", once.args["laterals"][0])
 
 
 def _by_its_values(select: exp.Select) -> None:
-    """Have Spark bring equal rows together before it tells them apart.
+    """Have Spark bring equal rows together before it groups them.
 
-    By itself it would first tell those of each task apart, which costs as much and saves nothing where all differ.
+    Otherwise it would first group the rows of each task, which costs as much and saves nothing if all differ.
     """
     names = [exp.column(name) for name in select.named_selects]
     select.set("distribute", exp.Distribute(expressions=names))
@@ -196,46 +224,53 @@ def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:
     return next(name for name, own in relations.items() if own == table.name)
 
 
-def _rewritten(node: exp.Expression) -> exp.Expression:
-    if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
-        return _unsubstituted(node.name)
-    if isinstance(node, exp.Cast):
-        return _cast(node)
-    if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in LARGE_SUMS:
-        return _spark(IN_HALVES)([node.this])
-    if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
-        _count_from_one(node)
-    return node
+@dataclass(frozen=True, slots=True)
+class _Rewriting:
+    """What Spark writes in another way than DuckDB, node by node."""
+
+    large: LargeNumbers
+
+    def node(self, node: exp.Expression) -> exp.Expression:
+        """The node as Spark has it."""
+        if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
+            return _unsubstituted(node.name)
+        if isinstance(node, exp.Cast):
+            return self._cast(node)
+        if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in self.large.sums:
+            return _spark(IN_HALVES)([node.this])
+        if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
+            _count_from_one(node)
+        return node
+
+    def _cast(self, node: exp.Cast) -> exp.Expression:
+        """A cast that Spark writes otherwise; the result is not visited again, so its parts are rewritten first."""
+        target = node.to
+        if isinstance(node.this, exp.Round):
+            form = NEAREST
+            if target.is_type("INT128"):
+                is_value = isinstance(node.parent, exp.Alias) and node.parent.alias in self.large.values
+                form = AS_DOUBLE if is_value else EXACT
+            return _spark(form)([node.this.this.transform(self.node)])
+        if target.is_type("INT128"):
+            return exp.cast(node.this.transform(self.node), WHOLE, dialect="spark")
+        if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
+            return _from_json(node.this.this.transform(self.node), target)
+        return node
 
 
 def _unsubstituted(text: str) -> exp.Expression:
-    """Text in two parts: Spark puts a setting in the place of `${its name}`, inside of literals too."""
+    """Text in two parts: Spark replaces `${name}` by a setting, even inside literals."""
     parts = text.split("${")
     pieces = [exp.Literal.string(part) for part in ("$".join((parts[0], "")), *("{" + p + "$" for p in parts[1:-1]))]
     return exp.Anonymous(this="concat", expressions=[*pieces, exp.Literal.string("{" + parts[-1])])
 
 
 def _count_from_one(node: exp.Lambda) -> None:
-    """The place of an item is counted from 0 by Spark."""
+    """Spark counts the positions of a list from 0, DuckDB from 1."""
     place = node.expressions[1].name
     for name in [*node.this.find_all(exp.Identifier)]:
         if name.name == place:
             name.replace(exp.Paren(this=exp.Add(this=name.copy(), expression=exp.Literal.number(1))))
-
-
-def _cast(node: exp.Cast) -> exp.Expression:
-    """A cast that Spark has otherwise; what takes its place is not looked into again, so its parts are done first."""
-    target = node.to
-    if isinstance(node.this, exp.Round):
-        form = NEAREST
-        if target.is_type("INT128"):
-            form = AS_DOUBLE if isinstance(node.parent, exp.Alias) and DOUBLES.fullmatch(node.parent.alias) else EXACT
-        return _spark(form)([node.this.this.transform(_rewritten)])
-    if target.is_type("INT128"):
-        return exp.cast(node.this.transform(_rewritten), WHOLE, dialect="spark")
-    if isinstance(node.this, exp.Cast) and node.this.to.is_type("JSON"):
-        return _from_json(node.this.this.transform(_rewritten), target)
-    return node
 
 
 def _from_json(text: exp.Expression, target: exp.DataType) -> exp.Expression:

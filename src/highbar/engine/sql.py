@@ -1,4 +1,4 @@
-"""Text that is safe inside SQL: the one place where names and values become part of a query."""
+"""Text that is safe inside SQL: the only module that puts names and values into a query; and patterns of text."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def pointer(name: str) -> str:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a demand on ids stands for more than one id."""
+    """Whether a demand on ids can match more than one id."""
     return any(character in text for character in "*?")
 
 
 def matches(pattern: str) -> str:
-    """SQL: whether an id is the pattern, `*` and `?` standing for any text and any character."""
+    """SQL: whether an id is the pattern, with `*` for any text and `?` for any character."""
     if not is_pattern(pattern):
         return f"id = {literal(pattern)}"
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
@@ -45,3 +45,18 @@ def any_match(patterns: Iterable[str]) -> str:
     conditions = [f"id IN ({', '.join(ids)})"] if ids else []
     conditions += [matches(text) for text in listed if is_pattern(text)]
     return " OR ".join(conditions) or "false"
+
+
+TEXT_LIST = literal(r'\[("([^"\\]|\\.)*"(,"([^"\\]|\\.)*")*)?\]')
+CLEAN_TEXT = literal('"[^\\x00-\\x1f\\x7f-\\x{9f}\\\\"]*"')
+NOT_TEXT = literal(r"^(true|false|-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?|-?(?i:nan|inf|infinity)|[\[{](.|\n)*)$")
+CONTROL = literal("[\\x00-\\x1f\\x7f-\\x{9f}]")
+SEEN = literal(
+    r"[^\s\p{Z}\p{Cc}\p{Cf}\p{Co}\p{M}\x{115f}\x{1160}\x{2800}\x{3164}\x{ffa0}\x{fff0}-\x{fff8}\x{13441}\x{13442}\x{1d159}"
+    r"\x{e0000}-\x{e0fff}]"
+)
+"""A character that a reader sees: no space of any kind, nothing invisible, no mark without a letter.
+
+Letters and symbols that are drawn as nothing (Hangul fillers, the blank Braille cell) have no class of their own. What
+Unicode has not assigned is spelled out too: Java counts it as a control character, and DuckDB does not.
+"""

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from highbar.engine.database import Database
+from highbar.engine.limits import MOST_SUITE_IDS
 from highbar.engine.protocol import Request
 from highbar.engine.scoring import LOOKED_AT
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
@@ -24,11 +25,10 @@ _SAID_BY = {
     "answer": "`correct`",
 }
 """By what the suite demands, the columns that say what became of it."""
-_MOST_LISTED = 10
 
 
-def compare(database: Database, request: Request, parts: Sequence[Part]) -> SuiteMatch:
-    """What the results lack of the suite, what they hold beside it, and which fixed columns differ.
+def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
+    """Which scenarios of the suite have no result, which results are not in the suite, and which columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
     `parts` are the results as they were given.
@@ -45,21 +45,23 @@ def compare(database: Database, request: Request, parts: Sequence[Part]) -> Suit
 
     def counted(sql: str) -> tuple[int, tuple[str, ...]]:
         count = database.rows(f"SELECT count(*) FROM ({sql})")[0][0]
-        return count, tuple(row[0] for row in database.rows(f"{sql} ORDER BY id LIMIT {_MOST_LISTED}"))
+        return count, tuple(row[0] for row in database.rows(f"{sql} ORDER BY id LIMIT {MOST_SUITE_IDS}"))
 
     missing, missing_ids = counted(difference("suite", "scenarios", f"NOT ({excused})"))
     extra, extra_ids = counted(difference("scenarios", "suite"))
     absent = database.rows(f"{difference('suite', 'scenarios', f'({excused})')} ORDER BY id")
     excused_ids = tuple(row[0] for row in absent)
     different = _different(database, suite, parts)
-    unjudged = database.rows(f"SELECT DISTINCT id FROM trials WHERE j AND NOT e ORDER BY id LIMIT {_MOST_LISTED}")
+    unjudged = database.rows(
+        f"SELECT DISTINCT id FROM trials WHERE is_unjudged AND NOT is_error ORDER BY id LIMIT {MOST_SUITE_IDS}"
+    )
     unjudged_ids = tuple(id_ for (id_,) in unjudged)
     match = SuiteMatch(missing, missing_ids, extra, extra_ids, different, excused_ids, unjudged_ids=unjudged_ids)
     return _with_demands(match, database, suite) if suite.demands else match
 
 
 def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteMatch:
-    """What the suite demands must have been looked at in every trial that has no error."""
+    """Add the demands of the suite that some completed trial does not answer."""
     demanded = [
         (id_, column, str(LOOKED_AT[column][0]))
         for id_, fields in suite.scenarios.items()
@@ -69,9 +71,9 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
     database.list_texts("fixed", ("id", "wants", "bit"), demanded)
     silent = (
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
-        " WHERE NOT e AND NOT j AND (looked_at & CAST(bit AS INTEGER)) = 0"
+        " WHERE NOT is_error AND NOT is_unjudged AND (looked_at & CAST(bit AS INTEGER)) = 0"
     )
-    found = database.rows(f"{silent} ORDER BY id, wants LIMIT {_MOST_LISTED}")
+    found = database.rows(f"{silent} ORDER BY id, wants LIMIT {MOST_SUITE_IDS}")
     number = database.rows(f"SELECT count(*) FROM ({silent})")[0][0]
     return replace(
         match,
@@ -82,7 +84,7 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
 
 
 def _forbidden(database: Database, suite: Suite) -> list[str]:
-    """Behaviors that were observed though the suite forbids them, in trials that do not count them as violations."""
+    """Behaviors that were observed although the suite forbids them, in trials that do not count them as violations."""
     forbidden = [
         (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
     ]
@@ -91,23 +93,23 @@ def _forbidden(database: Database, suite: Suite) -> list[str]:
     database.list_texts("fixed", ("id", "wants"), forbidden)
     rows = database.rows(
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
-        f" WHERE NOT v AND list_contains(observed, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
+        f" WHERE NOT is_violated AND list_contains(observed, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {name!r} was observed, which the suite's must_not forbids" for id_, name in rows]
 
 
-def _different(database: Database, suite: Suite, parts: Sequence[Part]) -> tuple[str, ...]:
-    """What the results say otherwise than the suite. A column that only the suite has is for those who run it."""
-    held = {name for part in parts for name in part.columns}
+def _different(database: Database, suite: Suite, parts: Sequence[SourcePart]) -> tuple[str, ...]:
+    """Columns in which results and suite differ. A column that only the suite has is for those who run it."""
+    columns = {name for part in parts for name in part.columns}
     found: list[str] = []
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
-        if (column in held or column.startswith("tags.")) and column != "answer":
+        if (column in columns or column.startswith("tags.")) and column != "answer":
             fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
             found += (_lacking if column in _LISTS else _otherwise)(database, parts, column, fixed)
     return tuple(found)
 
 
-def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
+def _otherwise(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
     """A column that has one value, compared as text; a number in the results is compared as a number.
 
     Text is never read as a number: version "1" and version "1.0" are two things.
@@ -122,13 +124,13 @@ def _otherwise(database: Database, parts: Sequence[Part], column: str, fixed: Ma
     same = "coalesce(is_number AND TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
     rows = database.rows(
         f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"
-        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND has IS NOT NULL ORDER BY id, has LIMIT {_MOST_LISTED}"
+        f" WHERE has IS DISTINCT FROM wants AND NOT {same} AND has IS NOT NULL ORDER BY id, has LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {column} is {has!r} in the results and {wants!r} in the suite" for id_, has, wants in rows]
 
 
-def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapping[str, str]) -> list[str]:
-    """A list: the results may have more in it than the suite, not less."""
+def _lacking(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
+    """Names of the suite that a list in the results lacks; it may have more than the suite."""
     wanted = [(id_, name) for id_, text in fixed.items() for name in json.loads(text)]
     database.list_texts("fixed", ("id", "wants"), wanted)
     lists = " UNION ALL ".join(
@@ -139,12 +141,12 @@ def _lacking(database: Database, parts: Sequence[Part], column: str, fixed: Mapp
     )
     rows = database.rows(
         f"SELECT DISTINCT id, wants FROM ({lists}) JOIN fixed USING (id)"
-        f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {_MOST_LISTED}"
+        f" WHERE has IS NOT NULL AND NOT list_contains(has, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
     )
     return [f"{id_}: {column} lacks {wants!r} of the suite" for id_, wants in rows]
 
 
-def _is_number(part: Part, column: str) -> str:
+def _is_number(part: SourcePart, column: str) -> str:
     """SQL: whether the results have a number in a column; a tag is text."""
     raw = part.columns.get(column)
     if raw is None or column.startswith("tags."):
@@ -152,5 +154,5 @@ def _is_number(part: Part, column: str) -> str:
     return f"NOT starts_with({raw.sql}, '\"')" if raw.type == "JSON" else str(raw.is_number).lower()
 
 
-def _id(part: Part) -> str:
+def _id(part: SourcePart) -> str:
     return READERS["id"]("id", part.columns["id"]).columns[0][1]

@@ -1,16 +1,17 @@
-"""Profile rows → exact totals: the one place where numerators meet their denominators."""
+"""Profile rows → exact totals: sums of one denominator are added first, then divided."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Any
 
-from highbar.engine import scoring
+from highbar.columns import BOUNDED, BY_NAME
+from highbar.engine.contribution import Contribution, contribution, is_repeated, repeated
 from highbar.engine.layout import Layout
-from highbar.engine.ratios import SCALES, THIRDS, Sides
+from highbar.engine.quantities import EVERY_TRIAL
+from highbar.engine.ratios import THIRDS, Sides
 from highbar.model import FlakyScenario, Ratio, Term, Where
 from highbar.model.reduction import RatioTotals, RepetitionSums, Total
 from highbar.statistics.bounds import Sums, effective_trials
@@ -18,6 +19,7 @@ from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
 
 Row = Mapping[str, Any]
+_WEIGHT_SCALE = BY_NAME["weight"].scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,83 +37,77 @@ class Profile:
     @property
     def trials(self) -> int:
         """How many trials the group has."""
-        return sum(row["scenarios"] * row["n"] for row in self.rows)
+        return sum(row["scenarios"] * row[EVERY_TRIAL] for row in self.rows)
 
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
-        rows: Sequence[Row] = self.rows
-        if term.where:
-            flag = self.layout.flag(term.where)
-            rows = [row for row in rows if row[flag]]
-        if term.column.startswith(("pass_at_", "pass_hat_")):
+        rows = self._let_through(term.where)
+        # A filter that lets nothing through gives a sum of 0 over 0 scenarios, which no metric takes for a value.
+        if is_repeated(term.column):
             return _repeated_total(rows, term)
-        having, numerator = self._measure(term.column)
-        if having and not self._any_given(rows, term.column):
+        if term.column == "scenario":
+            return self._added(rows, term, None)
+        of_scenario = contribution(self.layout, term.column)
+        if not self._any_given(rows, term.column):
             return Total(Fraction(0), 0)
-        scale = SCALES.get(term.column, scoring.EXTRA if term.column.startswith("extra:") else 1)
-        by_denominator: dict[tuple[int, int], int] = {}
-        scenarios = 0
+        return self._added([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)
+
+    def _let_through(self, where: Where) -> Sequence[Row]:
+        return [row for row in self.rows if row[self.layout.flag(where)]] if where else self.rows
+
+    def _added(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
+        """The sum over some rows: the totals of one denominator and weight are added first, and divided once."""
+        amounts: dict[tuple[int, int], int] = {}
         for row in rows:
-            trials = row.get(having, 0) if having else 1
-            if not trials:
-                continue
-            scenarios += row["scenarios"]
-            denominator = trials * (row["s_den"] if term.column == "behavior_score" else 1) * scale
-            amount, denominator = self._amount(row, term, numerator, denominator)
-            key = (denominator, row.get("wi", 0) if term.weighted else -1)
-            by_denominator[key] = by_denominator.get(key, 0) + amount
+            amount, denominator = self._amount(row, term, of_scenario)
+            key = (denominator, row.get("weight_index", 0) if term.weighted else -1)
+            amounts[key] = amounts.get(key, 0) + amount
         value = sum(
             (Fraction(amount, denominator) * (self.layout.weights[weight] if weight >= 0 else 1))
-            for (denominator, weight), amount in by_denominator.items()
+            for (denominator, weight), amount in amounts.items()
         )
-        return Total(Fraction(value), scenarios, *self._unknown(rows, numerator))
+        scenarios = sum(row["scenarios"] for row in rows)
+        return Total(Fraction(value), scenarios, *self._unknown(rows, of_scenario.total if of_scenario else ""))
 
-    def _unknown(self, rows: Sequence[Row], numerator: str) -> tuple[int, int, int]:
+    def _unknown(self, rows: Sequence[Row], total: str) -> tuple[int, int, int]:
         """How many trials are undecided; how many scenarios have a trial without a value, and one beyond the end."""
-        total = numerator.removeprefix("sum_")
         undecided, valueless, beyond = (
-            sum(row.get(f"sum_{kind}_{total}", 0) for row in rows) for kind in ("u", "none", "above")
+            sum(row.get(f"sum_{kind}_{total}", 0) for row in rows) for kind in ("undecided", "valueless", "beyond")
         )
         return undecided, valueless, beyond
 
     def _any_given(self, rows: Sequence[Row], column: str) -> bool:
-        """Whether a scenario has the measure by more than what errors, violations and open trials come to."""
-        having, bit = self.layout.measures[column].trials, self.layout.lone_bit(column)
-        return having == "n" or any(row[having] and not row["lone"] & bit for row in rows)
+        """Whether some scenario has the quantity by more than errors, violations and open trials."""
+        one, bit = self.layout.quantities[column], self.layout.lone_bit(column)
+        return one.of_every_trial or any(row[one.count] and not row["lone"] & bit for row in rows)
 
     def ranked(self, column: str, where: Where) -> tuple[int, int, int]:
         """How many trials a percentile ranks, how many of these are errors, and how many are undecided.
 
         For scenarios of one trial each. Where lower is better an error is above every number, known or not.
         """
-        measure = self.layout.measures[column]
-        rows = [row for row in self.rows if not where or row[self.layout.flag(where)]]
+        one, rows = self.layout.quantities[column], self._let_through(where)
         if not self._any_given(rows, column):
             return 0, 0, 0
-        ranked = sum(row["scenarios"] for row in rows if row[measure.trials])
-        errors = sum(row["sum_errors"] for row in rows) if column not in ("quality_score", "behavior_score") else 0
-        return ranked, errors, sum(row.get(f"sum_u_{measure.total}", 0) for row in rows)
+        ranked = sum(row["scenarios"] for row in rows if row[one.count])
+        errors = sum(row["sum_crashed_trials"] for row in rows) if column not in BOUNDED else 0
+        return ranked, errors, sum(row.get(f"sum_undecided_{one.total}", 0) for row in rows)
 
     def trial_range(self, column: str, where: Where) -> tuple[int, int]:
         """The fewest and the most trials of a scenario that has the column."""
-        trials = self.layout.measures[column].trials
-        rows = (row for row in self.rows if not where or row[self.layout.flag(where)])
-        counts = [row[trials] for row in rows if row[trials]]
+        count = self.layout.quantities[column].count
+        counts = [row[count] for row in self._let_through(where) if row[count]]
         return min(counts, default=0), max(counts, default=0)
 
-    def _measure(self, column: str) -> tuple[str, str]:
-        if column == "scenario":
-            return "", ""
-        measure = self.layout.measures[column]
-        return measure.trials, f"sum_{measure.total}"
-
-    def _amount(self, row: Row, term: Term, numerator: str, denominator: int) -> tuple[int, int]:
+    def _amount(self, row: Row, term: Term, of_scenario: Contribution | None) -> tuple[int, int]:
+        """What the scenarios of a row add to a term: a numerator and its denominator."""
         own = term.weighted and self.layout.own_weight
-        if term.of == "count" or not numerator:
-            return (row["sum_w"], scoring.WEIGHT) if own else (row["scenarios"], 1)
+        if term.of == "count" or of_scenario is None:
+            return (row["sum_weight"], _WEIGHT_SCALE) if own else (row["scenarios"], 1)
+        denominator = of_scenario.denominator(row)
         if own:
-            return row[f"sum_w_{numerator.removeprefix('sum_')}"], denominator * scoring.WEIGHT
-        return row.get(numerator, 0), denominator
+            return row[f"sum_weighted_{of_scenario.total}"], denominator * _WEIGHT_SCALE
+        return row.get(f"sum_{of_scenario.total}", 0), denominator
 
 
 def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Row, sides: Sides) -> RatioTotals:
@@ -120,7 +116,7 @@ def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Ro
     d = sum((factor * totals[term].value for term, factor in ratio.d), Fraction(0))
     if sides.is_plain(ratio):
         return RatioTotals(Sums(int(d), d, z, z, z, d), 1.0, float(d), None, int(d - z), int(z))
-    heaviest = row.get(f"tmax_{place}")
+    heaviest = row.get(f"heaviest_{place}")
     trials = float(effective_trials(d, heaviest)) if heaviest else 0.0
     thirds = None
     if row.get(f"{THIRDS[0]}_{place}") is not None:
@@ -129,39 +125,41 @@ def ratio_totals(place: int, ratio: Ratio, totals: Mapping[Term, Total], row: Ro
     if sides.is_mean(ratio):
         return RatioTotals(Sums(int(d), d, z, row[f"zz_{place}"], z, d), 1.0, trials, thirds, *failures)
     squares = (row[f"{kind}_{place}"] for kind in ("zz", "zd", "dd"))
-    return RatioTotals(Sums(row[f"g_{place}"], d, z, *squares), row[f"dmax_{place}"], trials, thirds, *failures)
+    return RatioTotals(Sums(row[f"units_{place}"], d, z, *squares), row[f"largest_{place}"], trials, thirds, *failures)
 
 
 def cross_totals(place: int, row: Row) -> CrossSums:
     """The sums of products across two ratios."""
-    return CrossSums(*(row[f"x{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
+    return CrossSums(*(row[f"cross_{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
 
 
 def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
-    """What repeated trials say of the scenarios' pass rates: a profile row holds scenarios of the same n trials."""
+    """Sums over the pass rates of scenarios; all scenarios of a profile row have the same number of trials."""
+
+    def added(amounts: Iterator[Fraction]) -> Fraction:
+        return sum(amounts, Fraction(0))
+
+    # By row: how many scenarios, of how many trials each, and Σc and Σc² of their passed trials c.
+    each = [(row["scenarios"], row[EVERY_TRIAL], row["sum_passed_trials"], row["sum_passed_squares"]) for row in rows]
     return RepetitionSums(
-        fewest=min(row["n"] for row in rows),
-        freedom=sum((row["n"] - 1) * row["scenarios"] for row in rows),
-        within=sum((Fraction(row["sum_kp"]) - Fraction(row["sum_kp_kp"], row["n"]) for row in rows), Fraction(0)),
-        rate=sum((Fraction(row["sum_kp"], row["n"]) for row in rows), Fraction(0)),
-        rate_squares=sum((Fraction(row["sum_kp_kp"], row["n"] ** 2) for row in rows), Fraction(0)),
-        inverse_trials=sum((Fraction(row["scenarios"], row["n"]) for row in rows), Fraction(0)),
+        fewest=min(trials for _, trials, _, _ in each),
+        freedom=sum((trials - 1) * scenarios for scenarios, trials, _, _ in each),
+        within=added(passed - Fraction(squares, trials) for _, trials, passed, squares in each),
+        rate=added(Fraction(passed, trials) for _, trials, passed, _ in each),
+        rate_squares=added(Fraction(squares, trials**2) for _, trials, _, squares in each),
+        inverse_trials=added(Fraction(scenarios, trials) for scenarios, trials, _, _ in each),
         flaky=sum(row["flaky"] for row in rows),
         scenarios_flaky=scenarios_flaky,
     )
 
 
 def _repeated_total(rows: Sequence[Row], term: Term) -> Total:
-    """Unbiased pass@k and pass^k per scenario, from its n trials of which c passed; none where n < k."""
-    kind, _, digits = term.column.rpartition("_")
-    k = int(digits)
+    """The sum of pass@k or pass^k; a scenario of fewer than k trials has none."""
     value, scenarios = Fraction(0), 0
     for row in rows:
-        n, c = row["n"], row["kp"]
-        if n < k:
-            continue
-        scenarios += row["scenarios"]
-        share = 1 - Fraction(comb(n - c, k), comb(n, k)) if kind == "pass_at" else Fraction(comb(c, k), comb(n, k))
-        value += share * row["scenarios"]
-    undecided = sum(row.get("sum_u_kp", 0) for row in rows)
+        share = repeated(term.column, row[EVERY_TRIAL], row["passed_trials"])
+        if share is not None:
+            scenarios += row["scenarios"]
+            value += share * row["scenarios"]
+    undecided = sum(row.get("sum_undecided_passed_trials", 0) for row in rows)
     return Total(value if term.of == "sum" else Fraction(scenarios), scenarios, undecided)

@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from highbar import catalogue
+from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
 from highbar.engine import descriptions, scoring, twice
-from highbar.engine.layout import NO_ENDS, Layout
+from highbar.engine.database import Query
+from highbar.engine.descriptions import TYPED
+from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.quantities import NO_ENDS, known, scaled
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal, pointer
-from highbar.engine.typed import EMPTY, NOT_JSON, READERS, Raw, Typed, number, or_absent
+from highbar.engine.typed import EMPTY, LARGEST, NOT_JSON, READERS, Raw, Typed, number, or_absent
 from highbar.model import Where
 from highbar.model.ranges import ColumnRange
 
 
-def relation(parts: Sequence[Part], request: Request, layout: Layout, *, telling: bool, fill: bool = False) -> str:
-    """SQL for the trials of all parts.
+def relation(
+    parts: Sequence[SourcePart], request: Request, layout: Layout, *, with_evidence: bool, fill: bool = False
+) -> Query:
+    """The query for the trials of all parts.
 
-    `telling`: with `told`, what the reason of a failure can be made from later. `fill`: what describes a scenario in
-    one of its trials describes it in the others.
+    `with_evidence`: add the struct `evidence`, from which the reason of a failure can be made later. `fill`: what
+    describes a scenario in one of its trials describes it in the others.
     """
     columns = chosen_by(layout)
     rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
     described = descriptions.in_suite(request.suite, columns)
     filled = descriptions.joined(rows, columns, len(layout.extras), described=described, fill=fill)
-    evidence = _with(filled, scoring.evidence_columns(request.positive, len(layout.extras)))
-    answers = _with(evidence, scoring.answer_columns())
-    passing = _with(answers, scoring.passing_columns(request.pass_score))
-    kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, telling=telling))
-    return f"SELECT {kept} FROM ({passing}) AS step"
+    evidence = _with(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)))
+    answers = _with(evidence, "evidence", scoring.answer_columns())
+    passing = _with(answers, "answers", scoring.passing_columns(request.pass_score))
+    kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, with_evidence=with_evidence))
+    return Query(
+        f"SELECT {kept} FROM ({passing}) AS passing",
+        stages=(TYPED, "evidence", "answers", "passing"),
+        large=layout.large_numbers,
+    )
 
 
 def chosen_by(layout: Layout) -> tuple[str, ...]:
@@ -38,57 +48,72 @@ def chosen_by(layout: Layout) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 
 
-def _with(inner: str, columns: Sequence[tuple[str, str]]) -> str:
-    added = ", ".join(f"({sql}) AS {name}" for name, sql in columns)
-    return f"SELECT *, {added} FROM ({inner}) AS step"
+def _with(inner: str, alias: str, columns: Mapping[str, str]) -> str:
+    added = ", ".join(f"({sql}) AS {name}" for name, sql in columns.items())
+    return f"SELECT *, {added} FROM ({inner}) AS {alias}"
 
 
-def _kept(layout: Layout, columns: tuple[str, ...], *, telling: bool) -> list[tuple[str, str]]:
+def _kept(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> list[tuple[str, str]]:
     """The columns of a trial that later relations need."""
     places = {column: f"col_{i}" for i, column in enumerate(columns)}
-    held, measures = layout.held, layout.measures
-    told = f"{{{', '.join(f'{name!r}: {name}' for name in scoring.TELLING)}}}"
+    quantities = layout.quantities
+    evidence = f"{{{', '.join(f'{name!r}: {name}' for name in scoring.EVIDENCE)}}}"
     kept = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
-    kept += [("told", told)] * telling
-    kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in held]
+    kept += [("evidence", evidence)] if with_evidence else []
+    kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in layout.columns]
     kept += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
     kept += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
-    kept += [(f"w_{i}", _lets_through(where, places)) for i, where in enumerate(layout.wheres)]
+    kept += [(layout.flag(where), _lets_through(where, places)) for where in layout.wheres]
     kept += [
-        (name, name) for name in ("e", "v", "p", "f", "j", "blank", "open", "v_known", "c_has", "c_known", "c", "bare")
-    ]
+        (name, name)
+        for name in (
+            "is_error", "is_violated", "is_passed", "is_failed", "is_unjudged", "is_blank", "is_open", "is_bare_error",
+            "violation_known", "has_answer", "answer_known", "is_correct",
+        )
+    ]  # fmt: skip
     kept += _differing(layout)
     if layout.demands:
         looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
         kept += [("looked_at", looked), ("observed", "behaviors")]
-    kept.append(("lost", "NOT e AND j AND coalesce(output_blank, true)"))
-    if "tp" in measures or "fn" in measures:
-        kept += [(name, name) for name in ("o_has", "o_known", "tp", "fp", "fn")]
-    kept += [(name, f"CAST({name} AS INTEGER)") for name in ("m", "k", "k_open", "s_m", "s_k", "s_open")]
-    kept.append(("q", f"CASE WHEN e THEN 0 ELSE CAST({_scaled('quality_score', scoring.QUALITY)} AS BIGINT) END"))
-    kept.append(("q_known", "quality_score IS NOT NULL"))
-    kept.append(("tokens", "tokens_used"))
-    kept.append(("latency_rank", "CASE WHEN e THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
-    kept.append(("cost", f"CAST({_scaled('cost_usd', scoring.COST, up=True)} AS HUGEINT)"))
-    if "latency_ms" in measures:
-        kept.append(("latency", f"CAST({_scaled('latency_ms', scoring.LATENCY, up=True)} AS HUGEINT)"))
+    kept.append(("is_lost", "NOT is_error AND is_unjudged AND coalesce(output_blank, true)"))
+    if "tp" in quantities or "fn" in quantities:
+        kept += [(name, name) for name in ("has_outcome", "outcome_known", "tp", "fp", "fn")]
+    # Small integers, since the trials of a text file are stored.
+    counts = ("expected_count", "observed_count", "unknown_count", "score_expected", "score_observed", "score_unknown")
+    kept += [(name, f"CAST({name} AS INTEGER)") for name in counts]
+    for column in layout.measured:
+        kept += _measured(column)
+    # Latencies are also ranked and drawn as they were recorded: scaled ones are rounded.
+    kept.append(("latency_rank", "CASE WHEN is_error THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
     if len(layout.weights) > 1:
-        kept.append(("wi", f"CAST({layout.weight_index} AS INTEGER)"))
+        kept.append(("weight_index", f"CAST({layout.weight_index} AS INTEGER)"))
     if layout.own_weight:
-        kept.append(("own", f"CAST(round(coalesce(weight, 1) * {scoring.WEIGHT}) AS HUGEINT)"))
+        kept.append(("own_weight", f"CAST(round(coalesce(weight, 1) * {BY_NAME['weight'].scale}) AS HUGEINT)"))
     for i, name in enumerate(layout.extras):
-        up = not layout.ends.get(f"extra:{name}", NO_ENDS).higher
-        kept.append((f"x{i}", f"CAST({_scaled(f'extra_{i}', scoring.EXTRA, up=up)} AS HUGEINT)"))
+        up = not layout.ends.get(f"{EXTRA}{name}", NO_ENDS).higher
+        kept.append((scaled(f"extra_{i}"), f"CAST({_scaled(f'extra_{i}', EXTRA_SCALE, up=up)} AS HUGEINT)"))
     return kept
 
 
+def _measured(column: Column) -> list[tuple[str, str]]:
+    """The scaled value of a measured column, and whether the trial has one if a crashed trial counts as 0."""
+    if column.form == "whole":
+        return [(scaled(column.name), column.name)]
+    number = _scaled(column.name, column.scale, up=column.better == "lower")
+    if not column.bounded:
+        return [(scaled(column.name), f"CAST({number} AS HUGEINT)")]
+    value = f"CASE WHEN is_error THEN 0 ELSE CAST({number} AS BIGINT) END"
+    return [(scaled(column.name), value), (known(column.name), f"{column.name} IS NOT NULL")]
+
+
 def _differing(layout: Layout) -> list[tuple[str, str]]:
-    """What tells a trial that is judged by less than its scenario; a trial that is a scenario never is."""
+    """Columns that identify a trial which is judged by less than its scenario; a lone trial never is."""
     if not layout.may_differ:
         return []
-    unsaid = "v_known AND NOT v AND violation_count IS NULL"
-    kept = [("given", "given"), ("lacking", "lacking"), ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists")]
-    return [*kept, *[("suite_bits", "suite_bits")] * layout.demands]
+    unsaid = "violation_known AND NOT is_violated AND violation_count IS NULL"
+    names = ["given_bits", "lacking_bits", *(["suite_bits"] if layout.demands else [])]
+    kept = [(name, name) for name in names]
+    return [*kept, ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists_must_nots")]
 
 
 def _scaled(number: str, scale: int, *, up: bool = False) -> str:
@@ -104,10 +129,11 @@ def _scaled(number: str, scale: int, *, up: bool = False) -> str:
 
 
 def typed(
-    part: Part, columns: tuple[str, ...] = (), extras: tuple[str, ...] = (), ranges: tuple[ColumnRange, ...] = ()
+    part: SourcePart, columns: tuple[str, ...] = (), extras: tuple[str, ...] = (), ranges: tuple[ColumnRange, ...] = ()
 ) -> str:
     """One part's rows with the typed columns, the columns that slices and filters name, and the user's own numbers."""
     values = {name: f"CAST(NULL AS {type_})" for name, type_ in EMPTY.items()}
+    # A fault anywhere makes the row bad. Which fault it is, the reader of the files finds out: only if there are any.
     bad = [] if "id" in part.columns else ["true"]
     for name, raw in part.columns.items():
         if name in READERS:
@@ -126,7 +152,7 @@ def typed(
     for i, column in enumerate(extras):
         raw_number = part.columns.get(column)
         absent = Typed(((f"extra_{i}", "CAST(NULL AS DOUBLE)"),))
-        read = number(">= -1e18", "1e18")(f"extra_{i}", raw_number) if raw_number else absent
+        read = number(-LARGEST_EXTRA, LARGEST_EXTRA)(f"extra_{i}", raw_number) if raw_number else absent
         values[f"extra_{i}"] = read.columns[0][1]
         bad.append(read.bad)
     bad += [_outside(range_, part) for range_ in ranges if range_.column in part.columns]
@@ -137,7 +163,7 @@ def typed(
     return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
 
 
-def _perhaps_trailing(part: Part) -> str:
+def _perhaps_trailing(part: SourcePart) -> str:
     """SQL: whether a comma may be trailing. A suspicion sends the file the slower way, which looks outside of strings.
 
     Commas are everywhere, and to stop at each costs a tenth of a second for a million rows; a blank before a bracket is
@@ -152,22 +178,22 @@ def _perhaps_trailing(part: Part) -> str:
     return f"{at}(json, ',}}') OR contains(json, ',]') OR {behind_blanks}"
 
 
-def _outside(range_: ColumnRange, part: Part) -> str:
-    """SQL: whether a row that a metric with a range is over has a value outside of it."""
-    value = number(">= -1e300")("value", part.columns[range_.column]).columns[0][1]
+def _outside(range_: ColumnRange, part: SourcePart) -> str:
+    """SQL: whether a row has a value outside the range of a metric that counts the row."""
+    value = number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
     beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"
     return f"{beyond} AND {_lets_through(range_.where, places)}" if places else beyond
 
 
-def column_text(name: str, column: str, part: Part) -> Typed:
+def column_text(name: str, column: str, part: SourcePart) -> Typed:
     """The value of any column as text, to slice or to filter by. What describes a scenario is absent if it is blank."""
     read = _any_text(name, column, part)
     (_, value), *_ = read.columns
     return replace(read, columns=((name, or_absent(f"({value})")),)) if catalogue.sliceable(column) else read
 
 
-def _any_text(name: str, column: str, part: Part) -> Typed:
+def _any_text(name: str, column: str, part: SourcePart) -> Typed:
     raw = part.columns.get(column)
     if column.startswith("tags.") and "tags" in part.columns:
         tag = f"json_extract_string({part.columns['tags'].as_json()}, {pointer(column.removeprefix('tags.'))})"

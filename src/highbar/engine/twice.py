@@ -1,6 +1,6 @@
-"""Two statements about one thing: a key twice inside of a value, a column twice in a file, a tag beside its column.
+"""Duplicates: a key twice inside a value, a column twice in a file, a tag beside a column of the same name.
 
-Which of the two counts would be left to chance, so nothing is judged. Case makes no difference: `ID` and `id` are one
+Which of the two counts would be left to chance, so they are refused. Case makes no difference: `ID` and `id` are one
 name to half of the tools that read these files.
 """
 
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from highbar.engine.limits import MOST_JSON_WORK
 from highbar.engine.sql import literal, pointer
 from highbar.errors import InputError, Problem
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from highbar.engine.typed import Raw
 
 KEEP_ONE = "keep one of the two: which of them counts would be left to chance"
-TOO_LARGE = 50_000_000
-"""Bytes times brackets of a JSON text from which on DuckDB is not asked: it would copy the text at every level."""
 UNNAMED = re.compile(r"'C\d+'")
 """What DuckDB calls columns of Parquet files that have no name."""
 NUMBERED = re.compile(r"_\d")
@@ -55,7 +54,7 @@ def in_row(text: str) -> str:
 
 def _is_large(text: str) -> str:
     brackets = f"2 * strlen({text}) - strlen(replace({text}, '{{', '')) - strlen(replace({text}, '[', ''))"
-    return f"strlen({text}) * ({brackets}) > {TOO_LARGE}"
+    return f"strlen({text}) * ({brackets}) > {MOST_JSON_WORK}"
 
 
 def in_column(raw: Raw, *, supposed: bool) -> str:
@@ -73,7 +72,7 @@ def in_column(raw: Raw, *, supposed: bool) -> str:
 
 
 def beside_tags(columns: Mapping[str, Raw]) -> Iterator[str]:
-    """SQL, for each flat column `tags.NAME`: whether the row says that tag in `tags` too."""
+    """SQL, for each flat column `tags.NAME`: whether the row has that tag in `tags` too."""
     if "tags" not in columns:
         return
     tags = f"lower({columns['tags'].as_json()})"
@@ -95,7 +94,7 @@ def in_other_case(columns: Mapping[str, Raw], named: Sequence[str]) -> Iterator[
 
 
 def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
-    """Look for a key twice in rows that are too large to ask DuckDB."""
+    """Refuse a key twice in rows that are too large for DuckDB."""
     for (text,) in rows:
         try:
             json.loads(text, object_pairs_hook=_unique)
@@ -119,7 +118,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def first_again(names: Sequence[str]) -> str | None:
-    """The first name that another before it is, apart from case; None if all differ."""
+    """The first name that repeats an earlier one, apart from case; None if all differ."""
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:
@@ -141,7 +140,7 @@ def refuse_columns(names: Sequence[str], file: str | None = None, line: int | No
 
 
 def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, described: str) -> None:
-    """Refuse a Parquet file in which a column, or a field inside of one, stands twice, or a column has no name.
+    """Refuse a Parquet file in which a column, or a field inside of one, occurs twice, or a column has no name.
 
     DuckDB renames those, so the file's own schema is read if a name in `described` may be such a one.
     """
@@ -154,7 +153,7 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
 
 
 def _refuse_fields(rows: Iterator[tuple[str, int | None]], file: str) -> str:
-    """Take one field and all below it from `rows`, which go depth first; its name."""
+    """Take one field and everything below it from `rows`, which are depth first; return its name."""
     name, children = next(rows)
     refuse_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
     return name

@@ -1,24 +1,23 @@
 """One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
 
-A column comes as JSON text (`"12"` keeps its quotes, so a number in quotes is told from a number), with the type that
-a Parquet file or a frame declares, or as text of which that is only supposed (SUPPOSED): there the row is bad if it may
-have been anything else, and the file is read again the slower way. Nothing is coerced: what does not have the declared
-form makes the row bad.
+A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
+a frame declares, or as text that is only assumed to be text (SUPPOSED): then a row that may have been anything else is
+bad, and the file is read again the slower way. Nothing is coerced: a value of any other form makes the row bad.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from highbar.columns import COLUMNS, Column, Form
 from highbar.engine import twice
 from highbar.engine.marks import marked
-from highbar.engine.patterns import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
+from highbar.engine.sql import CLEAN_TEXT, CONTROL, NOT_TEXT, SEEN, TEXT_LIST
 
 TEXT_LISTS = ("VARCHAR[]", "SUPPOSED[]")
-LARGEST = "1e300"
-LONGEST = "1e15"
-"""Milliseconds, 30,000 years: every engine sums these exactly, whatever the number of rows."""
+LARGEST = 1e300
+"""Beyond every number that is meant; infinities and NaN are beyond it too."""
 _ODD = r"'(^|[:,\[])\s*-?(N|n[aA]|[Ii])|,\s*[}}\]]'"
 NOT_JSON = (
     f"(CASE WHEN regexp_matches({{0}}, {_ODD}) THEN regexp_matches("
@@ -69,7 +68,7 @@ _WORD_LENGTHS = "strlen({0}) < 6 OR strlen({0}) = 8"
 
 
 def _is_word(text: str) -> str:
-    """Whether text is a truth value, NaN or an infinity, in any case: DuckDB's parser takes the last for values.
+    """Whether text is a truth value, NaN or an infinity, in any case; DuckDB's parser reads the latter two as values.
 
     With AND in place of CASE, every text would be turned to small letters before its length is looked at.
     """
@@ -153,13 +152,13 @@ def boolean(name: str, raw: Raw) -> Typed:
     return Typed(((name, f"{json} = 'true'"),), f"{json} NOT IN ('true', 'false')")
 
 
-def number(least: str, most: str = LARGEST) -> Reader:
-    """A finite number from `least` to `most`; `least` may carry its own operator (`> 0`)."""
-    lower = least if least.startswith(">") else f">= {least}"
+def number(least: float, most: float = LARGEST) -> Reader:
+    """A finite number from `least` to `most`."""
 
     def read(name: str, raw: Raw) -> Typed:
         value = f"CAST({raw.sql} AS DOUBLE)" if raw.is_number else f"TRY_CAST({raw.as_json()} AS DOUBLE)"
-        sound = f"{value} {lower} AND {value} <= {most}"  # NaN is above every number in SQL, so it is above `most`
+        # NaN is above every number in SQL, so it is above `most`. With an exponent a literal is a double.
+        sound = f"{value} >= {least:e} AND {value} <= {most:e}"
         if raw.is_number:
             return Typed(((name, value),), f"NOT ({sound})")
         return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
@@ -167,7 +166,7 @@ def number(least: str, most: str = LARGEST) -> Reader:
     return read
 
 
-def whole(least: str | None) -> Reader:
+def whole(least: int | None) -> Reader:
     """A whole number that fits 64 bits."""
     lower = "true" if least is None else f"{{value}} >= {least}"
 
@@ -183,9 +182,9 @@ def whole(least: str | None) -> Reader:
 
 
 def label(name: str, raw: Raw) -> Typed:
-    """Text or true/false. Text gets a quote before it, so that the word `true` is told from the truth value.
+    """Text or true/false. Text gets a quote before it, so that the word `true` differs from the truth value.
 
-    Beside it stands `_true`: a truth value as it is, NULL for text.
+    A second column, with `_true` at the end of its name, has truth values as they are, and NULL for text.
     """
     if raw.type == "BOOLEAN":
         word = f"CASE WHEN {raw.sql} THEN 'true' WHEN NOT {raw.sql} THEN 'false' END"
@@ -275,7 +274,7 @@ def must_not(name: str, raw: Raw) -> Typed:
 def violations(name: str, raw: Raw) -> Typed:
     """What did happen: a list of text, or a count."""
     if raw.is_number:
-        read = whole("0")(name, raw)
+        read = whole(0)(name, raw)
         return Typed((("violation_names", "NULL"), ("violation_count", read.columns[0][1])), read.bad)
     value, bad = _text_list(raw)
     if raw.type in TEXT_LISTS:
@@ -294,7 +293,7 @@ def violations(name: str, raw: Raw) -> Typed:
 
 
 def tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: kept as JSON text, for the slices that ask for one of them."""
+    """{name: text}: JSON text, from which slices extract single tags."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
@@ -315,68 +314,60 @@ def unread(name: str, raw: Raw) -> Typed:
     return Typed((), text(name, raw).bad)
 
 
-READERS: dict[str, Reader] = {
+_OF_FORM: Mapping[Form, Reader] = {
     "id": identity,
-    "trial": whole(None),
-    "category": description,
-    "capability": description,
-    "expected_behaviors": names,
-    "behaviors": behaviors,
-    "must_not": must_not,
-    "violations": violations,
-    "passed": boolean,
-    "correct": boolean,
-    "expected": label,
-    "predicted": label,
+    "text": text,
+    "shown": unread,
+    "truth": boolean,
+    "label": label,
     "outcome": outcome,
-    "latency_ms": number("0", LONGEST),
-    "tokens_used": whole("0"),
-    "quality_score": number("0", "1"),
-    "cost_usd": number("0", "1e9"),
-    "error": text,
-    "unjudged": text,
-    "input": unread,
-    "output": blank_output,
-    "weight": number(">= 0.000001", "1e9"),
-    "cluster": description,
+    "names": names,
+    "observed": behaviors,
+    "violated": must_not,
+    "count": violations,
     "tags": tags,
-    "agent_version": description,
-    "suite": unread,
-    "judge": unread,
 }
 
-EMPTY: dict[str, str] = {
-    "id": "VARCHAR",
-    "trial": "BIGINT",
-    "category": "VARCHAR",
-    "capability": "VARCHAR",
-    "expected_behaviors": "VARCHAR[]",
-    "behaviors": "VARCHAR[]",
-    "has_behaviors": "BOOLEAN",
-    "denied": "VARCHAR[]",
-    "unmarked": "VARCHAR[]",
-    "must_not": "VARCHAR[]",
-    "happened": "VARCHAR[]",
-    "must_not_says": "BOOLEAN",
-    "violation_names": "VARCHAR[]",
-    "violation_count": "BIGINT",
-    "passed": "BOOLEAN",
-    "correct": "BOOLEAN",
-    "expected": "VARCHAR",
-    "expected_true": "BOOLEAN",
-    "predicted": "VARCHAR",
-    "predicted_true": "BOOLEAN",
-    "outcome": "VARCHAR",
-    "latency_ms": "DOUBLE",
-    "tokens_used": "BIGINT",
-    "quality_score": "DOUBLE",
-    "cost_usd": "DOUBLE",
-    "error": "VARCHAR",
-    "unjudged": "VARCHAR",
-    "output_blank": "BOOLEAN",
-    "weight": "DOUBLE",
-    "cluster": "VARCHAR",
-    "tags": "VARCHAR",
-    "agent_version": "VARCHAR",
-}
+
+def _reader(column: Column) -> Reader:
+    if column.form == "whole":
+        return whole(None if column.least is None else int(column.least))
+    if column.form == "number":
+        return number(column.least or 0, LARGEST if column.most is None else column.most)
+    if column.form == "text" and column.kind in ("describes", "run"):
+        return description
+    return _OF_FORM[column.form]
+
+
+# Of an output one thing is computed: whether there is any.
+READERS: Mapping[str, Reader] = {column.name: _reader(column) for column in COLUMNS} | {"output": blank_output}
+
+
+def _typed_columns(column: Column) -> dict[str, str]:
+    """The typed columns that a column becomes, with their types: all that its reader may give."""
+    match column.form:
+        case "whole":
+            return {column.name: "BIGINT"}
+        case "number":
+            return {column.name: "DOUBLE"}
+        case "truth":
+            return {column.name: "BOOLEAN"}
+        case "names":
+            return {column.name: "VARCHAR[]"}
+        case "label":
+            return {column.name: "VARCHAR", f"{column.name}_true": "BOOLEAN"}
+        case "observed":
+            seen = {column.name: "VARCHAR[]", "has_behaviors": "BOOLEAN"}
+            return {**seen, "denied": "VARCHAR[]", "unmarked": "VARCHAR[]"}
+        case "violated":
+            return {column.name: "VARCHAR[]", "happened": "VARCHAR[]", "must_not_says": "BOOLEAN"}
+        case "count":
+            return {"violation_names": "VARCHAR[]", "violation_count": "BIGINT"}
+        case "shown":
+            return {"output_blank": "BOOLEAN"} if column.name == "output" else {}
+        case _:
+            return {column.name: "VARCHAR"}
+
+
+EMPTY: Mapping[str, str] = {name: type_ for column in COLUMNS for name, type_ in _typed_columns(column).items()}
 """The typed columns, in order, with the type that an absent one has."""

@@ -1,43 +1,44 @@
-"""Several agents in one file: results of one scenario that a tag, or a text column of the user's own, tells apart."""
+"""Several agents in one file: results of one scenario that differ in a tag, or in a text column of the user's own."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from highbar.engine.sources import Part
+from highbar.columns import OF_THE_RUN
+from highbar.engine.database import Rows
+from highbar.engine.limits import MOST_NAMED, MOST_VARIANT_ROWS
+from highbar.engine.sources import SourcePart
 from highbar.engine.sql import literal
 from highbar.engine.trials import column_text
 from highbar.engine.typed import READERS
 from highbar.language.phrases import some
 
-Rows = Callable[[str], list[Any]]
 Differing = list[tuple[str, list[str]]]
 """Columns, each with the values by which results differ."""
 NAMES = ("provider", "model", "prompt")
-"""What tells agents apart, as tags or as columns."""
-CHOOSABLE = ("agent_version", "suite", "judge")
-MOST_ROWS, MOST_VALUES = 100, 5
+"""Tags or columns that name an agent."""
 
 
-def differing(rows: Rows, parts: Sequence[Part], id_: str, trial: int | None, *, repeated: bool) -> Differing:
-    """By which tags, or columns that name an agent, the results of one (id, trial) can be told apart."""
+def differing(rows: Rows, parts: Sequence[SourcePart], id_: str, trial: int | None, *, repeated: bool) -> Differing:
+    """By which tags, or columns that name an agent, the results of one (id, trial) differ."""
     values: dict[str, set[str]] = {}
     for part in parts:
-        names = [name for name in part.columns if name.startswith("tags") or name in (*NAMES, *CHOOSABLE)]
+        names = [name for name in part.columns if name.startswith("tags") or name in (*NAMES, *OF_THE_RUN)]
         read = [f"CAST({part.columns[name].as_json()} AS VARCHAR)" for name in names]
-        told = [f"({READERS['id']('id', part.columns['id']).columns[0][1]}) = {literal(id_)}"]
+        same = [f"({READERS['id']('id', part.columns['id']).columns[0][1]}) = {literal(id_)}"]
         if repeated and "trial" in part.columns:
             number = READERS["trial"]("trial", part.columns["trial"]).columns[0][1]
-            told.append(f"({number}) IS NULL" if trial is None else f"({number}) = {trial}")
+            same.append(f"({number}) IS NULL" if trial is None else f"({number}) = {trial}")
         source = part.relation(["id", "trial", *names])
-        found = rows(f"SELECT {', '.join([*read, '1'])} FROM {source} WHERE {' AND '.join(told)} LIMIT {MOST_ROWS}")
+        found = rows(
+            f"SELECT {', '.join([*read, '1'])} FROM {source} WHERE {' AND '.join(same)} LIMIT {MOST_VARIANT_ROWS}"
+        )
         for row in found:
             for name, text in zip(names, row[:-1], strict=True):
                 for column, value in _texts(name, text):
                     values.setdefault(column, set()).add(value)
-    several = {column: sorted(each)[:MOST_VALUES] for column, each in values.items() if len(each) > 1}
+    several = {column: sorted(each)[:MOST_NAMED] for column, each in values.items() if len(each) > 1}
     return sorted(several.items(), key=lambda one: (one[0].removeprefix("tags.") not in NAMES, one[0]))
 
 
@@ -49,7 +50,7 @@ def _texts(name: str, text: str | None) -> list[tuple[str, str]]:
     return [(name, value)] if isinstance(value, str) and value.strip() else []
 
 
-def pooled(rows: Rows, parts: Sequence[Part], *, clustered: bool) -> Differing:
+def pooled(rows: Rows, parts: Sequence[SourcePart], *, clustered: bool) -> Differing:
     """By which of the columns that name an agent the results of one scenario, or of one cluster, differ."""
     found: Differing = []
     for name in NAMES:
@@ -60,18 +61,18 @@ def pooled(rows: Rows, parts: Sequence[Part], *, clustered: bool) -> Differing:
     return found
 
 
-def _pooled(rows: Rows, parts: Sequence[Part], column: str, *, clustered: bool) -> list[str]:
+def _pooled(rows: Rows, parts: Sequence[SourcePart], column: str, *, clustered: bool) -> list[str]:
     if not any(column in part.columns or (column.startswith("tags.") and "tags" in part.columns) for part in parts):
         return []
     each = " UNION ALL ".join(_value(part, column, clustered=clustered) for part in parts)
     several = f"SELECT unit FROM ({each}) GROUP BY unit HAVING min(value) <> max(value)"
     if not rows(f"SELECT count(*) FROM ({several})")[0][0]:
         return []
-    found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY value LIMIT {MOST_VALUES + 1}")
+    found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY value LIMIT {MOST_NAMED + 1}")
     return [value for (value,) in found]
 
 
-def _value(part: Part, column: str, *, clustered: bool) -> str:
+def _value(part: SourcePart, column: str, *, clustered: bool) -> str:
     unit = READERS["id"]("id", part.columns["id"]).columns[0][1]
     if clustered and "cluster" in part.columns:
         unit = f"coalesce({READERS['cluster']('cluster', part.columns['cluster']).columns[0][1]}, {unit})"
@@ -80,8 +81,8 @@ def _value(part: Part, column: str, *, clustered: bool) -> str:
 
 
 def note(found: Differing) -> str:
-    """What the report says of agents that are judged together."""
-    names = [f"{column} ({some(values, MOST_VALUES)})" for column, values in found]
+    """The warning about agents that are judged together."""
+    names = [f"{column} ({some(values, MOST_NAMED)})" for column, values in found]
     column, values = found[0]
     return (
         f"the results of one scenario differ in {' and '.join(names)}: they are pooled, and count as one cluster;"

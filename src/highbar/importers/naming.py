@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-from highbar.catalogue import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES
 from highbar.language.spelling import near_miss
 
 _NUMBERS = (int, float)

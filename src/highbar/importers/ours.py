@@ -6,7 +6,7 @@ import csv
 import re
 import zlib
 
-from highbar.catalogue import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES
 
 _SHARED = {
     "category", "cluster", "correct", "error", "expected", "input", "judge", "outcome", "output", "predicted", "suite",

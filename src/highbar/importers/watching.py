@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
+from highbar.columns import JUDGING
 from highbar.errors import InputError, Problem
 from highbar.importers.record import shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, look, reaches
-from highbar.model.mapping import JUDGING, Check, Feed, Path, RowMap, When
+from highbar.model.mapping import Check, Feed, Path, RowMap, When
 
 Passes = Callable[[Check, object, Scope], bool]
 """Whether a value passes a check, as the mapping reads values."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
+from highbar.columns import of_form
 from highbar.errors import Problem
 from highbar.load import counting, hints, unpacking
 from highbar.load.rows import faults, said_twice
@@ -19,7 +20,7 @@ from highbar.model.ranges import ColumnRange
 MOST_PROBLEMS = 20
 LONGEST_LINE = counting.LONGEST
 DEEPEST = 64
-NUMBERS = frozenset({"latency_ms", "quality_score", "cost_usd", "weight", "tokens_used", "trial"})
+NUMBERS = frozenset(of_form("number", "whole"))
 _QUOTED_OR_END = re.compile(r'"(?:[^"]|"")*"|\r\n|\r|\n')
 _LINE_ENDS = {"\r\n": "a carriage return and a line feed", "\n": "a line feed", "\r": "a carriage return alone"}
 FLAT = "keep such data out of the results, or as text"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from highbar.columns import COLUMNS, Form
+
 CUT_OFF = "did the run end before it had written everything?"
 ONE_MARK = "another file was put behind this one: name both, or take the mark (EF BB BF) off the second"
 ONE_SPELLING = "write the name in one way, in every row and in the policy"
@@ -97,19 +99,21 @@ def _weight(value: object) -> str | None:
     return "leave a scenario out that should not count" if value == 0 else of_number(value)
 
 
-_OF_COLUMN: dict[str, Callable[[object], str | None]] = {
-    "passed": _truth,
-    "correct": _truth,
-    "expected_behaviors": _listed,
-    "behaviors": _listed,
-    "must_not": _listed,
-    "violations": _listed,
+_OF_FORM: Mapping[Form, Callable[[object], str | None]] = {
+    "truth": _truth,
+    "names": _listed,
+    "observed": _listed,
+    "violated": _listed,
+    "count": _listed,
     "outcome": _outcome,
     "tags": _tags,
+    "number": of_number,
+    "whole": of_number,
+}
+_OF_COLUMN: Mapping[str, Callable[[object], str | None]] = {
+    **{column.name: _OF_FORM.get(column.form, _quoted) for column in COLUMNS},
+    # What people write in these columns by mistake, beyond what their form says.
     "quality_score": _score,
     "tokens_used": _tokens,
     "weight": _weight,
-    "trial": of_number,
-    "latency_ms": of_number,
-    "cost_usd": of_number,
 }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from highbar.columns import COLUMNS, Column, Form
 from highbar.load import hints
 from highbar.model import Where
 from highbar.model.ranges import ColumnRange
@@ -179,40 +180,42 @@ def _tags(value: object) -> str | None:
     return None if sound else "wanted {name: text}"
 
 
-CHECKS: dict[str, Callable[[object], str | None]] = {
+def _check(column: Column) -> Callable[[object], str | None]:
+    """The check of one column: that of its form, with the column's own limits."""
+    if column.form == "whole":
+        return _whole(None if column.least is None else int(column.least))
+    if column.form != "number":
+        return _OF_FORM[column.form]
+    least, most = column.least or 0, column.most
+    if column.bounded:
+        return _number(least, most, f"wanted a number from {least:g} to {most:g}")
+    if least > 0:
+        return _number(least, most, f"wanted a number above 0 (from {least:f} to {most:.0f})")
+    return _number(least, most, "wanted a finite number, 0 or more", beyond=f"wanted at most {_power(most)}")
+
+
+def _power(most: float | None) -> str:
+    """A power of ten as `1e15`."""
+    return "" if most is None else f"1e{len(str(int(most))) - 1}"
+
+
+_OF_FORM: Mapping[Form, Callable[[object], str | None]] = {
     "id": _id,
-    "trial": _whole(None),
-    "expected_behaviors": _names,
-    "behaviors": _marked("observed"),
-    "must_not": _marked("violated"),
-    "violations": _violations,
-    "passed": _bool,
-    "correct": _bool,
-    "expected": _label,
-    "predicted": _label,
+    "text": _text,
+    "shown": _text,
+    "truth": _bool,
+    "label": _label,
     "outcome": _outcome,
-    "latency_ms": _number(0, 1e15, "wanted a finite number, 0 or more", beyond="wanted at most 1e15"),
-    "tokens_used": _whole(0),
-    "quality_score": _number(0, 1, "wanted a number from 0 to 1"),
-    "cost_usd": _number(0, 1e9, "wanted a finite number, 0 or more", beyond="wanted at most 1e9"),
-    "weight": _number(0.000001, 1e9, "wanted a number above 0 (from 0.000001 to 1000000000)"),
+    "names": _names,
+    "observed": _marked("observed"),
+    "violated": _marked("violated"),
+    "count": _violations,
     "tags": _tags,
-    **dict.fromkeys(
-        (
-            "category",
-            "capability",
-            "error",
-            "unjudged",
-            "input",
-            "output",
-            "cluster",
-            "agent_version",
-            "suite",
-            "judge",
-        ),
-        _text,
-    ),
 }
+CHECKS = {
+    column.name: _check(column) for column in sorted(COLUMNS, key=lambda column: column.form in ("text", "shown"))
+}
+"""By column, what its values must be. Columns of plain text come last: what is wrong with them is seldom the cause."""
 
 
 def faults(

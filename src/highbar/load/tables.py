@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from highbar.catalogue import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.explain import MOST_PROBLEMS, parse

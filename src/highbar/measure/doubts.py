@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from highbar.columns import BOUNDED, recorded
 from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
 from highbar.measure.parts import Formula, Part, is_share, is_weighted, unweighted
 from highbar.measure.unknown import LIMITS
@@ -22,8 +23,6 @@ from highbar.statistics.percentile import THREEFOLD
 
 ONE_SIDED = 1.645
 _UNIT = (Fraction(0), Fraction(1))
-_BOUNDED = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score", "quality_both"}
-_BOUNDED |= {"tp", "fp", "fn"}
 
 Span = tuple[Fraction, Fraction]
 """The least and the greatest value that a scenario can have of a column."""
@@ -40,9 +39,9 @@ class Spans:
         """The least and the greatest value; None if nothing bounds it, or if a recorded value is beyond the limit."""
         if term.of == "count" or term.column == "scenario":
             return Fraction(1), Fraction(1)
-        if term.column in _BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
+        if term.column in BOUNDED or term.column.startswith(("pass_at_", "pass_hat_")):
             return _UNIT
-        ends = self.ends.get(_recorded(term.column))
+        ends = self.ends.get(recorded(term.column))
         if ends is None or ends.worst is None or ends.best is None or self.is_beyond(term):
             return None
         return min(ends.worst, ends.best), max(ends.worst, ends.best)
@@ -126,13 +125,9 @@ def _of_sums(ratio: Ratio, spans: Callable[[Term], Span | None]) -> Doubt | None
 
 
 def _without_limit(term: Term, spans: Callable[[Term], Span | None]) -> str:
-    column = _recorded(term.column)
+    column = recorded(term.column)
     name = column.removeprefix("extra:")
     limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
     if isinstance(spans, Spans) and spans.is_beyond(term):
         return f"a recorded `{name}` is beyond {limit}, so no interval is known to hold"
     return f"`{name}` has no limit, so no interval is known to hold; {limit} would give one"
-
-
-def _recorded(column: str) -> str:
-    return "tokens_used" if column == "tokens_both" else column

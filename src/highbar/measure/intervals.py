@@ -29,19 +29,18 @@ from highbar.measure.parts import (
     is_weighted,
     per_scenario,
 )
-from highbar.model import Percentile, Ratio
-from highbar.model import Term as TermOfSums
+from highbar.model import Percentile, Ratio, Term
 from highbar.model.reduction import Group
 from highbar.statistics.bounded_ratio import BoundedRatio, bounded_ratio_bounds
 from highbar.statistics.bounds import Sums, share_bounds, suite_bounds
-from highbar.statistics.composite import CrossSums, Term, combine, correlation
+from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from highbar.statistics.interval import Interval
 from highbar.statistics.ratio import RatioSums, ratio_bounds_from_sums, skewed_ratio_bounds
 
 UNBOUNDED = Interval(-math.inf, math.inf)
 
 
-def _nothing_bounds(_: TermOfSums) -> None:
+def _nothing_bounds(_: Term) -> None:
     """No range: for runs without a policy that gives one."""
 
 
@@ -57,7 +56,7 @@ class Bounds:
         alpha: float,
         *,
         trial_noise: bool = False,
-        spans: Callable[[TermOfSums], Span | None] = _nothing_bounds,
+        spans: Callable[[Term], Span | None] = _nothing_bounds,
     ) -> None:
         self.group = group
         self.alpha = alpha
@@ -208,7 +207,7 @@ class Bounds:
             inside = Formula(piece).parts()
             part = inside[0] if len(inside) == 1 else None
             alone = part is None or isinstance(part, Percentile)
-            terms.append(Term(values[piece], low, high, derivative(node, piece, values.get), alone))
+            terms.append(BoundedTerm(values[piece], low, high, derivative(node, piece, values.get), alone))
             parts.append(part)
             signs.append(1 if part is None else self._direction(piece, part))
         matrix = [
@@ -259,7 +258,9 @@ class Bounds:
         low, high = (self._at(piece, {part: end}) for end in self._part(part))
         return -1 if low > high else 1
 
-    def _correlation(self, one: Term, two: Term, first: Part | None, second: Part | None, sign: int) -> float:
+    def _correlation(
+        self, one: BoundedTerm, two: BoundedTerm, first: Part | None, second: Part | None, sign: int
+    ) -> float:
         """How two terms vary together; what is not known counts as it would be worst."""
         if not isinstance(first, Ratio) or not isinstance(second, Ratio):
             return 0.0

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from highbar import catalogue
+from highbar.columns import EXTRA, SHARES, WORSE_IF_HIGHER
 from highbar.language.formula import COLUMN_FUNCTIONS, fold, operations
 from highbar.language.formula.operations import Operation
 from highbar.model import (
@@ -43,10 +44,6 @@ class Size:
 
 Node = operations.Node[Part | Size]
 """A formula with its parts in place of names."""
-
-SHARES = {"passed", "error", "violated", "unjudged", "correct", "behavior_score", "quality_score"}
-"""Columns between 0 and 1 in every scenario."""
-WORSE_IF_HIGHER = {"error", "violated", "unjudged", "fp", "fn", "latency_ms", "tokens_used", "tokens_both", "cost_usd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +208,7 @@ def is_weighted(ratio: Ratio) -> bool:
 def goodness(part: Part) -> int:
     """Whether a higher value of a part is better (1), worse (-1), or of unknown meaning (0)."""
     column = part.column if isinstance(part, Percentile) else part.z[0][0].column
-    if column.startswith("extra:") or (isinstance(part, Ratio) and any(factor < 0 for _, factor in part.z)):
+    if column.startswith(EXTRA) or (isinstance(part, Ratio) and any(factor < 0 for _, factor in part.z)):
         return 0
     return -1 if column in WORSE_IF_HIGHER else 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from highbar import catalogue
+from highbar.columns import EXTRA, UNBOUNDED, UNBOUNDED_NAMES
 from highbar.language import formula
 from highbar.model import (
     BaselineRule,
@@ -29,13 +30,7 @@ from highbar.model import (
 )
 from highbar.policy.directions import Imputed, column_ends, helped_by_crashes
 
-ADDED_UP = frozenset({"latency_ms", "tokens_used", "cost_usd"})
-"""Columns without bounds: what a sum of them lacks makes it look better."""
-LIMITS = {
-    "latency_ms": "`latency_limit` in the policy",
-    "tokens_used": "`tokens_limit` in the policy",
-    "cost_usd": "`cost_limit` in the policy",
-}
+LIMITS = {column.name: f"`{column.limit.key}` in the policy" for column in UNBOUNDED if column.limit}
 PASSED: tuple[tuple[str, Where], ...] = (("passed", ()),)
 
 
@@ -87,7 +82,7 @@ def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, W
 
 def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -> str | None:
     """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
-    name = column.removeprefix("extra:")
+    name = column.removeprefix(EXTRA)
     limit = LIMITS.get(column, f"the `range` of a metric that is mean({name})")
     scenarios = "1 scenario has" if valueless == 1 else f"{valueless} scenarios have"
     lack = f"{scenarios} a trial without `{name}` (it crashed, is undecided or did not record it)"
@@ -115,7 +110,7 @@ def uneven(resting: Mapping[str, int]) -> str | None:
     most = max(resting.values(), default=0)
     for column, scenarios in resting.items():
         lacking = most - scenarios
-        if scenarios and lacking and (column in ADDED_UP or column.startswith("extra:")):
+        if scenarios and lacking and (column in UNBOUNDED_NAMES or column.startswith(EXTRA)):
             has = "scenario has" if lacking == 1 else "scenarios have"
             return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and the formula counts them"
     return None

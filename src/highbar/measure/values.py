@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from highbar import catalogue
+from highbar.columns import recorded
 from highbar.language import formula
 from highbar.language.formula import Undefined
 from highbar.measure import between, doubts, intervals, unknown
@@ -334,7 +335,7 @@ class Measured:
 
     def _valueless(self, column: str, total: Total) -> str | None:
         """Why a mean of a column without bounds says nothing; None if the policy says what such a trial counts as."""
-        column = "tokens_used" if column == "tokens_both" else column
+        column = recorded(column)
         return unknown.without_values(column, total.valueless, total.beyond, self._ends.get(column))
 
     def _rank(self, wanted: Percentile) -> Fraction | Undefined:

@@ -8,17 +8,10 @@ from enum import Enum
 from fractions import Fraction
 from typing import Literal
 
+from highbar.columns import JUDGING
+
 Scalar = str | bool | Fraction
 """A value that a mapping compares with or fills in; numbers are exact."""
-
-
-JUDGING = frozenset(
-    {
-        "passed", "correct", "error", "unjudged", "violations", "must_not", "behaviors", "expected_behaviors",
-        "expected", "predicted", "outcome", "quality_score",
-    }
-)  # fmt: skip
-"""Columns that judge a trial, or that say by what to judge it."""
 
 
 class Walk(Enum):

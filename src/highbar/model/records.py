@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from highbar.columns import EXTRA, UNBOUNDED_NAMES
+
 ONE = Fraction(1)
-RANKED_ABOVE = ("latency_ms", "tokens_used", "cost_usd")
-"""Columns in which a trial that ended in an error ranks above every number; so do those of the user (`extra:`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class ScenarioRecord:
         """What `values` implies for `ranks`, if the scenario has one trial; empty if it has several."""
         if self.trials != 1:
             return ()
-        if self.values.get("error") and (column in RANKED_ABOVE or column.startswith("extra:")):
+        # In a column without bounds a crashed trial ranks beyond every number.
+        if self.values.get("error") and (column in UNBOUNDED_NAMES or column.startswith(EXTRA)):
             return (None,)
         return (self.values[column],) if column in self.values else ()

@@ -12,14 +12,15 @@ from fractions import Fraction
 
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
+from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded
 from highbar.language.formula import COLUMN_FUNCTIONS, to_words
 from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Ends, Expression, Metric, Name, Negative, Number, Operator, Where
 from highbar.model.ranges import FARTHEST
 from highbar.policy.ranges import value_range
 
-UPWARD = frozenset({"passed", "correct", "behavior_score", "quality_score"})
-DOWNWARD = frozenset({"latency_ms", "cost_usd", "tokens_used"})
+UPWARD = NAMED_IN_FORMULAS - WORSE_IF_HIGHER
+DOWNWARD = NAMED_IN_FORMULAS & WORSE_IF_HIGHER
 
 Slopes = dict[str, int | None]
 """By name, 1 if the formula rises with it, -1 if it falls, None if that is not decided."""
@@ -79,7 +80,7 @@ def column_ends(metrics: Mapping[str, Metric], limits: Mapping[str, Fraction]) -
     for metric in metrics.values():
         match metric.expression:
             case Call("mean" | "percentile", (Name(name), *_)) if name not in catalogue.BOUNDED_COLUMNS:
-                column = name if name in catalogue.SUMMED_COLUMNS else f"extra:{name}"
+                column = name if name in catalogue.SUMMED_COLUMNS else f"{EXTRA}{name}"
                 if metric.range is not None:
                     low, high = metric.range
                     worst, best = (low, high) if metric.better == "higher" else (high, low)
@@ -139,8 +140,8 @@ class _Flat:
             return leaf
         wanted = catalogue.terms(leaf, where)
         term = wanted[0] if isinstance(wanted, tuple) else wanted
-        column = "tokens_used" if term.column == "tokens_both" else term.column
-        if column not in _WITHOUT_BOUNDS and not column.startswith("extra:"):
+        column = recorded(term.column)
+        if column not in UNBOUNDED_NAMES and not column.startswith(EXTRA):
             return leaf
         ranked = isinstance(leaf, Call) and leaf.function == "percentile"
         ends = self.ends.get(column, Ends())
@@ -154,12 +155,9 @@ class _Flat:
         return Name(key)
 
 
-_WITHOUT_BOUNDS = ("latency_ms", "tokens_used", "cost_usd")
-
-
 def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
     """Between which values a mean, or else a sum, of a column lies."""
-    if column in _WITHOUT_BOUNDS:
+    if column in UNBOUNDED_NAMES:
         return Fraction(0), FARTHEST
     if ends.worst is None or ends.best is None:
         return None

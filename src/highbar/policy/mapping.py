@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import Literal, TypeVar, cast
 
-from highbar.catalogue import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES, JUDGING
 from highbar.errors import InputError, Problem
 from highbar.language.exact import read_decimal
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_positive
-from highbar.model.mapping import JUDGING, Check, Feed, Path, RowMap, Scalar, When
+from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
 from highbar.policy.paths import PathError, read_path, read_rows

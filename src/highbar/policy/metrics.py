@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from highbar import catalogue
 from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
+from highbar.columns import COLUMN_NAMES
 from highbar.language.formula import FUNCTIONS, leaves, names, parse
 from highbar.language.spelling import near_miss
 from highbar.model import Call, Condition, Expression, Metric, Name, Place, Unit
@@ -277,7 +278,7 @@ def _check_column(cursor: Cursor, leaf: Call, allowed: frozenset[str]) -> None:
     known = catalogue.RANKED_COLUMNS if leaf.function == "percentile" else catalogue.SUMMED_COLUMNS
     if column in known or column in allowed or (leaf.function != "percentile" and catalogue.is_repeated(column)):
         return
-    of_ours = catalogue.COLUMN_NAMES | catalogue.SUMMED_COLUMNS
+    of_ours = COLUMN_NAMES | catalogue.SUMMED_COLUMNS
     if column in of_ours or catalogue.is_repeated(column):
         message = f"{leaf.function} cannot be taken of '{column}'"
         cursor.refuse(message, f"columns it takes: {', '.join(sorted(known))}", _place(cursor, column))

@@ -67,7 +67,7 @@ def _of_column(function: str, argument: Expression) -> Bounds:
     column = argument.name if isinstance(argument, Name) else ""
     if column not in catalogue.SUMMED_COLUMNS and not catalogue.is_repeated(column):
         return _ANY
-    shares = column in ("passed", "correct", "behavior_score", "quality_score") or catalogue.is_repeated(column)
+    shares = column in catalogue.BOUNDED_COLUMNS or catalogue.is_repeated(column)
     return _SHARE if shares and function != "sum" else _NOT_NEGATIVE
 
 

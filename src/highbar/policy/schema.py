@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from highbar.catalogue import COLUMNS, FINAL_SCORE, WEIGHTED_SCORE, metrics
-from highbar.model.mapping import JUDGING
+from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
+from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
 from highbar.policy.judging import TOOLS
 
 _TEXT = {"type": "string", "minLength": 1}
@@ -247,18 +247,10 @@ def _settings() -> dict[str, Any]:
         "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it says otherwise."},
         "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
         "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless said."},
-        "latency_limit": {
-            "type": ["string", "number"],
-            "description": "The 1 of normalized_latency; 5000ms unless said. If it is given, a trial without a latency"
-            " counts as this in a mean.",
-        },
-        "tokens_limit": {
-            "type": ["string", "number"],
-            "description": "What a crashed or undecided trial without `tokens_used` counts as.",
-        },
-        "cost_limit": {
-            "type": ["string", "number"],
-            "description": "What a crashed or undecided trial without `cost_usd` counts as, in USD.",
+        **{
+            column.limit.key: {"type": ["string", "number"], "description": column.limit.meaning}
+            for column in UNBOUNDED
+            if column.limit
         },
         "population": {"enum": ["scenarios", "suite"], "description": "What the intervals speak about."},
         "select": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from highbar.catalogue import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.model import Where

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from highbar.catalogue import CATEGORIES, COLUMN_NAMES, SLICEABLE, sliceable
+from highbar.catalogue import CATEGORIES, sliceable
+from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_duration, read_positive, read_share
 from highbar.model import Evidence, Weights, Where
 from highbar.policy.cursor import Cursor
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
-LIMITS = {"latency_ms": "latency_limit", "tokens_used": "tokens_limit", "cost_usd": "cost_limit"}
+LIMITS = {column.name: column.limit.key for column in UNBOUNDED if column.limit}
 """By column, the setting that says what a trial without a value counts as."""
 _LOWEST_CONFIDENCE = Fraction(1, 2)
 _FINEST = 10**20

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from highbar.catalogue import COLUMNS
+from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, names
 from highbar.errors import InputError
 from highbar.language.spelling import near_miss
 from highbar.model import Suite
@@ -19,11 +19,11 @@ from highbar.policy.limits import LONGEST_LABEL, MOST_SUITE_BYTES
 from highbar.policy.settings import Settings, check_category
 from highbar.policy.tree import Node
 
-TEXTS = ("category", "capability", "cluster")
-LISTS = ("expected_behaviors", "must_not")
+TEXTS = SCENARIO_TEXTS
+LISTS = names("demands", form="names") + names("demands", form="violated")
 FIXED_COLUMNS = (*TEXTS, "weight", "expected", "answer", *LISTS)
 """What a suite may fix for a scenario, besides its tags and columns of the user's own."""
-OF_A_RUN = frozenset(column.name for column in COLUMNS) - {*FIXED_COLUMNS, "tags"} | {"description"}
+OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags"} | {"description"}
 """What a run says, or nobody compares: in a suite it is for those who run it."""
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 

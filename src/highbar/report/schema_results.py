@@ -1,4 +1,4 @@
-"""The JSON Schema of results: one trial (a line of JSONL), or an array of them. What it means is in the catalogue."""
+"""The JSON Schema of results: one trial (a line of JSONL), or an array of them. The columns are in `columns.py`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from highbar.catalogue import COLUMNS
+from highbar.columns import COLUMNS, Column, Form
 
 _TEXT = {"type": ["string", "null"]}
 _TEXT_OR_BOOLEAN = {"type": ["string", "boolean", "null"]}
 _BOOLEAN = {"type": ["boolean", "null"]}
 _WHOLE = {"type": ["integer", "null"], "minimum": 0}
-_NUMBER = {"type": ["number", "null"], "minimum": 0}
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _FLAGS = {"type": "object", "additionalProperties": {"type": "boolean"}}
 
@@ -28,32 +27,37 @@ def _flagged(flag: str) -> dict[str, Any]:
     return {"anyOf": [_TEXTS, _FLAGS, {"type": "array", "items": item}, {"type": "null"}]}
 
 
-_TYPES: Mapping[str, dict[str, Any]] = MappingProxyType(
+def _schema_of(column: Column) -> dict[str, Any]:
+    """The schema of one column: that of its form, with the column's own limits."""
+    if column.form not in ("number", "whole"):
+        return _OF_FORM.get(column.form, _TEXT)
+    limits: dict[str, Any] = {"type": ["integer" if column.form == "whole" else "number", "null"]}
+    if column.least is not None:
+        # The least weight is what still counts as a weight; a schema says what is meant: above 0.
+        limits |= {"exclusiveMinimum": 0} if column.least > 0 else {"minimum": 0}
+    if column.most is not None and not column.least:
+        limits["maximum"] = column.most
+    return limits
+
+
+_OF_FORM: Mapping[Form, dict[str, Any]] = MappingProxyType(
     {
         "id": {
             "type": ["string", "integer"],
             "minLength": 1,
             "not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f-\u009f]"},
         },
-        "trial": {"type": ["integer", "null"]},
-        "expected_behaviors": {"anyOf": [_TEXTS, {"type": "null"}]},
-        "behaviors": _flagged("observed"),
-        "must_not": _flagged("violated"),
-        "violations": {"anyOf": [_TEXTS, _WHOLE]},
-        "passed": _BOOLEAN,
-        "correct": _BOOLEAN,
-        "expected": _TEXT_OR_BOOLEAN,
-        "predicted": _TEXT_OR_BOOLEAN,
+        "names": {"anyOf": [_TEXTS, {"type": "null"}]},
+        "observed": _flagged("observed"),
+        "violated": _flagged("violated"),
+        "count": {"anyOf": [_TEXTS, _WHOLE]},
+        "truth": _BOOLEAN,
+        "label": _TEXT_OR_BOOLEAN,
         "outcome": {"enum": ["tp", "fp", "fn", "tn", None]},
-        "latency_ms": {**_NUMBER, "maximum": 10**15},
-        "tokens_used": _WHOLE,
-        "quality_score": {**_NUMBER, "maximum": 1},
-        "cost_usd": {**_NUMBER, "maximum": 10**9},
-        "weight": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "tags": {"type": ["object", "null"], "additionalProperties": {"type": ["string", "null"]}},
     }
 )
-"""The columns that are not plain text."""
+"""The forms that are neither plain text nor a number."""
 
 
 def schema() -> dict[str, Any]:
@@ -61,9 +65,7 @@ def schema() -> dict[str, Any]:
     trial = {
         "type": "object",
         "required": ["id"],
-        "properties": {
-            column.name: {**_TYPES.get(column.name, _TEXT), "description": column.meaning} for column in COLUMNS
-        },
+        "properties": {column.name: {**_schema_of(column), "description": column.meaning} for column in COLUMNS},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

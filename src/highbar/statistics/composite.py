@@ -17,7 +17,7 @@ from highbar.statistics.interval import Interval, Real
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class BoundedTerm:
     """A term of a formula: its value and bounds (infinite if unbounded), and the formula's derivative by it.
 
     Of a `worst_case` term (a percentile) no correlation is known: its distance is added in full.
@@ -40,7 +40,7 @@ class CrossSums:
     dd: Real  # weight × weight
 
 
-def combine(value: float, terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> Interval:
+def combine(value: float, terms: Sequence[BoundedTerm], correlations: Sequence[Sequence[float]]) -> Interval:
     """The bounds of a formula of this value; `correlations[i][j]` is that of terms i and j."""
     low = _width([_distance(term, -1) for term in terms], terms, correlations)
     high = _width([_distance(term, 1) for term in terms], terms, correlations)
@@ -70,7 +70,7 @@ def _covariation(cross: CrossSums, rate: Fraction, other: Fraction) -> Fraction:
     return zz - other * zd - rate * dz + rate * other * dd
 
 
-def _distance(term: Term, side: int) -> float:
+def _distance(term: BoundedTerm, side: int) -> float:
     """The gradient times the distance to the end of the term that moves the formula to this side (-1 down, 1 up).
 
     Signed as the gradient is, so that the correlation of two terms counts the right way.
@@ -81,7 +81,7 @@ def _distance(term: Term, side: int) -> float:
     return term.gradient * reach
 
 
-def _width(distances: Sequence[float], terms: Sequence[Term], correlations: Sequence[Sequence[float]]) -> float:
+def _width(distances: Sequence[float], terms: Sequence[BoundedTerm], correlations: Sequence[Sequence[float]]) -> float:
     if any(math.isinf(distance) for distance in distances):
         return math.inf
     together = [index for index, term in enumerate(terms) if not term.worst_case]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import highbar
-from highbar.engine.duckdb import LARGE
+from highbar.engine.limits import LARGE_BYTES
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": 50, "behavior_coverage": 50}}, "slices": ["category"]}
 NAMES = ("greets", "cites_policy", "closes", 'says "bye"', "naïve")
@@ -32,14 +32,14 @@ def row(number):
     }
 
 
-COUNT = LARGE // 2200  # long rows: the size counts, and fewer are faster
+COUNT = LARGE_BYTES // 2200  # long rows: the size counts, and fewer are faster
 LAST = COUNT - 1
 
 
 @pytest.fixture(scope="module")
 def lines():
     written = [json.dumps(row(number)) for number in range(COUNT)]
-    assert sum(map(len, written)) > LARGE
+    assert sum(map(len, written)) > LARGE_BYTES
     return written
 
 

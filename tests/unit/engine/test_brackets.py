@@ -50,13 +50,13 @@ def test_counting_near_a_rank_finds_what_sorting_finds(
     def asked(sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()
 
-    for grp, groups in (
+    for group_name, groups in (
         ("''", [""]),
         ("'0:' || by_0", sorted({f"0:{name}" for name, _ in rows})),
         (BOTH, ["", "0:slice 0"]),
     ):
-        each = f"SELECT {grp} AS grp, x AS number, rowid AS id FROM trials"  # noqa: S608 - made here
-        ranked = f"SELECT * FROM ({each}) WHERE grp IS NOT NULL"  # noqa: S608
+        each = f"SELECT {group_name} AS group_name, x AS number, rowid AS id FROM trials"  # noqa: S608 - made here
+        ranked = f"SELECT * FROM ({each}) WHERE group_name IS NOT NULL"  # noqa: S608
         sizes = {group: sum(group in ("", f"0:{name}") for name, _ in rows) for group in groups}
         wanted = {group: sorted({1, -(-size // 2), -(-99 * size // 100), size}) for group, size in sizes.items()}
         found = brackets.values_at(asked, ranked, wanted, sizes, about)

@@ -15,7 +15,7 @@ from highbar.engine import clustered
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.layout import Layout, lay_out
 from highbar.engine.protocol import Request
-from highbar.engine.sources import Part
+from highbar.engine.sources import SourcePart
 from highbar.engine.typed import Raw
 from highbar.model import Percentile
 from highbar.statistics.percentile import clustered_ranks_of
@@ -37,7 +37,7 @@ def suite(trials: int, scenarios: int) -> list[dict[str, Any]]:
 
 
 def layout(*columns: str) -> Layout:
-    return lay_out([Part({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
+    return lay_out([SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
 
 
 @contextmanager
@@ -48,20 +48,22 @@ def opened(rows: list[dict[str, Any]]) -> Iterator[DuckDBEngine]:
     engine.close()
 
 
-@pytest.mark.parametrize("grp", ["''", "by_0"])
+@pytest.mark.parametrize("group_name", ["''", "by_0"])
 @pytest.mark.parametrize(("trials", "scenarios"), [(2, 1), (40, 10), (900, 300), (3000, 1000), (20_000, 40)])
-def test_the_sums_at_the_ranks_give_what_the_order_one_by_one_gives(trials: int, scenarios: int, grp: str) -> None:
+def test_the_sums_at_the_ranks_give_what_the_order_one_by_one_gives(
+    trials: int, scenarios: int, group_name: str
+) -> None:
     rows = suite(trials, scenarios)
     groups: dict[str, list[str]] = {}
     for row in sorted(rows, key=lambda row: (row["x"], row["id"])):
-        groups.setdefault(row["by_0"] if grp == "by_0" else "", []).append(row["id"])
+        groups.setdefault(row["by_0"] if group_name == "by_0" else "", []).append(row["id"])
     with opened(rows) as engine:
         found = clustered.ends(
             engine,
             layout("id", "trial"),
             WANTED,
             0.05,
-            f"SELECT {grp} AS grp, x AS number, id FROM trials",  # noqa: S608 - made here
+            f"SELECT {group_name} AS group_name, x AS number, id FROM trials",  # noqa: S608 - made here
             {name: len(ids) for name, ids in groups.items()},
         )
     assert found == {
@@ -73,7 +75,7 @@ def test_scenarios_of_one_cluster_count_as_one() -> None:
     rows = [{"id": f"s{i}", "cluster": f"c{i // 10}" if i % 2 else None, "x": float(i)} for i in range(600)]
     units = [row["cluster"] or row["id"] for row in rows]
     with opened(rows) as engine:
-        ranked = "SELECT '' AS grp, x AS number, id, cluster FROM trials"
+        ranked = "SELECT '' AS group_name, x AS number, id, cluster FROM trials"
         found = clustered.ends(engine, layout("id", "cluster"), WANTED, 0.05, ranked, {"": 600})
     assert found == {("", wanted): clustered_ranks_of(units, wanted.share, 0.05) for wanted in WANTED}
 
@@ -91,7 +93,7 @@ def test_few_of_the_ranks_are_fetched() -> None:
             return found
 
         engine.rows = counted  # type: ignore[method-assign]
-        ranked = "SELECT '' AS grp, x AS number, id FROM trials"
+        ranked = "SELECT '' AS group_name, x AS number, id FROM trials"
         clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, {"": len(rows)})
     assert came < 8 * 200
 
@@ -99,7 +101,7 @@ def test_few_of_the_ranks_are_fetched() -> None:
 def test_of_many_trials_the_order_and_what_they_are_worth_give_nearly_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = suite(20_000, 2000)
     groups = {name: sum(row["by_0"] == name for row in rows) for name in "ab"}
-    ranked = "SELECT by_0 AS grp, x AS number, id FROM trials"
+    ranked = "SELECT by_0 AS group_name, x AS number, id FROM trials"
     with opened(rows) as engine:
         exact = clustered.ends(engine, layout("id", "trial"), WANTED, 0.05, ranked, groups)
         monkeypatch.setattr(clustered, "MOST_IN_ORDER", 5000)

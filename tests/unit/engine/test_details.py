@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from highbar import api, pipeline
-from highbar.engine.details import LONGEST_TEXT, MOST_NAMES, MOST_TRIALS
+from highbar.engine.limits import LONGEST_TEXT, MOST_BEHAVIORS, MOST_TRIALS
 from highbar.model.details import Details, Excerpt, TrialDetail
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
@@ -88,7 +88,7 @@ def test_scenarios_that_passed_are_left_out_and_the_worst_come_first():
 def test_a_long_text_is_cut_and_says_by_how_much():
     (trial,) = trials({"id": "A", "passed": False, "output": "x" * 10_000, "behaviors": [f"b{n}" for n in range(300)]})
     assert trial.output == Excerpt("x" * LONGEST_TEXT, 10_000 - LONGEST_TEXT)
-    assert len(trial.behaviors) == MOST_NAMES
+    assert len(trial.behaviors) == MOST_BEHAVIORS
 
 
 def test_many_scenarios_keep_less_of_each_text():

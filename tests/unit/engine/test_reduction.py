@@ -114,5 +114,5 @@ def test_how_small_files_are_planned_changes_nothing(case, monkeypatch):
     (results,) = GOLDEN.joinpath(case).glob("results.*")
     policy = next(GOLDEN.joinpath(case).glob("policy.*"), PASS_RATE)
     as_small = highbar.check(results, policy, agent_version="2.0.0")
-    monkeypatch.setattr(engine, "SMALL_FILES", 0)
+    monkeypatch.setattr(engine, "SMALL_BYTES", 0)
     assert highbar.check(results, policy, agent_version="2.0.0") == as_small

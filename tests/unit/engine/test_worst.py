@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from highbar import pipeline, reduction
 from highbar.engine import reducing
+from highbar.engine.database import as_query
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.model import FailedScenario, ResultsFile
 
@@ -39,8 +40,8 @@ def failed(file: Path, *, many: bool, required: list[str], limit: int) -> tuple[
     assert policy is not None
     asked: list[str] = []
     define, rows = engine.define, engine.rows
-    engine.define = lambda name, sql, *, kept: asked.append(sql) or define(name, sql, kept=kept)  # type: ignore[method-assign,func-returns-value]
-    engine.rows = lambda sql: asked.append(sql) or rows(sql)  # type: ignore[method-assign,func-returns-value]
+    engine.define = lambda name, query, *, kept: asked.append(as_query(query).sql) or define(name, query, kept=kept)  # type: ignore[method-assign,func-returns-value]
+    engine.rows = lambda query: asked.append(as_query(query).sql) or rows(query)  # type: ignore[method-assign,func-returns-value]
     request = reduction.request_of(policy, (), engine.columns())
     request = dataclasses.replace(request, failed_limit=limit, required=tuple(required))
     found = reducing.Reducer(engine, engine._parts, many=many).reduce(request)
@@ -58,7 +59,7 @@ def failed(file: Path, *, many: bool, required: list[str], limit: int) -> tuple[
 def test_a_first_look_changes_nothing_in_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: str, grave_alone: bool, limit: int, required: list[str]
 ) -> None:
-    monkeypatch.setattr(reducing, "SOME", 10)
+    monkeypatch.setattr(reducing, "SOME_ROWS", 10)
     file = tmp_path / "rows.parquet"
     parquet.write_table(pa.Table.from_pylist(suite(kinds)), file)
     plain, _ = failed(file, many=False, required=required, limit=limit)
@@ -66,4 +67,4 @@ def test_a_first_look_changes_nothing_in_the_list(
     assert looked == plain
     assert len(plain) > 0
     if limit == 5 and not required:
-        assert any("kf > 0 AND (violated > 0" in sql for sql in asked) == grave_alone
+        assert any("failed_trials > 0 AND (violating_trials > 0" in sql for sql in asked) == grave_alone

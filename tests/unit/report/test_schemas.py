@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from highbar.catalogue import COLUMNS
+from highbar.columns import COLUMNS
 from highbar.errors import Problem
 from highbar.report import REPORTERS, schema_results
 from highbar.store import verdict as verdict_document

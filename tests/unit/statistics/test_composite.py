@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.statistics.bounds import Sums, share_bounds
-from highbar.statistics.composite import CrossSums, Term, combine, correlation
+from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation
 from tests.unit.statistics import published
 
 INDEPENDENT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
-def term(passed: int, total: int, gradient: float, alpha: float = 0.025) -> Term:
+def term(passed: int, total: int, gradient: float, alpha: float = 0.025) -> BoundedTerm:
     bounds = published.wilson(passed, total, alpha)
-    return Term(passed / total, bounds.low, bounds.high, gradient)
+    return BoundedTerm(passed / total, bounds.low, bounds.high, gradient)
 
 
 @pytest.mark.parametrize(("first", "second"), [((56, 70), (48, 80)), ((5, 56), (0, 29)), ((10, 10), (0, 20))])
@@ -36,41 +36,45 @@ def test_the_difference_of_correlated_rates_is_newcombes():
 
 
 def test_a_single_term_keeps_its_own_bounds():
-    assert combine(0.9, [Term(0.9, 0.8, 0.95, 1.0)], [[1.0]]) == pytest.approx((0.8, 0.95))
-    assert combine(0.1, [Term(0.9, 0.8, 0.95, -1.0)], [[1.0]]) == pytest.approx((0.05, 0.2))
+    assert combine(0.9, [BoundedTerm(0.9, 0.8, 0.95, 1.0)], [[1.0]]) == pytest.approx((0.8, 0.95))
+    assert combine(0.1, [BoundedTerm(0.9, 0.8, 0.95, -1.0)], [[1.0]]) == pytest.approx((0.05, 0.2))
 
 
 def test_the_sign_of_the_gradient_chooses_the_end():
-    latency = Term(0.6, 0.5, 1.0, -0.1, worst_case=True)
+    latency = BoundedTerm(0.6, 0.5, 1.0, -0.1, worst_case=True)
     assert combine(0.4, [latency], [[1.0]]) == pytest.approx((0.36, 0.41))
 
 
 def test_a_worst_case_term_is_added_in_full():
-    terms = [Term(0.9, 0.8, 0.95, 1.0), Term(0.9, 0.8, 0.95, 1.0), Term(0.5, 0.4, 0.8, -1.0, worst_case=True)]
+    terms = [
+        BoundedTerm(0.9, 0.8, 0.95, 1.0),
+        BoundedTerm(0.9, 0.8, 0.95, 1.0),
+        BoundedTerm(0.5, 0.4, 0.8, -1.0, worst_case=True),
+    ]
     low, high = combine(1.3, terms, INDEPENDENT)
     assert low == pytest.approx(1.3 - math.hypot(0.1, 0.1) - 0.3)
     assert high == pytest.approx(1.3 + math.hypot(0.05, 0.05) + 0.1)
 
 
 def test_an_unbounded_term_leaves_that_side_unbounded():
-    terms = [Term(0.9, 0.8, 0.95, 1.0), Term(5000.0, 4000.0, math.inf, -0.001, worst_case=True)]
+    terms = [BoundedTerm(0.9, 0.8, 0.95, 1.0), BoundedTerm(5000.0, 4000.0, math.inf, -0.001, worst_case=True)]
     low, high = combine(0.5, terms, INDEPENDENT)
     assert low == -math.inf
     assert high == pytest.approx(0.5 + 0.05 + 1.0)
 
 
 def test_a_term_that_does_not_move_the_formula_does_not_count_even_unbounded():
-    assert combine(1.0, [Term(5.0, 1.0, math.inf, 0.0)], [[1.0]]) == (1.0, 1.0)
+    assert combine(1.0, [BoundedTerm(5.0, 1.0, math.inf, 0.0)], [[1.0]]) == (1.0, 1.0)
 
 
 def test_terms_that_move_as_one_add_up_and_opposites_cancel():
-    terms = [Term(0.9, 0.8, 0.95, 0.5), Term(0.9, 0.8, 0.95, 0.5)]
+    terms = [BoundedTerm(0.9, 0.8, 0.95, 0.5), BoundedTerm(0.9, 0.8, 0.95, 0.5)]
     assert combine(0.9, terms, [[1.0, 1.0], [1.0, 1.0]]) == pytest.approx((0.8, 0.95))
     assert combine(0.9, terms, [[1.0, -1.0], [-1.0, 1.0]]) == pytest.approx((0.9, 0.9))
 
 
 def test_a_term_that_did_not_vary_still_has_a_width():
-    assert combine(1.0, [Term(1.0, 0.741, 1.0, 1.0)], [[0.0]]) == pytest.approx((0.741, 1.0))
+    assert combine(1.0, [BoundedTerm(1.0, 0.741, 1.0, 1.0)], [[0.0]]) == pytest.approx((0.741, 1.0))
 
 
 scores = st.tuples(st.booleans(), st.booleans(), st.integers(1, 3))
@@ -106,7 +110,7 @@ def test_the_guides_composite_is_mostly_a_safety_interval_where_few_scenarios_ar
     for passed, total, weight in shares:
         bounds = share_bounds(Sums.of([(1, 1)] * passed + [(0, 1)] * (total - passed)), 0.05)
         assert bounds is not None
-        terms.append(Term(passed / total, bounds.low, bounds.high, weight))
+        terms.append(BoundedTerm(passed / total, bounds.low, bounds.high, weight))
     independent = [[float(i == j) for j in range(3)] for i in range(3)]
     known = [replace(term, low=term.value, high=term.value) if term.gradient == 0.4 else term for term in terms]
     width, without = (-combine(0.0, each, independent).low for each in (terms, known))

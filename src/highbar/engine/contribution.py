@@ -1,0 +1,86 @@
+"""What one scenario adds to a sum: defined once, exact for a row of counts, and as a double in SQL.
+
+A scenario's value of a quantity is its sum over the trials that have it, divided by their number. Profiles, records
+and the sums of products all take it from here, so that they cannot disagree about a denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, prod
+from typing import Any
+
+from highbar.columns import scale
+from highbar.engine.layout import Layout
+from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR
+
+Row = Mapping[str, Any]
+REPEATED = ("pass_at_", "pass_hat_")
+"""How the names of quantities begin that are computed from how many trials of a scenario passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A scenario's mean of a quantity: its column `total`, divided by the columns in `divisors` and by `scale`.
+
+    `count` is the column with the number of its trials that have the quantity. A scenario without one has no value.
+    """
+
+    count: str
+    total: str
+    divisors: tuple[str, ...]
+    scale: int
+
+    def denominator(self, row: Row) -> int:
+        """By what the total of a scenario is divided."""
+        return int(prod(row[name] for name in self.divisors)) * self.scale
+
+    def exact(self, row: Row) -> Fraction | None:
+        """The mean in one scenario; None if it has no such trial."""
+        return Fraction(row[self.total], self.denominator(row)) if row[self.count] else None
+
+    @property
+    def sql(self) -> str:
+        """The same as a double, for scenarios that have such a trial."""
+        # Divided by one product: a quotient of quotients would round twice.
+        divisors = " * ".join([*self.divisors, f"{self.scale}e0"])
+        return f"(CAST({self.total} AS DOUBLE) / ({divisors}))"
+
+
+def contribution(layout: Layout, quantity: str) -> Contribution:
+    """How a scenario's value of a quantity is computed."""
+    one = layout.quantities[quantity]
+    # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
+    fractions = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
+    return Contribution(one.count, one.total, (one.count, *fractions), scale(quantity))
+
+
+def is_repeated(quantity: str) -> bool:
+    """Whether a quantity is pass_at_K or pass_hat_K."""
+    return quantity.startswith(REPEATED)
+
+
+def tries(quantity: str) -> int:
+    """The K of pass_at_K or pass_hat_K."""
+    return int(quantity.rpartition("_")[2])
+
+
+def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
+    """Unbiased pass@k or pass^k of one scenario; None if it has fewer than k trials."""
+    k = tries(quantity)
+    if trials < k:
+        return None
+    if quantity.startswith("pass_at_"):
+        return 1 - Fraction(comb(trials - passed, k), comb(trials, k))
+    return Fraction(comb(passed, k), comb(trials, k))
+
+
+def repeated_sql(quantity: str) -> str:
+    """The same in SQL as a product of k quotients; 0 if the scenario has fewer than k trials."""
+    k, at_least_one = tries(quantity), quantity.startswith("pass_at_")
+    hits = f"({EVERY_TRIAL} - passed_trials)" if at_least_one else "passed_trials"
+    product = " * ".join(f"(greatest({hits} - {j}, 0) / ({EVERY_TRIAL} - {j}e0))" for j in range(k))
+    share = f"(1e0 - {product})" if at_least_one else product
+    return f"(CASE WHEN {EVERY_TRIAL} >= {k} THEN {share} ELSE 0e0 END)"

@@ -1,0 +1,70 @@
+"""The limits of the engine, each with its reason. What a report may show is bounded too: a verdict must open."""
+
+from __future__ import annotations
+
+# --- how much is read at once ----------------------------------------------------------------
+
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of one row: DuckDB holds a row in memory, once per thread."""
+MOST_JSON_WORK = 50_000_000
+"""Bytes times brackets of a JSON text beyond which DuckDB is not asked: it copies the text at every level."""
+FEW_FILES = 3
+"""Parquet files up to which each is asked for its columns in a query of its own: more are faster in one query."""
+LARGE_BYTES = 4_000_000
+"""From here on a first look pays, and JSON rows are first supposed to be alike, which saves a pass."""
+SMALL_BYTES = 500_000
+"""Up to here a second thread and a better plan take longer to set up than they save."""
+SOME_ROWS = 20_000
+"""Rows of a first look: enough to estimate how frequent grave failures are."""
+
+# --- how much is in memory at once -----------------------------------------------------------
+
+MOST_IDS_AT_ONCE = 5_000_000
+"""Ids that are compared at once; more are compared in two turns, which needs half the memory."""
+MOST_KEPT_SCENARIOS = 1_000_000
+"""Scenarios with undecided trials up to which those trials are stored, not read and scored for every query again."""
+MOST_VALUES_AT_ONCE = 20_000_000
+"""Values of a grouping whose quantiles are found with all of them in memory; beyond, those near a rank are counted."""
+MOST_VALUES_WITHIN_LIMIT = 1_000_000
+"""The same if the caller limits the memory."""
+MOST_VALUES_TOGETHER = 20_000_000
+"""Values of all groupings up to which one query serves all; beyond, one query each, which needs less memory."""
+MOST_IN_ORDER = 50_000
+"""Trials of a group that are put in one order; beyond, their effective number at the percentile itself is used."""
+ALL_IN_ORDER = 1_000
+"""Trials of a group whose order is fetched whole, which saves a query."""
+SAMPLED = 100_000
+"""Numbers of a group, about, from which its ranks are bracketed, if the approximation is too costly for all."""
+ALL_INSIDE = 10_000
+"""Numbers of a group that are all counted one by one: a bracket would save nothing."""
+MOST_FETCHED = 200
+"""Rows of a profile that Spark hands over, about 400 bytes each; larger profiles, of slices with many values, stay."""
+
+# --- how much a report shows -----------------------------------------------------------------
+
+MOST_SLICES = 1000
+"""Values of a slice, the largest first; more are counted and warned about, not measured."""
+MOST_REFUSED = 20
+"""Scenarios that one refusal names: enough to see what they have in common."""
+MOST_NAMED = 5
+"""Ids or values in one message."""
+MOST_UNDECIDED_NAMED = 10
+"""Undecided trials that a rule names."""
+MOST_UNDECIDED_LISTED = 1000
+"""Undecided scenarios that a verdict lists, as many as failed ones."""
+MOST_FLAKY = 100
+"""Flaky scenarios that a verdict lists."""
+MOST_SUITE_IDS = 10
+"""Missing, extra or different scenarios of a suite that a verdict names."""
+MOST_VARIANT_ROWS = 100
+"""Rows of one (id, trial) that are looked at to find what distinguishes them."""
+MOST_TRIALS = 20
+"""Trials of one scenario in the details; those that did not pass come first."""
+MOST_BEHAVIORS = 100
+"""Behaviors of one trial in the details."""
+LONGEST_NAME = 300
+"""Characters of a behavior or a label in the details."""
+SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
+"""Characters of an input or an output in the details: fewer if many scenarios failed."""
+MOST_BINS = 40
+"""Bars of the chart of latencies."""

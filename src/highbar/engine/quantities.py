@@ -1,0 +1,247 @@
+"""What a trial adds to each quantity, at worst and at best, as SQL over `trials`: a table with one entry per quantity.
+
+Quantities that are computed from judgments are listed here. Those of a measured column follow from its row in
+`columns.py`: whether it has bounds, its scale, and which direction is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column
+from highbar.engine import scoring
+from highbar.model import Ends
+
+NO_ENDS = Ends()
+EVERY_TRIAL = "trial_count"
+"""The column that counts all trials of a scenario."""
+
+
+World = Literal["worst", "best"]
+"""What undecided trials are taken for: every check is made at the worst, and once more at the best if there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantitySql:
+    """A number that a trial may have, as SQL over `trials`, and the names of its sums over a scenario.
+
+    `count` is the column that counts the trials which have the number, `total` the one that sums it up.
+
+    A trial has the number if its columns give it or demand it (`given`); so has every other trial of that scenario.
+    `alone` says which trials have it even so: what an error, a violation or an unjudged trial counts as if other
+    scenarios have the number. `worst` and `best` are whole numbers, 0 for any other trial. A trial that lacks what its
+    scenario has counts `lack_worst` and `lack_best`, each times `unit`, SQL over a scenario.
+    """
+
+    count: str
+    total: str
+    given: str
+    alone: str
+    worst: str
+    best: str
+    lack_worst: str = "0"
+    lack_best: str = "0"
+    unit: str = "1"
+    unknown: str = "false"  # of a trial that is given it or has it alone: whether it is undecided
+    bit: int = 0  # of what a suite can demand
+    apart: tuple[str, ...] = ()  # the scenario has it if each of these is given by some trial, not by the same one
+    valueless: str = ""  # of a trial that has it: whether it has no value of its own, in a column without bounds
+    beyond: str = ""  # of a trial: whether its value is beyond the end at which trials without a value count
+
+    @property
+    def of_every_trial(self) -> bool:
+        """Whether every trial has the number."""
+        return self.count == EVERY_TRIAL
+
+    def amount(self, world: World) -> str:
+        """The amount of a trial that has the number."""
+        return self.worst if world == "worst" else self.best
+
+    def lack(self, world: World) -> str:
+        """The amount of a trial that lacks it, in a scenario that has it."""
+        return self.lack_worst if world == "worst" else self.lack_best
+
+
+def scaled(column: str) -> str:
+    """The column of `trials` that has the values of a measured column as whole multiples of 1/scale."""
+    return f"{column}_scaled"
+
+
+def known(column: str) -> str:
+    """The column of `trials` that tells whether a trial has a value of its own in a bounded column."""
+    return f"{column}_known"
+
+
+def total_name(quantity: str) -> str:
+    """The column of `scenarios` with the sum of a quantity: trials if it counts them, else an amount."""
+    counted = quantity in QUANTITIES and QUANTITIES[quantity].kind == "counted"
+    return f"{quantity}_trials" if counted else f"{quantity}_sum"
+
+
+def _integer(condition: str) -> str:
+    return f"CAST({condition} AS INTEGER)"
+
+
+_NO_ANSWER = "(is_open AND NOT has_answer)"
+_NO_OUTCOME = "(is_open AND NOT has_outcome)"
+_CRASHED = "(is_bare_error AND NOT has_outcome)"  # nothing was expected of it: wrong, as it is in accuracy
+_NO_SCORE = "(is_open AND expected_count = 0 AND NOT is_violated)"
+_OUTCOME_UNKNOWN = f"(has_outcome AND NOT outcome_known) OR {_NO_OUTCOME}"
+_BARE_OR_OPEN = "is_bare_error OR is_open"
+SCORE_DENOMINATOR = "score_denominator"
+"""The column of `scenarios` with the denominator of its behavior_score."""
+MOST_EXPECTED = "max(expected_count)"
+"""As a `unit`: as many behaviors as any trial of the scenario expects."""
+
+
+def _of_every_trial(quantity: str, worst: str, best: str, unknown: str = "false") -> QuantitySql:
+    return QuantitySql(
+        EVERY_TRIAL, total_name(quantity), "true", "false", _integer(worst), _integer(best), unknown=unknown
+    )
+
+
+def _outcome(quantity: str, worst: str, best: str, *, lack_worst: str, lack_best: str) -> QuantitySql:
+    return QuantitySql(
+        "outcome_count",
+        total_name(quantity),
+        "has_outcome",
+        _BARE_OR_OPEN,
+        _integer(worst),
+        _integer(best),
+        lack_worst,
+        lack_best,
+        unknown=_OUTCOME_UNKNOWN,
+    )
+
+
+COMPUTED = {
+    "passed": _of_every_trial("passed", "is_passed", "NOT is_failed", "NOT is_passed AND NOT is_failed"),
+    "error": _of_every_trial("error", "is_error OR is_lost", "is_error", "is_lost"),
+    "violated": _of_every_trial("violated", "NOT violation_known OR is_violated", "is_violated", "NOT violation_known"),
+    "unjudged": _of_every_trial("unjudged", "is_unjudged", "is_unjudged", "is_unjudged AND NOT is_error"),
+    "correct": QuantitySql(
+        "answer_count", total_name("correct"), "has_answer", _BARE_OR_OPEN, _integer("is_correct"),
+        _integer(f"is_correct OR (has_answer AND NOT answer_known) OR {_NO_ANSWER}"),
+        lack_best=_integer("NOT is_error"), unknown=f"(has_answer AND NOT answer_known) OR {_NO_ANSWER}",
+        bit=scoring.ANSWER,
+    ),
+    # What no prediction would have been is not known either: a false positive in precision, a false negative in recall.
+    "tp": _outcome("tp", "tp", f"tp OR (fn AND NOT outcome_known) OR {_NO_OUTCOME}",
+                   lack_worst="0", lack_best=_integer("NOT is_error")),
+    "fp": _outcome("fp", f"fp OR {_NO_OUTCOME}", "fp AND outcome_known",
+                   lack_worst=_integer("NOT is_error"), lack_best="0"),
+    "fn": _outcome("fn", f"fn OR {_NO_OUTCOME} OR {_CRASHED}", f"(fn AND outcome_known) OR {_CRASHED}",
+                   lack_worst="1", lack_best=_integer("is_error")),
+    "observed": QuantitySql(
+        "behavior_count", total_name("observed"), "expected_count > 0", _BARE_OR_OPEN,
+        "observed_count", "observed_count + unknown_count", lack_best=_integer("NOT is_error"), unit=MOST_EXPECTED,
+        unknown="unknown_count > 0 OR (is_open AND expected_count = 0)", bit=scoring.BEHAVIORS,
+    ),
+    "expected": QuantitySql(
+        "behavior_count", total_name("expected"), "expected_count > 0", _BARE_OR_OPEN,
+        "expected_count", "expected_count", lack_worst="1", lack_best="1", unit=MOST_EXPECTED, bit=scoring.BEHAVIORS,
+    ),
+    "behavior_score": QuantitySql(
+        "score_count", total_name("behavior_score"), "expected_count > 0", f"is_violated OR {_BARE_OR_OPEN}",
+        "score_observed", "score_observed + score_unknown", lack_best=_integer("NOT is_error"),
+        unit=SCORE_DENOMINATOR, unknown=f"score_unknown > 0 OR {_NO_SCORE}", bit=scoring.BEHAVIORS,
+    ),
+}  # fmt: skip
+"""The quantities that are computed from what judges a trial: the scoring expressions of those columns."""
+
+ALWAYS = ("passed", "error", "violated", "unjudged", "correct", "behavior_score")
+
+
+def _unbounded(name: str, scale: int, ends: Ends) -> QuantitySql:
+    """The sums of a column without bounds: trials without a value count at the end that the policy gives."""
+    value = scaled(name)
+    worst, best = (str(int((end or 0) * scale)) for end in (ends.worst, ends.best))
+    is_known = ends.worst is not None and ends.best is not None
+    return QuantitySql(
+        f"{name}_count",
+        f"{name}_sum",
+        f"{value} IS NOT NULL",
+        "is_error OR is_open",
+        f"CASE WHEN {value} IS NOT NULL THEN {value} WHEN is_error OR is_open THEN {worst} ELSE 0 END",
+        (f"CASE WHEN {value} IS NOT NULL THEN {value} WHEN is_error THEN {worst} WHEN is_open THEN {best} ELSE 0 END"),
+        worst,
+        best,
+        unknown=f"is_open AND {value} IS NULL",
+        valueless=f"{value} IS NULL",
+        beyond=f"{value} {'<' if ends.higher else '>'} {worst}" if is_known else "",
+    )
+
+
+def _bounded(column: Column) -> QuantitySql:
+    """The sums of a column from 0 to 1: a crashed trial counts 0, an undecided one as 0 at worst and 1 at best."""
+    value, one = scaled(column.name), str(column.scale)
+    return QuantitySql(
+        f"{column.name}_count",
+        total_name(column.name),
+        known(column.name),
+        "is_error OR is_open",
+        f"coalesce({value}, 0)",
+        f"coalesce({value}, if(is_open, {one}, 0))",
+        lack_best=one,
+        unknown=f"is_open AND NOT {known(column.name)}",
+    )
+
+
+QUALITY, TOKENS = BY_NAME["quality_score"], BY_NAME["tokens_used"]
+_BOTH = f"({known(QUALITY.name)} AND {scaled(TOKENS.name)} IS NOT NULL AND NOT is_error)"
+_PAIR = (known(QUALITY.name), f"{scaled(TOKENS.name)} IS NOT NULL")
+
+
+def _quality_both() -> QuantitySql:
+    """The quality of trials that have tokens too."""
+    quality, one = scaled(QUALITY.name), str(QUALITY.scale)
+    return QuantitySql(
+        "both_count",
+        total_name("quality_both"),
+        _BOTH,
+        "is_error OR is_open",
+        f"if({_BOTH} OR is_open, coalesce({quality}, 0), 0)",
+        f"if({_BOTH} OR is_open, coalesce({quality}, {one}), 0)",
+        f"coalesce({quality}, 0)",
+        f"coalesce({quality}, {one})",
+        unknown=f"is_open AND NOT {_BOTH}",
+        apart=_PAIR,
+    )
+
+
+def _tokens_both(ends: Ends) -> QuantitySql:
+    """The tokens of trials that have a quality too; the tokens of a crashed trial count although it has no quality."""
+    tokens, worst = scaled(TOKENS.name), str(int(ends.worst or 0))
+    counts = f"{_BOTH} OR is_error OR is_open"
+    return QuantitySql(
+        "both_count",
+        total_name("tokens_both"),
+        _BOTH,
+        "is_error OR is_open",
+        f"CASE WHEN {counts} THEN coalesce({tokens}, {worst}) ELSE 0 END",
+        f"CASE WHEN {counts} THEN coalesce({tokens}, if(is_error, {worst}, 0)) ELSE 0 END",
+        f"coalesce({tokens}, {worst})",
+        f"coalesce({tokens}, 0)",
+        unknown=f"is_open AND {tokens} IS NULL",
+        valueless=f"{tokens} IS NULL",
+        apart=_PAIR,
+        beyond=f"{tokens} > {worst}" if ends.worst is not None else "",
+    )
+
+
+def of_request(named: Collection[str], extras: Sequence[str], ends: Mapping[str, Ends]) -> dict[str, QuantitySql]:
+    """The quantities that a request names, and those that every check needs."""
+    found = {name: quantity for name, quantity in COMPUTED.items() if name in named or name in ALWAYS}
+    if "quality_both" in named:
+        found["quality_both"] = _quality_both()
+    if "tokens_both" in named:
+        found["tokens_both"] = _tokens_both(ends.get(TOKENS.name, NO_ENDS))
+    for column in MEASURED:
+        if column.name in named:
+            unbounded = _unbounded(column.name, column.scale, ends.get(column.name, NO_ENDS))
+            found[column.name] = _bounded(column) if column.bounded else unbounded
+    for i, name in enumerate(extras):
+        found[f"{EXTRA}{name}"] = _unbounded(f"extra_{i}", EXTRA_SCALE, ends.get(f"{EXTRA}{name}", NO_ENDS))
+    return found
