@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from highbar import gate, pipeline
 from highbar import policy as policies
@@ -21,66 +21,58 @@ from highbar.errors import InputError, Problem
 from highbar.load import revision
 from highbar.load.revision import Revision
 from highbar.model import Against, Policy, RuleResult, Source, Suite, Verdict, Weakening
+from highbar.model.job import SILENT, Job, Watch
 from highbar.policy.weakened import weakened
 
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
-def check(
-    results: Sequence[str],
-    *,
-    against_ref: str,
-    policy: str | None = None,
-    map_file: str | None = None,
-    baseline: str | None = None,
-    stdin: BinaryIO | None = None,
-    **options: Any,
-) -> Verdict:
+def check(job: Job, against_ref: str, watch: Watch = SILENT) -> Verdict:
     """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
 
-    Where the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
+    If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
     """
-    with tempfile.TemporaryDirectory(prefix="highbar-") as temporary, _repeatable(results, stdin) as again:
+    with tempfile.TemporaryDirectory(prefix="highbar-") as temporary, _repeatable(job) as again:
         there = revision.at(against_ref, Path(temporary).resolve())
-        path = _policy_path(there, policy)
-        here = pipeline.read_policy(policy)
-        if here is None:  # taking the policy away must not leave the choice between two bars to chance
+        path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
+        here = policies.choose(job.policy)
+        if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
             raise InputError(_taken_away(there, path))
         before = _read_policy(there, path)
-        mapping = None if map_file is None else str(there.read(there.path(map_file)))
-        now = pipeline.check(results, policy=here, map_file=map_file, baseline=baseline, stdin=again(), **options)
+        mapping = None if job.map_file is None else str(there.read(there.path(job.map_file)))
+        now = pipeline.check(replace(again(), policy=here), watch)
         bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite))
-        kept = _baseline(there, before, baseline)
-        once = {
-            "told": None,
-            "urged": None,
-            "list_scenarios": False,
-            "details": False,
-        }  # the reports show the rows by the policy now
-        other = {**options, **once, "baseline": str(kept) if baseline is not None and kept else None}
+        kept = _baseline(there, before, job.baseline)
+        other = replace(
+            again(),
+            policy=bar,
+            map_file=mapping,
+            baseline=str(kept) if job.baseline is not None and kept else None,
+            wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
+        )
         try:
-            then = pipeline.check(results, policy=bar, map_file=mapping, stdin=again(), **other)
+            then = pipeline.check(other, Watch(watch.progress))
         except InputError as error:
             raise _renamed(error, there) from None
         listed = weakened(before, here)
-        lost = weakened_baseline(before, kept, Path(baseline) if baseline else _named(here)) if kept else ()
+        lost = weakened_baseline(before, kept, _named(here, job.baseline)) if kept else ()
     if now.results != then.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))
 
 
 def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
-    """The baseline that the policy at the ref was held against; None where it compares with none."""
-    if not policies.compares(before):
+    """The baseline of the policy at the ref; None if it compares with none."""
+    if not before.compares:
         return None
     if named is None:
-        return policies.baseline_file(before, Path(before.file or ""))
+        return policies.baseline_file(before)
     path = there.path(named)
     return there.read(path) if there.has(path) else there.folder / path
 
 
-def _named(here: Policy) -> Path | None:
-    return policies.baseline_file(here, Path(here.file or "")) if policies.compares(here) else None
+def _named(here: Policy, named: str | None) -> Path | None:
+    return policies.baseline_file(here, named) if named or here.compares else None
 
 
 def _taken_away(there: Revision, path: str) -> Problem:
@@ -90,17 +82,17 @@ def _taken_away(there: Revision, path: str) -> Problem:
 
 
 @contextmanager
-def _repeatable(results: Sequence[str], stdin: BinaryIO | None) -> Iterator[Callable[[], BinaryIO | None]]:
-    """A function that gives standard input from its beginning, each time that it is called."""
-    if "-" not in results or stdin is None:
-        yield lambda: stdin
+def _repeatable(job: Job) -> Iterator[Callable[[], Job]]:
+    """A function that gives the job with standard input at its beginning, each time that it is called."""
+    if "-" not in job.results or job.stdin is None:
+        yield lambda: job
         return
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stdin, copy)
+        shutil.copyfileobj(job.stdin, copy)
 
-        def again() -> BinaryIO:
+        def again() -> Job:
             copy.seek(0)
-            return cast("BinaryIO", copy)
+            return replace(job, stdin=cast("BinaryIO", copy))
 
         yield again
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 from highbar import gate, pipeline
 from highbar import policy as policies
@@ -17,58 +15,41 @@ from highbar.baseline.text import render
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Source, Verdict
 from highbar.model.comparison import Comparison
-
-NAME = "baseline.json"
-"""Where a baseline lies that no policy and no argument names."""
-
-Keep = Callable[[Policy], Kept]
-"""How one side of a comparison is read, given the policy by which it is scored."""
+from highbar.model.job import SILENT, Job, Watch
+from highbar.policy.selecting import with_rows
 
 
-def compare(
-    base: str, head: str, *, policy: str | Mapping[str, Any] | None = None, slices: Sequence[str] = (), **options: Any
-) -> Comparison:
-    """What changed from one run to another; each is a results file, a folder or glob of them, or a baseline.
+def compare(base: Job, head: Job, watch: Watch = SILENT) -> Comparison:
+    """What changed from one run to another, by the policy of `head`; each is results, or the path of a baseline.
 
-    The other options are those of `pipeline.check`, and hold for both. Raises InputError.
+    Raises InputError.
     """
-    if base == head == "-":
+    if base.results == head.results == ("-",):
         raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
-    return compare_runs(keep_file(base, slices, options), keep_file(head, slices, options), policy, slices)
-
-
-def compare_runs(
-    base: Keep, head: Keep, policy: str | Mapping[str, Any] | None, slices: Sequence[str] = ()
-) -> Comparison:
-    """What changed between two runs that are read by these functions, by the policy that is named or found."""
-    read = pipeline.read_policy(policy)
-    found = policies.default() if read is None else read
+    policy = policies.choose(head.policy)
     # A side is not judged by itself, and has its own version; by which columns rules choose scenarios it must know.
-    chosen = tuple(dict.fromkeys((*found.slices, *policies.chosen_by(found))))
-    scored = replace(found, rules=(), agent_version=None, slices=chosen)
-    source = None if read is None else Source(read.file or "<policy>", read.sha256)
-    judged = found if read is not None else scored
-    before, after = base(scored), head(scored)
+    chosen = tuple(dict.fromkeys((*policy.slices, *policies.chosen_by(policy))))
+    scored = replace(policy, rules=(), agent_version=None, slices=chosen)
+    before, after = _run(base, scored, watch), _run(head, scored, watch)
     if {record.id for record in before.records}.isdisjoint(record.id for record in after.records):
         raise InputError(_nothing_in_common(before, after))
-    return compare_kept(judged, before, after, slices=slices, source=source)
+    slices = head.wants.slices
+    if policy.advisory:
+        return compare_kept(scored, before, after, slices=slices)
+    return compare_kept(policy, before, after, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+
+
+def _run(job: Job, policy: Policy, watch: Watch) -> Kept:
+    """One side, scored by the policy, unless it is a baseline, which was scored when it was recorded."""
+    if len(job.results) == 1 and not job.names and reading.is_baseline(job.results[0]):
+        return kept_in(reading.read(job.results[0]))
+    return pipeline.score(job, with_rows(policy, job.where) if job.where else policy, watch)
 
 
 def _nothing_in_common(before: Kept, after: Kept) -> Problem:
     shown = [", ".join(record.id for record in run.records[:3]) for run in (before, after)]
     message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
     return Problem(message, hint="the same scenario must have the same id in both runs")
-
-
-def keep_file(name: str, slices: Sequence[str], options: Mapping[str, Any]) -> Keep:
-    """A side that is a file."""
-
-    def keep(policy: Policy) -> Kept:
-        if reading.is_baseline(name):
-            return kept_in(reading.read(name))
-        return pipeline.keep([name], policy, slices=slices, **options)
-
-    return keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +63,30 @@ class Recorded:
 
 
 def record(
-    results: Sequence[str],
-    *,
-    file: str | None = None,
-    policy: str | None = None,
-    date: str | None = None,
-    force: str | None = None,
-    **options: Any,
+    job: Job, watch: Watch = SILENT, *, file: str | None = None, date: str | None = None, force: str | None = None
 ) -> Recorded:
     """Keep a run as the baseline: only a complete one that passes, or with `force`, which is the reason that is stored.
 
-    The other options are those of `pipeline.check`. Raises InputError, and then nothing was written.
+    Raises InputError, and then nothing was written.
     """
-    read = pipeline.read_policy(policy)
-    if read is None:  # nothing says that the run is one to hold others against
+    policy = policies.choose(job.policy)
+    if policy.advisory:  # nothing says that later runs should be compared with this one
         raise InputError(policies.missing())
-    target = Path(file) if file else _target(read)
+    target = policies.baseline_file(policy, file)
     seen = store.digest(target)
     before = reading.read(target) if seen is not None else None
-    found: list[Kept] = []
-    verdict = pipeline.check(results, policy=read, allow_missing_baseline=True, kept=found.append, **options)
-    _refuse_undecided(found[0], str(target))
-    reasons = _reasons(verdict, _gone(read, found[0], before))
+    done = pipeline.checked(
+        replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
+    )
+    verdict, run = done.verdict, done.run
+    if run is None:
+        raise ValueError("the job did not want its run")
+    _refuse_undecided(run, str(target))
+    reasons = _reasons(verdict, _gone(policy, run, before))
     if reasons and not force:
         hint = "--force REASON records it all the same; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
-    baseline = made(verdict, found[0], date, force if reasons else None)
+    baseline = made(verdict, run, date, force if reasons else None)
     store.write(target, render(baseline), seen=seen)
     return Recorded(baseline, str(target), seen is not None, reasons)
 
@@ -118,12 +97,6 @@ def _refuse_undecided(run: Kept, target: str) -> None:
     if ids:
         message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {_some(ids)}"
         raise InputError(Problem(message, target, hint="judge them and check again: a baseline must be complete"))
-
-
-def _target(policy: Policy | None) -> Path:
-    if policy is None or policy.file is None:
-        return Path(NAME)
-    return policies.baseline_file(policy, Path(policy.file))
 
 
 def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
@@ -138,11 +111,11 @@ def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _gone(policy: Policy | None, kept: Kept, before: Baseline | None) -> list[str]:
+def _gone(policy: Policy, kept: Kept, before: Baseline | None) -> list[str]:
     """The scenarios of the present baseline that should have a result and have none."""
     there = {record.id for record in kept.records}
     missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
-    return [id_ for id_ in missing if policy is None or not excused(policy, id_)]
+    return [id_ for id_ in missing if not excused(policy, id_)]
 
 
 def _some(names: Sequence[str]) -> str:
@@ -171,8 +144,3 @@ def made(verdict: Verdict, kept: Kept, date: str | None, forced: str | None) -> 
         suite=kept.suite,
         results=verdict.results,
     )
-
-
-def place(policy: str | None) -> Path:
-    """Where the baseline lies that the policy names, or that is the only one that can be meant."""
-    return _target(pipeline.read_policy(policy))

@@ -8,39 +8,38 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from highbar import policy as policies
 from highbar.baseline import reading
 from highbar.baseline.against import Against, Kept, hold, kept_in, scoring_of, warnings
 from highbar.baseline.compare import compare
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
-from highbar.model import BaselineRule, NewFailuresRule, Policy, Source, StepRule
+from highbar.load.opening import Results
+from highbar.model import Policy, Source
 from highbar.model.comparison import Comparison, Side
-from highbar.model.judging import Judging
+from highbar.model.job import Job
 
 _MOST_IDS = 10
-COMPARING = BaselineRule | StepRule | NewFailuresRule
 
 
-def keep(
-    policy: Policy, reduction: Reduction, sources: tuple[Source, ...], judged_by: tuple[Judging, ...] = ()
-) -> Kept:
+def keep(policy: Policy, reduction: Reduction, results: Results) -> Kept:
     """A run that was just reduced, scenario by scenario."""
     records = reduction.records
     if records is None:
         raise ValueError("the engine was not asked for the scenarios")
     about = Side(
-        sources,
+        results.sources(),
         is_baseline=False,
         agent_version=policy.agent_version or reduction.agent_version,
         scenarios=reduction.whole.scenarios,
         trials=reduction.whole.trials,
-        judged_by=judged_by,
+        judged_by=results.judged_by,
         selection=reduction.selection,
     )
     return Kept(
         records.scenarios,
         about,
-        scoring_of(policy, judged_by),
+        scoring_of(policy, results.judged_by),
         records.judges,
         records.suites,
         suite_source(policy),
@@ -63,19 +62,15 @@ def suite_source(policy: Policy) -> Source | None:
     return Source(policy.suite.file, digest)
 
 
-def against_baseline(
-    policy: Policy, head: Kept, file: str | None, *, allow: bool
-) -> tuple[Against | None, tuple[str, ...]]:
-    """The run held against the baseline, and what must be said of the two. None where no rule wants it, or none is."""
-    named = next(
-        (rule.file for rule in policy.rules if isinstance(rule, BaselineRule | StepRule | NewFailuresRule)), None
-    )
-    if named is None:
+def since_baseline(job: Job, policy: Policy, head: Kept | None) -> tuple[Against | None, tuple[str, ...]]:
+    """What changed since the baseline, and the warnings about it. None if no rule compares or no file exists."""
+    file, allow = job.baseline, job.allow_missing_baseline
+    if head is None or not policy.compares:
         if file is not None:
             hint = "baseline: { file: baseline.json, margin: { accuracy: 1% } } in the policy; or highbar compare"
             raise InputError(Problem("--baseline: no rule of the policy compares with a baseline", hint=hint))
         return None, ()
-    path = Path(file or named)
+    path = policies.baseline_file(policy, file)
     if not path.exists():
         if file is not None and not allow:
             raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))

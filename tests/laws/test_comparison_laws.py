@@ -16,6 +16,7 @@ from highbar import baselines, pipeline
 from highbar import policy as policies
 from highbar.baseline.against import kept_in, measured
 from highbar.baseline.reading import read
+from highbar.model.job import Job, Wants
 from tests.laws.breaks import BREAKS
 from tests.laws.suite import decided_rows, every_metric, policy_for, settled
 from tests.oracle.suites import examples, seeded
@@ -50,9 +51,9 @@ def near(one, other):
 def recorded(rows, folder, policy):
     """The baseline of these rows, whatever they come to, written and read again."""
     file = Path(folder, "baseline.json")
-    found = []
-    verdict = pipeline.check([str(written(rows, folder))], policy=policies.read_dict(policy), kept=found.append)
-    baselines.store.write(file, baselines.render(baselines.made(verdict, found[0], None, "a law")), seen=None)
+    job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
+    done = pipeline.checked(job)
+    baselines.store.write(file, baselines.render(baselines.made(done.verdict, done.run, None, "a law")), seen=None)
     return read(file)
 
 

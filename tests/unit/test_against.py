@@ -9,6 +9,7 @@ import pytest
 
 from highbar import against, pipeline
 from highbar.errors import InputError
+from highbar.model.job import Job
 from tests.repository import commit, put, rows
 
 BARS = {
@@ -16,6 +17,7 @@ BARS = {
     "inconclusive": {"thresholds": {"blocking": {"pass_rate": {"threshold": "≥ 50%", "min_scenarios": 50}}}},
     "fail": {"thresholds": {"blocking": {"pass_rate": "≥ 90%"}}},
 }
+JOB = Job(("results.jsonl",))
 WORSE = ["pass", "inconclusive", "fail"]
 RESULTS = rows(*[True] * 8, *[False] * 2)
 
@@ -36,8 +38,8 @@ def repository(tmp_path, monkeypatch):
 @pytest.mark.parametrize("before", WORSE)
 def test_the_worse_verdict_wins(repository, before, now):
     repository(BARS[before], BARS[now])
-    assert pipeline.check(["results.jsonl"]).verdict == now
-    found = against.check(["results.jsonl"], against_ref="main")
+    assert pipeline.check(JOB).verdict == now
+    found = against.check(JOB, "main")
     assert found.verdict == max(before, now, key=WORSE.index)
     assert found.against.verdict == before
     assert len(found.rules) == (1 if before == now else 2)
@@ -45,31 +47,31 @@ def test_the_worse_verdict_wins(repository, before, now):
 
 def test_a_higher_bar_is_not_a_weaker_one(repository):
     repository(BARS["pass"], BARS["fail"])
-    assert against.check(["results.jsonl"], against_ref="main").against.weakened == ()
+    assert against.check(JOB, "main").against.weakened == ()
 
 
 def test_standard_input_is_judged_by_both(repository):
     repository(BARS["fail"], BARS["pass"])
-    read = against.check(["-"], against_ref="main", input_format="jsonl", stdin=io.BytesIO(RESULTS.encode()))
+    read = against.check(Job(("-",), input_format="jsonl", stdin=io.BytesIO(RESULTS.encode())), "main")
     assert (read.verdict, read.counts.scenarios) == ("fail", 10)
 
 
 def test_the_commit_is_the_one_that_the_ref_had(repository, tmp_path):
     repository(BARS["fail"], BARS["pass"])
-    first = against.check(["results.jsonl"], against_ref="main").against.commit
+    first = against.check(JOB, "main").against.commit
     commit(tmp_path, {"highbar.json": BARS["pass"]})
-    assert against.check(["results.jsonl"], against_ref=first).verdict == "fail"
-    assert against.check(["results.jsonl"], against_ref="main~1").against.commit == first
-    assert against.check(["results.jsonl"], against_ref="HEAD").verdict == "pass"
+    assert against.check(JOB, first).verdict == "fail"
+    assert against.check(JOB, "main~1").against.commit == first
+    assert against.check(JOB, "HEAD").verdict == "pass"
 
 
 def test_problems_of_the_bar_at_the_ref_say_so(repository):
     repository({**BARS["pass"], "allow_columns": []}, {**BARS["pass"], "allow_columns": ["pased"]})
     lines = [line.replace('"passed"', '"pased": 1, "passed"') for line in RESULTS.splitlines()]
     Path("results.jsonl").write_text("\n".join(lines) + "\n")
-    assert pipeline.check(["results.jsonl"]).verdict == "pass"
+    assert pipeline.check(JOB).verdict == "pass"
     with pytest.raises(InputError) as refused:
-        against.check(["results.jsonl"], against_ref="main")
+        against.check(JOB, "main")
     (problem,) = refused.value.problems
     assert problem.message == "by the policy at main: unknown column 'pased'"
 
@@ -79,5 +81,5 @@ def test_no_copy_is_left_behind(repository, tmp_path, monkeypatch):
     elsewhere.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     repository(BARS["fail"], BARS["pass"])
-    against.check(["results.jsonl"], against_ref="main")
+    against.check(JOB, "main")
     assert list(elsewhere.iterdir()) == []

@@ -11,7 +11,7 @@ from highbar.baseline.against import Against, Kept, hold, measured, warnings
 from highbar.baseline.differences import Differences
 from highbar.baseline.pairing import Pairs, pair_up
 from highbar.language import digits
-from highbar.model import BaselineRule, NewFailuresRule, Policy, RuleResult, Source, StepRule
+from highbar.model import BaselineRule, Policy, RuleResult, Source
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
 from highbar.statistics.paired import mcnemar_mid_p
 from highbar.statistics.slices import adjusted_p_values
@@ -65,7 +65,7 @@ def compare(
 
 def _rules(against: Against, best: Against | None) -> tuple[RuleResult, ...]:
     policy = against.policy
-    compared = [rule for rule in policy.rules if isinstance(rule, BaselineRule | StepRule | NewFailuresRule)]
+    compared = policy.comparing
     if not compared:
         return ()
     whole = measured(policy, against.head)

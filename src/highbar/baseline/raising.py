@@ -40,7 +40,7 @@ def ratchet(
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
-    recorded = reading.read(baseline or policies.baseline_file(policy, path))
+    recorded = reading.read(baseline or policies.baseline_file(policy))
     text = PolicyText(path, data)
     proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
     edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]

@@ -6,15 +6,16 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
-from highbar.cli.progress import progress_bar
+from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
+from highbar.model.job import Job, Wants
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {"record": "highbar.cli.baseline", "show": "highbar.cli.baseline", "ratchet": "highbar.cli.ratchet"}
@@ -83,9 +84,23 @@ def command(context: click.Context) -> int:
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@engine_options
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def record(
-    *, results: tuple[str, ...], file: str | None, force: str | None, reason: str | None, quiet: bool, **options: Any
+def record(  # noqa: PLR0913 - each is an argument of the command line
+    *,
+    results: tuple[str, ...],
+    policy: str | None,
+    file: str | None,
+    agent_version: str | None,
+    date: str | None,
+    force: str | None,
+    reason: str | None,
+    where: tuple[str, ...],
+    subset: bool,
+    input_format: str | None,
+    map_file: str | None,
+    engine: EngineOptions,
+    quiet: bool,
 ) -> int:
     """Record RESULTS as the baseline: a complete run that passes the policy.
 
@@ -95,17 +110,19 @@ def record(
     why = _reason(force, reason)
     from highbar import baselines  # the engine is loaded only here
 
-    with progress_bar(quiet=quiet) as progress:
-        done = baselines.record(
-            results,
-            file=file,
-            force=why,
-            progress=progress,
-            stdin=sys.stdin.buffer if sys.stdin else None,
-            told=None if quiet else streams.say,
-            urged=streams.say if quiet else None,
-            **options,
-        )
+    job = Job(
+        results,
+        policy=policy,
+        agent_version=agent_version,
+        where=where,
+        input_format=input_format,
+        map_file=map_file,
+        engine=engine.choice(),
+        wants=Wants(subset=subset),
+        stdin=streams.standard_input(),
+    )
+    with watching(quiet=quiet) as watch:
+        done = baselines.record(job, watch, file=file, date=date, force=why)
     if not quiet:
         from highbar.report.baseline_text import render_recorded
 
@@ -139,10 +156,10 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 )
 def show(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
-    from highbar import baselines  # see record
+    from highbar import policy as policies  # help and usage errors do without them
     from highbar.baseline import reading
 
-    found = reading.read(file or baselines.place(policy))
+    found = reading.read(file or policies.baseline_file(policies.choose(policy)))
     if report_format == "json":
         from highbar.baseline.text import render
 

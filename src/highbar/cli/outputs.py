@@ -125,11 +125,11 @@ def withdraw(arguments: Sequence[str], problems: Sequence[Problem], refusal: Ref
     standing = [output for output in outputs if Path(output.file).is_file()]
     if not standing:
         return
-    from highbar import pipeline  # the engine, only for reports that would be left standing
+    from highbar.load import files  # only for reports that would be left standing
 
     others = [argument.rpartition("=")[2] for argument in arguments if argument not in named]
     policies = [name for name in others if Path(name).is_file()]
-    read = {os.path.realpath(name) for policy in (None, *policies) for name in pipeline.inputs(others, policy)}
+    read = {os.path.realpath(name) for policy in (None, *policies) for name in files.inputs(others, policy)}
     for output in standing:
         if os.path.realpath(output.file) not in read:
             write(output.file, refusal(output.format, problems))

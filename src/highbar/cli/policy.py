@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -46,13 +45,13 @@ def command(files: tuple[str, ...]) -> int:
 
 
 def _found() -> str:
-    """The policy that holds here, named as seen from here, which reads better than a whole path."""
+    """The policy that holds here."""
     from highbar import policy as policies  # see command
 
-    found = policies.find()
+    found = policies.find_here()
     if found is None:
         raise InputError(policies.missing())
-    return os.path.relpath(found)
+    return str(found)
 
 
 def _told(policy: Policy, screen: Display) -> str:

@@ -10,11 +10,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from highbar.cli import streams
+from highbar.model.job import Watch
+
 _PATIENCE = 1.0
 _EVERY = 0.2
 _WIDTH = 30
 _BLOCK = 6
 _ERASE = "\r\x1b[K"
+
+
+@contextmanager
+def watching(*, quiet: bool) -> Iterator[Watch]:
+    """Whom a job tells: a progress bar, and standard error. If `quiet`, only what no option hides is said."""
+    with progress_bar(quiet=quiet) as progress:
+        yield Watch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -75,10 +74,10 @@ def _policy(named: str | None) -> Path:
         return Path(named)
     from highbar import policy as policies
 
-    found = policies.find()
+    found = policies.find_here()
     if found is None:
         raise InputError(policies.missing())
-    return Path(os.path.relpath(found))
+    return found
 
 
 def _step(rule: str, text: str | None) -> Fraction:

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from highbar.errors import Problem, ReportError
 from highbar.report import Display
@@ -17,6 +17,11 @@ _WIDTH = 80
 _NARROWEST = 40
 _WIDEST = 140
 _PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "≠": "!=", "–": "-", "…": "...", "·": "-", "×": "*", "÷": "/"})
+
+
+def standard_input() -> BinaryIO | None:
+    """The bytes of standard input; None if it is closed."""
+    return sys.stdin.buffer if sys.stdin else None
 
 
 def put(text: str) -> None:

@@ -12,7 +12,7 @@ from highbar.engine.protocol import Request
 from highbar.engine.sources import Part
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
-from highbar.errors import InputError, Problem
+from highbar.errors import InputError, Problem, Twice
 
 Rows = Callable[[str], list[Any]]
 _SAME = "these belong to the scenario: give every trial of it the same"
@@ -30,14 +30,6 @@ NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run 
 
 class BadRows(InputError):
     """Some rows do not have the declared form; which, and how, is for the reader of the files to say."""
-
-
-class Twice(InputError):
-    """Results of one scenario that no trial tells apart; `keys` has the scenario and the trial of each problem."""
-
-    def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
-        super().__init__(*problems)
-        self.keys = tuple(keys)
 
 
 def refuse_bad_rows(trials: int, bad: int) -> None:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from highbar.model import (
-    Ends,
     FailedScenario,
     FlakyScenario,
     Percentile,
     Ratio,
+    ResultsFile,
     ScenarioResult,
-    Suite,
     Term,
     Trial,
     Undecided,
     UndecidedScenario,
-    Weights,
-    Where,
 )
-from highbar.model.ranges import ColumnRange
+from highbar.model.requests import Request as Request  # noqa: PLC0414 - what goes in is part of this contract
 from highbar.statistics.bounds import Sums
 from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
@@ -31,37 +29,6 @@ if TYPE_CHECKING:  # few checks ask for details, and their classes take time to 
     from highbar.model.details import RowDetails
     from highbar.model.judging import Selection
     from highbar.model.records import ScenarioRecord
-
-NO_WEIGHTS = Weights()
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The sums that are wanted, and what scoring a trial needs to know."""
-
-    terms: tuple[Term, ...]
-    percentiles: tuple[Percentile, ...] = ()
-    slices: tuple[str, ...] = ()
-    positive: str | None = None
-    pass_score: Fraction = Fraction(1)
-    weights: Weights = NO_WEIGHTS
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    suite: Suite | None = None
-    failed_limit: int = 1000
-    alpha: float = 0.05
-    ratios: tuple[Ratio, ...] = ()
-    crosses: tuple[tuple[Ratio, Ratio], ...] = ()
-    thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
-    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
-    ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
-    undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
-    trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
-    count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
-    details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
-    select: Where = ()  # which rows take part; all unless given
-    subset: bool = False  # whether a scenario may lose all its rows by that
-    scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,3 +191,25 @@ class Engine(Protocol):
 
         Only after `reduce`, which refuses what cannot be judged.
         """
+
+    def watched(self, progress: Callable[[float], None] | None) -> AbstractContextManager[None]:
+        """Tell `progress` now and then how much of the running query is done, from 0 to 1."""
+
+
+class FileEngine(Engine, Protocol):
+    """An engine that reads the files that it is given."""
+
+    def rows_of(self, file: ResultsFile) -> int:
+        """How many rows of one file are read; for a message, if the total is not what the files hold."""
+
+
+class PathEngine(Engine, Protocol):
+    """An engine that finds and reads the files itself, maybe where this process cannot."""
+
+    format: str
+
+    def addresses(self) -> tuple[str, ...]:
+        """Of all files that are read."""
+
+    def count(self) -> int:
+        """How many results there are, by a query of its own that nothing else is part of."""

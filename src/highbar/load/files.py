@@ -8,9 +8,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 from highbar import importers
+from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, partitions, unpacking
@@ -84,6 +86,15 @@ def names(arguments: Sequence[str]) -> tuple[str, ...]:
         with suppress(InputError):
             found += [] if argument == "-" else folders.expand(argument, is_results).files
     return tuple(found)
+
+
+def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> tuple[str, ...]:
+    """Every file that a check reads: the results, the policy that is named or found, and the files that it names."""
+    named = [*names(results), *(other for other in others if other)]
+    with suppress(InputError):  # two policies in one folder: the check says so
+        found = Path(policy) if policy is not None else policies.find_here()
+        named += [str(found), *policies.files_named_in(found)] if found else []
+    return tuple(named)
 
 
 def find_foreign(

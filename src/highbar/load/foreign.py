@@ -12,7 +12,7 @@ from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers import summary
 from highbar.importers.report import Report
-from highbar.model import ResultsFile
+from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
 from highbar.policy.judging import say_demand
 
@@ -38,6 +38,17 @@ class Guidance:
 
 
 NO_GUIDANCE = Guidance()
+
+
+def guidance(map_file: str | None, policy: Policy) -> Guidance:
+    """What the policy says about files of other tools; a mapping in a file takes the place of the policy's."""
+    if map_file is None:
+        return Guidance(policy.mapping, policy.judged_by)
+    from highbar.policy.mapping import read_map_file  # few checks have one, and it takes 5 ms to load
+
+    return Guidance(read_map_file(map_file), policy.judged_by)
+
+
 ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
 """Who judges in formats that leave nothing to choose."""
 

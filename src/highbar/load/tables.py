@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from highbar.catalogue import COLUMN_NAMES
@@ -13,18 +12,10 @@ from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.explain import MOST_PROBLEMS, parse
 from highbar.load.rows import faults, said_twice
+from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
 WANTED = "wanted a path, a list of paths, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A frame or an Arrow table with columns of one type each; some hold the JSON text of their values."""
-
-    rows: Any
-    as_json: frozenset[str] = frozenset()
-    on_spark: bool = False  # the rows are a DataFrame that Spark has
 
 
 def accept(results: object) -> Table:

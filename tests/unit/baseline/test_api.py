@@ -8,6 +8,7 @@ import pytest
 
 import highbar
 from highbar import baselines
+from highbar.model.job import Job
 
 POLICY = {
     "thresholds": {"blocking": {"pass_rate": "10%"}},
@@ -35,7 +36,7 @@ def test_a_check_takes_a_baseline_and_may_go_without_one(tmp_path: Path):
     kept = str(tmp_path / "kept.json")
     policy = tmp_path / "highbar.yaml"
     policy.write_text("pass_criteria: { overall: 10% }\n")
-    done = baselines.record([str(file)], file=kept, policy=str(policy), date="today")
+    done = baselines.record(Job((str(file),), policy=str(policy)), file=kept, date="today")
     assert (done.file, done.replaced, done.baseline.date) == (kept, False, "today")
     for results in (rows(38), pd.DataFrame(rows(38))):
         assert highbar.check(results, POLICY, baseline=kept).verdict == "pass"

@@ -13,6 +13,7 @@ import highbar
 from highbar import pipeline
 from highbar.engine import scenarios
 from highbar.model import ScenarioResult
+from highbar.model.job import Job, Wants
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": "50%"}}, "required_scenarios": {"ids": ["B*"]}}
 ROWS = [
@@ -32,10 +33,10 @@ LISTED = (
 )  # fmt: skip
 
 
-def judge(folder, rows, **more):
+def judge(folder, rows, list_scenarios=False):
     file = folder / "results.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return pipeline.check([str(file)], policy=POLICY, **more)
+    return pipeline.check(Job((str(file),), policy=POLICY, wants=Wants(scenarios=list_scenarios)))
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -1,4 +1,4 @@
-"""What was judged in, what must be said beside the verdict out."""
+"""What was judged in, the warnings beside the verdict out."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from highbar import gate, measure
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
+from highbar.load.opening import Results
 from highbar.model import Policy, RuleResult
-from highbar.reduction import Loaded
 
 
 def beside(
-    policy: Policy, loaded: Loaded, whole: measure.Measured, reduction: Reduction, rules: Sequence[RuleResult]
+    policy: Policy, results: Results, whole: measure.Measured, reduction: Reduction, rules: Sequence[RuleResult]
 ) -> tuple[str, ...]:
-    """What must be said beside the verdict: of the policy, of the files, of what the numbers rest on."""
+    """What to warn of beside the verdict: in the policy, in the files, in what the numbers rest on."""
     weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in reduction.columns)
     return (
         *policy.notes,
-        *_judges_without_files(policy, loaded),
-        *(note for file in loaded.files for note in file.notes),
+        *_judges_without_files(policy, results),
+        *(note for file in results.files for note in file.notes),
         *reduction.warnings,
         *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
         *measure.trial_warnings(whole, _judged_metrics(rules)),
@@ -27,9 +27,9 @@ def beside(
     )
 
 
-def _judges_without_files(policy: Policy, loaded: Loaded) -> tuple[str, ...]:
+def _judges_without_files(policy: Policy, results: Results) -> tuple[str, ...]:
     """Rows that were imported before carry the judgment that they got then, which `judged_by` cannot change."""
-    read = {judging.tool for judging in loaded.judged_by}
+    read = {judging.tool for judging in results.judged_by}
     unread = [tool for tool in policy.judged_by if tool not in read]
     if not unread or read:
         return ()

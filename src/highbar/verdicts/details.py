@@ -1,0 +1,28 @@
+"""What a report for looking closer shows beside the verdict; read only if such a report is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from highbar import __version__, gate, measure
+from highbar.engine.protocol import Reduction
+from highbar.gate.comparisons import comparisons
+from highbar.measure.scores import percentiles_of, scores
+from highbar.model import Policy
+from highbar.model.details import Details, RowDetails
+from highbar.model.job import Job
+
+
+def details(job: Job, policy: Policy, evidence: gate.Evidence, whole: measure.Measured, sums: Reduction) -> Details:
+    """The trials of failed scenarios, the terms of scores and conditions, and the comparison with the baseline."""
+    rows = sums.details or RowDetails()
+    if rows.latency is not None:
+        measured = percentiles_of("latency_ms", tuple(policy.metrics.values()))
+        rows = replace(rows, latency=replace(rows.latency, metrics=measured))
+    comparison = None
+    if evidence.baseline is not None:
+        from highbar.runs import compared  # few policies compare
+
+        comparison = compared(policy, evidence.baseline, job.wants.slices)
+    parts = comparisons(policy.rules, evidence)
+    return Details(rows, scores(whole), parts, policy.text, __version__, comparison)
