@@ -70,11 +70,9 @@ def compare(
 
     The rules of the policy's `baseline` block give the verdict, which is None without one. Raises InputError.
     """
-    from highbar import baselines  # only for a comparison
-
     job = Job(policy=policies.choose(_policy(policy)), wants=Wants(tuple(slices)))
     with _given(base, job) as before, _given(head, job) as after:
-        return baselines.compare(before, after)
+        return pipeline.compare(before, after)
 
 
 def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:

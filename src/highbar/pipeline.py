@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
 from highbar.engine.protocol import Reduction
-from highbar.errors import InputError
 from highbar.load.opening import Results, results
 from highbar.load.refusals import refuse_categories
 from highbar.model import Policy, Verdict
 from highbar.model.job import SILENT, Job, Watch
-from highbar.verdicts import verdict
-from highbar.verdicts.judgeable import nothing_to_compare
+from highbar.verdicts import Checked, refuse_unusable, verdict
 
-if TYPE_CHECKING:  # few checks compare
-    from highbar.baseline.against import Kept
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The verdict, and the run scenario by scenario if the job wants it or a rule compares."""
-
-    verdict: Verdict
-    run: Kept | None = None
+if TYPE_CHECKING:  # few checks compare, and these classes take time to make
+    from highbar.changes.run import Run
+    from highbar.model.comparison import Comparison
 
 
 def check(job: Job, watch: Watch = SILENT) -> Verdict:
@@ -35,7 +26,7 @@ def check(job: Job, watch: Watch = SILENT) -> Verdict:
 
 
 def checked(job: Job, watch: Watch = SILENT) -> Checked:
-    """The same, with the run."""
+    """The same, with the run scenario by scenario if the job wants it."""
     policy = policies.choose(job.policy, job.where)
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, job.wants))
@@ -43,27 +34,37 @@ def checked(job: Job, watch: Watch = SILENT) -> Checked:
 
 
 def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> Checked:
-    """Judge sums by a policy: the part of a check that reads no rows."""
+    """The part of a check that reads no rows."""
     refuse_categories(found, sums.categories)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
-    if sums.records is None and not job.baseline:
-        return Checked(verdict(job, policy, found, sums, None, ()))
-    from highbar import runs  # few checks compare
+    if sums.records is None and job.baseline is None:
+        return Checked(verdict(job, policy, found, sums))
+    from highbar.changes.run import run_of
+    from highbar.changes.since import since_baseline  # few checks compare
 
-    run = runs.keep(policy, sums, found) if sums.records else None
-    changes, warnings = runs.since_baseline(job, policy, run)
+    run = run_of(policy, sums, found) if sums.records else None
+    changes, warnings = since_baseline(job, policy, run)
     return Checked(verdict(job, policy, found, sums, changes, warnings), run)
 
 
-def score(job: Job, policy: Policy, watch: Watch = SILENT) -> Kept:
-    """Every scenario of a job's results, scored by a policy and judged by none of its rules. Raises InputError."""
-    from highbar import runs  # only for a comparison
+def score(job: Job, policy: Policy, watch: Watch = SILENT) -> Run:
+    """A job's results, scenario by scenario, scored by a policy and judged by none of its rules."""
+    from highbar.changes.run import run_of  # only for a comparison
 
-    wants = replace(job.wants, run=True)
+    policy, wants = policies.choose(policy, job.where), replace(job.wants, run=True)
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
         refuse_categories(found, sums.categories)
-        unusable = nothing_to_compare(policy, measure.Measured(policy, sums.whole, sums.best), sums)
-        if unusable:
-            raise InputError(replace(unusable, file=unusable.file or found.only_file))
-        return runs.keep(policy, sums, found)
+        refuse_unusable(policy, found, sums)
+        return run_of(policy, sums, found)
+
+
+def compare(base: Job, head: Job, watch: Watch = SILENT) -> Comparison:
+    """What changed between two runs, by the policy of the head; either may be a baseline. Raises InputError."""
+    from highbar.changes.comparison import compare_runs  # only for a comparison
+    from highbar.changes.run import baseline_of
+
+    policy = policies.choose(head.policy)
+    scored = policies.without_rules(policy)
+    before, after = (baseline_of(job) or score(job, scored, watch) for job in (base, head))
+    return compare_runs(policy, before, after, head.wants.slices)

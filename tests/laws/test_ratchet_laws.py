@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar import catalogue, policy
-from highbar.baseline.document import Baseline
-from highbar.baseline.ratchet import Climb, propose
+from highbar.bar.ratchet import Climb, propose
 from highbar.gate.thresholds import judge_value
 from highbar.language.exact import write_decimal
 from highbar.model import Demand, Value
 from highbar.model.records import ScenarioRecord
 from highbar.policy.editing import Edit, PolicyText
 from highbar.policy.notes import is_looser
+from highbar.store.baseline import Baseline
 
 FILE = Path("highbar.yaml")
 METRICS = [

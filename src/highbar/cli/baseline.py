@@ -108,7 +108,7 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
     command says so.
     """
     why = _reason(force, reason)
-    from highbar import baselines  # the engine is loaded only here
+    from highbar.bar.recording import record as record_baseline  # the engine is loaded only here
 
     job = Job(
         results,
@@ -122,7 +122,7 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
         stdin=streams.standard_input(),
     )
     with watching(quiet=quiet) as watch:
-        done = baselines.record(job, watch, file=file, date=date, force=why)
+        done = record_baseline(job, watch, file=file, date=date, force=why)
     if not quiet:
         from highbar.report.baseline_text import render_recorded
 
@@ -157,11 +157,11 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 def show(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
     from highbar import policy as policies  # help and usage errors do without them
-    from highbar.baseline import reading
+    from highbar.store import baseline_reading
 
-    found = reading.read(file or policies.baseline_file(policies.choose(policy)))
+    found = baseline_reading.read(file or policies.baseline_file(policies.choose(policy)))
     if report_format == "json":
-        from highbar.baseline.text import render
+        from highbar.store.baseline_text import render
 
         streams.put(render(found))
     else:

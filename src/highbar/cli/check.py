@@ -145,9 +145,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
 
 def _check_both(job: Job, against_ref: str, watch: Watch) -> Verdict:
     """Judge by the policy, and by what it was at a git ref."""
-    from highbar import against  # few checks need it, or git
+    from highbar.bar import at_ref  # few checks need it, or git
 
-    return against.check(job, against_ref, watch)
+    return at_ref.check(job, against_ref, watch)
 
 
 def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *, strict: bool, quiet: bool) -> int:

@@ -83,7 +83,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     code is 0.
     """
     wanted = _outputs(outputs)
-    from highbar import baselines  # the engine is loaded only here
+    from highbar import pipeline  # the engine is loaded only here
     from highbar.load import files
 
     job = Job(
@@ -102,7 +102,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     begin(wanted, refusal, [base, head])
     try:
         with watching(quiet=quiet) as watch:
-            comparison = baselines.compare(replace(job, results=(base,)), job, watch)
+            _refuse_two_streams(base, head)
+            comparison = pipeline.compare(replace(job, results=(base,)), job, watch)
     except InputError as error:
         return _refused(error, report_format, wanted)
     code = _report(comparison, report_format, wanted, quiet=quiet)
@@ -110,6 +111,11 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         streams.say("highbar: strict, so these warnings make the exit code 1")
         return _STRICT
     return code
+
+
+def _refuse_two_streams(base: str, head: str) -> None:
+    if base == head == "-":
+        raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
 
 
 def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:

@@ -58,8 +58,8 @@ def command(
 
     Comments and layout of the policy stay as they are, and every line is explained.
     """
-    from highbar.baseline.raising import ratchet  # help and usage errors do without it
-    from highbar.baseline.ratchet import Climb
+    from highbar.bar.raising import ratchet  # help and usage errors do without it
+    from highbar.bar.ratchet import Climb
     from highbar.report.ratchet import render, render_json
 
     climb = Climb(rule, _step(rule, step))

@@ -24,6 +24,7 @@ from highbar.policy.reading import (
     read,
     read_dict,
     read_named,
+    without_rules,
 )
 from highbar.policy.versions import resolve_version
 
@@ -47,4 +48,5 @@ __all__ = [
     "read_dict",
     "read_named",
     "resolve_version",
+    "without_rules",
 ]

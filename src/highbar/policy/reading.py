@@ -126,6 +126,15 @@ def choose(policy: str | Mapping[str, Any] | Policy | None, where: Sequence[str]
     return with_rows(chosen, where) if where else chosen
 
 
+def without_rules(policy: Policy) -> Policy:
+    """The policy for scoring one side of a comparison, which is judged by no rule and has a version of its own.
+
+    It records the columns by which rules choose scenarios, since the rules are judged on the pairs later.
+    """
+    chosen = tuple(dict.fromkeys((*policy.slices, *chosen_by(policy))))
+    return replace(policy, rules=(), agent_version=None, slices=chosen)
+
+
 def is_typical(policy: Policy) -> bool:
     """Whether the policy is the typical thresholds and no file."""
     return policy.file == TYPICAL and policy.sha256 is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from highbar import gate, measure
@@ -14,17 +14,31 @@ from highbar.load.opening import Results
 from highbar.model import Counts, Policy, RuleResult, Slice, Source, Verdict
 from highbar.model.job import Job
 from highbar.verdicts import notes
-from highbar.verdicts.judgeable import nothing_to_judge
+from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 
 if TYPE_CHECKING:  # few policies compare
-    from highbar.baseline.against import Against
+    from highbar.changes.run import Run
+    from highbar.changes.since import Changes
 
 MOST_FAILED = 1000
 """How many failed scenarios a verdict lists, the worst first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A verdict, and the run scenario by scenario if the job wants it or a rule compares."""
+
+    verdict: Verdict
+    run: Run | None = None
+
+
 def verdict(
-    job: Job, policy: Policy, results: Results, sums: Reduction, changes: Against | None, warnings: Sequence[str]
+    job: Job,
+    policy: Policy,
+    results: Results,
+    sums: Reduction,
+    changes: Changes | None = None,
+    warnings: Sequence[str] = (),
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
     whole = measure.Measured(policy, sums.whole, sums.best)
@@ -41,12 +55,19 @@ def verdict(
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 
-        found = replace(found, details=details(job, policy, evidence, whole, sums))
+        found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
     return _advised(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
 
 
+def refuse_unusable(policy: Policy, results: Results, sums: Reduction) -> None:
+    """Raise InputError if no metric of the policy can be computed from one side of a comparison."""
+    unusable = nothing_to_compare(policy, measure.Measured(policy, sums.whole, sums.best), sums)
+    if unusable:
+        raise InputError(replace(unusable, file=unusable.file or results.only_file))
+
+
 def _evidence(
-    job: Job, policy: Policy, whole: measure.Measured, sums: Reduction, changes: Against | None
+    job: Job, policy: Policy, whole: measure.Measured, sums: Reduction, changes: Changes | None
 ) -> gate.Evidence:
     """All that a rule may look at; with what it would be if undecided trials turned out well, if there are any."""
     noise = measure.trial_noise(sums.repetition, sums.whole.scenarios, pooled=policy.population == "suite")

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import highbar
-from highbar import baselines
+from highbar.bar.recording import record
 from highbar.model.job import Job
 
 POLICY = {
@@ -36,7 +36,7 @@ def test_a_check_takes_a_baseline_and_may_go_without_one(tmp_path: Path):
     kept = str(tmp_path / "kept.json")
     policy = tmp_path / "highbar.yaml"
     policy.write_text("pass_criteria: { overall: 10% }\n")
-    done = baselines.record(Job((str(file),), policy=str(policy)), file=kept, date="today")
+    done = record(Job((str(file),), policy=str(policy)), file=kept, date="today")
     assert (done.file, done.replaced, done.baseline.date) == (kept, False, "today")
     for results in (rows(38), pd.DataFrame(rows(38))):
         assert highbar.check(results, POLICY, baseline=kept).verdict == "pass"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from highbar.baseline import reading
-from highbar.baseline.document import Baseline
 from highbar.language.digits import amount
 from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
 from highbar.policy import matches
+from highbar.store import baseline_reading
+from highbar.store.baseline import Baseline
 
 _MOST_IDS = 10
 
@@ -21,10 +21,10 @@ def weakened_baseline(policy: Policy, before: Path, now: Path | None) -> tuple[W
     """
     if not before.exists() or now is None:  # a policy that compares no more has lost its rules, and they are listed
         return ()
-    old = reading.read(before)
+    old = baseline_reading.read(before)
     if not now.exists():
         return (Weakening(now.name, "removed", f"{len(old.scenarios)} scenarios"),)
-    new = reading.read(now)
+    new = baseline_reading.read(now)
     return (*_metrics(policy, old, new, now.name), *_scenarios(policy, old, new, now.name))
 
 

@@ -1,9 +1,10 @@
-"""Where a baseline lies: written beside and renamed, one writer at a time, and only over what the writer has seen."""
+"""Files that outlive a run: written beside and renamed, by one writer at a time, only over what the writer has seen."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ _EVERY = 0.05
 
 
 def digest(path: Path) -> str | None:
-    """The digest of what lies there now; None where nothing does. Raises InputError where it cannot be read."""
+    """The digest of the file that is there now; None if there is none. Raises InputError if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError:
@@ -26,9 +27,9 @@ def digest(path: Path) -> str | None:
 
 
 def write(path: Path, text: str, *, seen: str | None) -> None:
-    """Put `text` in the place of what had the digest `seen`; a reader finds the one or the other, never half of it.
+    """Replace the file that had the digest `seen`; a reader finds the old text or the new one, never half of it.
 
-    Raises InputError where something else lies there by now: of two writers at once one wins, and the other is told.
+    Raises InputError if the file changed meanwhile: of two writers at once one wins, and the other is told.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -41,8 +42,24 @@ def write(path: Path, text: str, *, seen: str | None) -> None:
         raise ReportError(f"{path} could not be written: {error.strerror or error}") from error
 
 
+def rewrite(path: Path, before: bytes, after: bytes) -> None:
+    """Replace the bytes `before` of a policy. Raises InputError if it changed, ReportError if it cannot be written.
+
+    Whoever is killed on the way, or reads meanwhile, leaves or finds the old bytes or the new ones. A link stays a
+    link, and the mode of the file stays what it is.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        with alone(target):
+            if target.read_bytes() != before:
+                raise InputError(Problem("changed while it was read", str(path), hint="run it again"))
+            put(target, after, stat.S_IMODE(target.stat().st_mode))
+    except OSError as error:
+        raise ReportError(f"{path} could not be written: {error.strerror or error}") from error
+
+
 def put(target: Path, data: bytes, mode: int | None = None) -> None:
-    """Write beside and rename; whoever calls is `alone`. `mode` is the new file's, where it must be a certain one."""
+    """Write beside and rename; the caller holds the lock (`alone`). `mode` is the new file's, if it must be kept."""
     prefix = f".{target.name[:100]}."
     for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):  # by a writer that was killed: nobody else is here now
         left.unlink(missing_ok=True)
@@ -82,7 +99,7 @@ def alone(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _lock_file(target: Path) -> Iterator[None]:
-    """Where folders cannot be locked: a file that only one writer can make."""
+    """For systems that cannot lock folders: a file that only one writer can make."""
     lock = target.with_name(f".{target.name[:100]}.lock")
     deadline = time.monotonic() + _PATIENCE
     while True:

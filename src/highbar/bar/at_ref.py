@@ -16,13 +16,13 @@ from typing import BinaryIO, cast
 
 from highbar import gate, pipeline
 from highbar import policy as policies
-from highbar.baseline.weakened import weakened_baseline
+from highbar.bar.weakened_baseline import weakened_baseline
+from highbar.bar.weakened_policy import weakened
 from highbar.errors import InputError, Problem
 from highbar.load import revision
 from highbar.load.revision import Revision
 from highbar.model import Against, Policy, RuleResult, Source, Suite, Verdict, Weakening
 from highbar.model.job import SILENT, Job, Watch
-from highbar.policy.weakened import weakened
 
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.baseline.document import Baseline, RecordedRule, Scoring
-from highbar.baseline.reading import AMOUNTS, SHARES, is_baseline, read, read_bytes
-from highbar.baseline.text import render
 from highbar.errors import InputError
 from highbar.model import Source, Value
 from highbar.model.records import ScenarioRecord
+from highbar.store.baseline import Baseline, RecordedRule, Scoring
+from highbar.store.baseline_reading import AMOUNTS, SHARES, is_baseline, read, read_bytes
+from highbar.store.baseline_text import render
 
 shares = st.fractions(0, 1)
 amounts = st.fractions(0, 10**12)

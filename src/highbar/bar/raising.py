@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from highbar import policy as policies
-from highbar.baseline import reading
-from highbar.baseline.ratchet import Climb, propose
-from highbar.baseline.rewriting import rewrite
+from highbar.bar.ratchet import Climb, propose
 from highbar.errors import InputError, Problem
 from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
 from highbar.policy.files import read_bytes, read_document
+from highbar.store import baseline_reading
+from highbar.store.files import rewrite
 
 _CLIMBS = (
     "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"
@@ -40,7 +40,7 @@ def ratchet(
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
-    recorded = reading.read(baseline or policies.baseline_file(policy))
+    recorded = baseline_reading.read(baseline or policies.baseline_file(policy))
     text = PolicyText(path, data)
     proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
     edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from highbar import measure
-from highbar.baseline.difference import UNBOUNDED, Pair
-from highbar.baseline.pairing import Pairs
-from highbar.baseline.run import Run
+from highbar.changes.difference import UNBOUNDED, Pair
+from highbar.changes.pairing import Pairs
+from highbar.changes.record_sums import RecordSums
 from highbar.measure.parts import Formula, of_metric, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
@@ -31,7 +31,7 @@ class Differences:
     policy: Policy
     pairs: Pairs
     _known: dict[tuple[str, Where], Difference] = field(default_factory=dict)
-    _whole: list[tuple[Run, Run]] = field(default_factory=list)
+    _whole: list[tuple[RecordSums, RecordSums]] = field(default_factory=list)
     _sides: dict[bytes, tuple[measure.Measured, measure.Measured, Pair]] = field(default_factory=dict)
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
@@ -96,16 +96,18 @@ class Differences:
                     lost[i] = lost[i] or (had and not has)
         return kept, sum(lost)
 
-    def _runs(self) -> tuple[Run, Run]:
+    def _runs(self) -> tuple[RecordSums, RecordSums]:
         if not self._whole:
             self._whole.append(self._made(self.pairs))
         return self._whole[0]
 
-    def _made(self, pairs: Pairs) -> tuple[Run, Run]:
+    def _made(self, pairs: Pairs) -> tuple[RecordSums, RecordSums]:
         alpha = float(1 - self.policy.confidence)
         weights = self.policy.weights
         below = frozenset(column for column, ends in measure.ends(self.policy).items() if ends.higher)
-        return Run(pairs.base, pairs.units, weights, alpha, below), Run(pairs.head, pairs.units, weights, alpha, below)
+        return RecordSums(pairs.base, pairs.units, weights, alpha, below), RecordSums(
+            pairs.head, pairs.units, weights, alpha, below
+        )
 
     def _at(self, kept: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
         key = bytes(kept)

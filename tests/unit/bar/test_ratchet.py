@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from highbar.baseline.document import Baseline, RecordedRule, Scoring
-from highbar.baseline.raising import ratchet
-from highbar.baseline.ratchet import Climb
-from highbar.baseline.rewriting import rewrite
-from highbar.baseline.text import render
+from highbar.bar.raising import ratchet
+from highbar.bar.ratchet import Climb
 from highbar.errors import InputError
 from highbar.model import Value
 from highbar.model.records import ScenarioRecord
 from highbar.statistics.bounds import count_bounds
+from highbar.store.baseline import Baseline, RecordedRule, Scoring
+from highbar.store.baseline_text import render
+from highbar.store.files import rewrite
 
 STEP = Climb("step")
 ONE_SCENARIO = (ScenarioRecord("A", 1, 1),)

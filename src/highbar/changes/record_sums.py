@@ -41,7 +41,7 @@ class _Lazy(dict[_K, _V]):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RecordSums:
     """Scenarios of one run, with the policy's weights; `units` says which of them stand or fall together."""
 
     records: Sequence[ScenarioRecord]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from highbar.baseline import store
-from highbar.baseline.document import Baseline
-from highbar.baseline.reading import read
-from highbar.baseline.text import render
 from highbar.errors import InputError, ReportError
 from highbar.model.records import ScenarioRecord
+from highbar.store import files as store
+from highbar.store.baseline import Baseline
+from highbar.store.baseline_reading import read
+from highbar.store.baseline_text import render
 
 BASELINE = Baseline(tuple(ScenarioRecord(f"S{i:04}", 1, 1) for i in range(500)), {})
 

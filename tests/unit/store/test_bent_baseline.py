@@ -9,12 +9,13 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.baseline.against import hold, kept_in
-from highbar.baseline.reading import read_bytes
-from highbar.baseline.text import render
+from highbar.changes.run import run_in
+from highbar.changes.since import since
 from highbar.errors import InputError
 from highbar.policy import read_dict
-from tests.unit.baseline.test_document import baselines
+from highbar.store.baseline_reading import read_bytes
+from highbar.store.baseline_text import render
+from tests.unit.store.test_baseline import baselines
 
 POLICY = read_dict({"baseline": {"file": "b", "margin": {"pass_rate": "1%"}}})
 ODD = [None, True, False, 0, -1, 1.5, "", "1/3", "1/0", "-5/3", [], {}, [None], {"x": 1}, "\ud800", 10**50, -0.0]
@@ -57,7 +58,7 @@ def test_a_bent_baseline_is_read_or_refused(baseline, random):
     except InputError:
         return
     render(found)
-    hold(POLICY, kept_in(found), kept_in(found)).difference("pass_rate")
+    since(POLICY, run_in(found), run_in(found)).difference("pass_rate")
 
 
 @settings(max_examples=30)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from highbar import against, pipeline
+from highbar import pipeline
+from highbar.bar import at_ref
 from highbar.errors import InputError
 from highbar.model.job import Job
 from tests.repository import commit, put, rows
@@ -39,7 +40,7 @@ def repository(tmp_path, monkeypatch):
 def test_the_worse_verdict_wins(repository, before, now):
     repository(BARS[before], BARS[now])
     assert pipeline.check(JOB).verdict == now
-    found = against.check(JOB, "main")
+    found = at_ref.check(JOB, "main")
     assert found.verdict == max(before, now, key=WORSE.index)
     assert found.against.verdict == before
     assert len(found.rules) == (1 if before == now else 2)
@@ -47,22 +48,22 @@ def test_the_worse_verdict_wins(repository, before, now):
 
 def test_a_higher_bar_is_not_a_weaker_one(repository):
     repository(BARS["pass"], BARS["fail"])
-    assert against.check(JOB, "main").against.weakened == ()
+    assert at_ref.check(JOB, "main").against.weakened == ()
 
 
 def test_standard_input_is_judged_by_both(repository):
     repository(BARS["fail"], BARS["pass"])
-    read = against.check(Job(("-",), input_format="jsonl", stdin=io.BytesIO(RESULTS.encode())), "main")
+    read = at_ref.check(Job(("-",), input_format="jsonl", stdin=io.BytesIO(RESULTS.encode())), "main")
     assert (read.verdict, read.counts.scenarios) == ("fail", 10)
 
 
 def test_the_commit_is_the_one_that_the_ref_had(repository, tmp_path):
     repository(BARS["fail"], BARS["pass"])
-    first = against.check(JOB, "main").against.commit
+    first = at_ref.check(JOB, "main").against.commit
     commit(tmp_path, {"highbar.json": BARS["pass"]})
-    assert against.check(JOB, first).verdict == "fail"
-    assert against.check(JOB, "main~1").against.commit == first
-    assert against.check(JOB, "HEAD").verdict == "pass"
+    assert at_ref.check(JOB, first).verdict == "fail"
+    assert at_ref.check(JOB, "main~1").against.commit == first
+    assert at_ref.check(JOB, "HEAD").verdict == "pass"
 
 
 def test_problems_of_the_bar_at_the_ref_say_so(repository):
@@ -71,7 +72,7 @@ def test_problems_of_the_bar_at_the_ref_say_so(repository):
     Path("results.jsonl").write_text("\n".join(lines) + "\n")
     assert pipeline.check(JOB).verdict == "pass"
     with pytest.raises(InputError) as refused:
-        against.check(JOB, "main")
+        at_ref.check(JOB, "main")
     (problem,) = refused.value.problems
     assert problem.message == "by the policy at main: unknown column 'pased'"
 
@@ -81,5 +82,5 @@ def test_no_copy_is_left_behind(repository, tmp_path, monkeypatch):
     elsewhere.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     repository(BARS["fail"], BARS["pass"])
-    against.check(JOB, "main")
+    at_ref.check(JOB, "main")
     assert list(elsewhere.iterdir()) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from highbar import policy
-from highbar.policy.weakened import weakened
+from highbar.bar.weakened_policy import weakened
 
 BEFORE = {
     "agent_version": "2.0",

@@ -13,8 +13,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.baseline.gradient import Leaf, evaluate, leaves
-from highbar.baseline.run import Run
+from highbar.changes.gradient import Leaf, evaluate, leaves
+from highbar.changes.record_sums import RecordSums
 from highbar.measure import doubts
 from highbar.measure.intervals import Bounds
 from highbar.measure.parts import Formula, Node, is_share, is_weighted
@@ -39,8 +39,8 @@ _ONE = Fraction(1)
 class Pair:
     """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
 
-    base: Run
-    head: Run
+    base: RecordSums
+    head: RecordSums
     alpha: float
 
     def bounds(self, root: Node, share: Fraction = _ONE) -> tuple[Interval, Factor | None]:
@@ -167,10 +167,10 @@ class Pair:
                 found[unit] = found.get(unit, 0.0) + gradient * influence
         return True
 
-    def _values(self, run: Run, root: Node) -> dict[Leaf, float]:
+    def _values(self, run: RecordSums, root: Node) -> dict[Leaf, float]:
         return {leaf: self._value(run, leaf) for leaf in leaves(root)}
 
-    def _value(self, run: Run, leaf: Leaf) -> float:
+    def _value(self, run: RecordSums, leaf: Leaf) -> float:
         if isinstance(leaf, Ratio):
             return float(run.ratios[leaf].sums.value)
         percentile = _percentile_in(leaf)
@@ -178,7 +178,7 @@ class Pair:
         value, _ = evaluate(leaf, {percentile: math.inf if at is None else float(at)}, lambda _: 0.0, whole=True)
         return value
 
-    def _sizes(self, run: Run) -> _Sizes:
+    def _sizes(self, run: RecordSums) -> _Sizes:
         return _Sizes(run)
 
     def _percentile(self, leaf: Leaf, slope: float, other: float) -> tuple[float, float]:
@@ -203,7 +203,7 @@ class Pair:
 class _Sizes:
     """How large the lower sum of a ratio is in a run."""
 
-    run: Run
+    run: RecordSums
 
     def __call__(self, ratio: Ratio) -> float:
         return float(self.run.ratios[ratio].sums.d)
@@ -217,7 +217,7 @@ def _percentile_in(leaf: Node) -> Percentile:
     return found
 
 
-def _below(run: Run, percentile: Percentile) -> dict[Hashable, float]:
+def _below(run: RecordSums, percentile: Percentile) -> dict[Hashable, float]:
     """For each unit, how many of its trials are at or below the percentile's value, less how many should be."""
     at = run.ranks[percentile].value
     share = float(percentile.share)

@@ -7,9 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from highbar import gate
-from highbar.baseline.against import Against, Kept, hold, measured, warnings
-from highbar.baseline.differences import Differences
-from highbar.baseline.pairing import Pairs, pair_up
+from highbar import policy as policies
+from highbar.changes.differences import Differences
+from highbar.changes.pairing import Pairs, pair_up
+from highbar.changes.run import Run, measured
+from highbar.changes.since import Changes, since, warnings
+from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.model import BaselineRule, Policy, RuleResult, Source
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
@@ -26,21 +29,36 @@ _MOST_SLICES = 1000
 _UNLIMITED = float("inf")
 
 
+def compare_runs(policy: Policy, base: Run, head: Run, slices: Sequence[str]) -> Comparison:
+    """Everything that changed between two runs that the user named. Raises InputError if they share no scenario."""
+    if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
+        raise InputError(_nothing_in_common(base, head))
+    if policy.advisory:  # nobody named a policy, so no rule decides
+        return compare(policies.without_rules(policy), base, head, slices=slices)
+    return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+
+
+def _nothing_in_common(base: Run, head: Run) -> Problem:
+    shown = [", ".join(record.id for record in run.records[:3]) for run in (base, head)]
+    message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
+    return Problem(message, hint="the same scenario must have the same id in both runs")
+
+
 def compare(
-    policy: Policy, base: Kept, head: Kept, *, slices: Sequence[str] = (), source: Source | None = None
+    policy: Policy, base: Run, head: Run, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
-    """What changed from base to head; `source` is the policy's, where there is one."""
-    against = hold(policy, base.at_best(), head)
-    best = hold(policy, base, head.at_best()) if base.best or head.best else None
+    """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
+    changes = since(policy, base.at_best(), head)
+    best = since(policy, base, head.at_best()) if base.best or head.best else None
     other = best.differences if best is not None else None
-    rules = _rules(against, best)
+    rules = _rules(changes, best)
     margins = _margins(policy)
-    pairs, sure = against.pairs, (best or against).pairs  # what surely broke did so with undecided trials at their best
+    pairs, sure = changes.pairs, (best or changes).pairs  # what surely broke did so with undecided trials at their best
     return Comparison(
         verdict=gate.decide(rules) if rules else None,
         pairs=len(pairs.base),
-        metrics=_metrics(against.differences, list(policy.metrics), margins, other),
-        slices=_slices(against, slices, margins, best),
+        metrics=_metrics(changes.differences, list(policy.metrics), margins, other),
+        slices=_slices(changes, slices, margins, best),
         passes=_passes(pairs, sure),
         broken=sure.broken,
         fixed=pairs.fixed,
@@ -52,32 +70,32 @@ def compare(
         head=head.about,
         warnings=(
             *policy.notes,
-            *warnings(against),
+            *warnings(changes),
             *_undecided(base, head),
-            *_unsliced(against, slices),
+            *_unsliced(changes, slices),
             *_few(pairs),
         ),
         policy=source,
         confidence=policy.confidence,
-        latency=against.differences.latency(),
+        latency=changes.differences.latency(),
     )
 
 
-def _rules(against: Against, best: Against | None) -> tuple[RuleResult, ...]:
-    policy = against.policy
+def _rules(changes: Changes, best: Changes | None) -> tuple[RuleResult, ...]:
+    policy = changes.policy
     compared = policy.comparing
     if not compared:
         return ()
-    whole = measured(policy, against.head)
-    evidence = gate.Evidence(whole, policy.metrics, {}, None, float(1 - policy.confidence), against)
+    whole = measured(policy, changes.head)
+    evidence = gate.Evidence(whole, policy.metrics, {}, None, float(1 - policy.confidence), changes)
     if best is not None:
         at_best = replace(evidence, measured=whole.at_best() or whole, baseline=best, at_best=True)
-        trials = (*best.base.undecided, *against.head.undecided)[:MOST_NAMED]
+        trials = (*best.base.undecided, *changes.head.undecided)[:MOST_NAMED]
         evidence = replace(evidence, best=at_best, undecided={rule.name: trials for rule in compared})
     return tuple(gate.judge(rule, evidence) for rule in compared)
 
 
-def _undecided(base: Kept, head: Kept) -> list[str]:
+def _undecided(base: Run, head: Run) -> list[str]:
     """What must be said of trials of which it is not known whether they passed."""
     found = []
     for name, side in (("base", base), ("head", head)):
@@ -177,11 +195,11 @@ def _passes(pairs: Pairs, sure: Pairs) -> PassChange:
 
 
 def _slices(
-    against: Against, columns: Sequence[str], margins: Mapping[str, BaselineRule], best: Against | None
+    changes: Changes, columns: Sequence[str], margins: Mapping[str, BaselineRule], best: Changes | None
 ) -> tuple[SliceChange, ...]:
     """Each value of each column, of the scenarios that have it in both runs."""
-    named = list(dict.fromkeys((*against.policy.slices, *columns))) or ["category"]
-    pairs = against.pairs
+    named = list(dict.fromkeys((*changes.policy.slices, *columns))) or ["category"]
+    pairs = changes.pairs
     parts: list[tuple[tuple[str, str], Differences, Differences | None]] = []
     for column in named:
         held = [
@@ -192,10 +210,10 @@ def _slices(
         for value in values:
             chosen = [one == value for one in held]
             other = None if best is None else best.differences.over(chosen)
-            parts.append(((column, value), against.differences.over(chosen), other))
+            parts.append(((column, value), changes.differences.over(chosen), other))
     passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
     adjusted = adjusted_p_values([change.p_value for change in passes])
-    names = [name for name in against.policy.metrics if name == COMPARED or name in margins]
+    names = [name for name in changes.policy.metrics if name == COMPARED or name in margins]
     return tuple(
         SliceChange(
             by=by,
@@ -209,10 +227,10 @@ def _slices(
     )
 
 
-def _unsliced(against: Against, columns: Sequence[str]) -> tuple[str, ...]:
+def _unsliced(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that were asked for and that no pair has."""
-    held = {column for record in (*against.pairs.base, *against.pairs.head) for column in record.columns}
-    named = dict.fromkeys((*against.policy.slices, *columns))
+    held = {column for record in (*changes.pairs.base, *changes.pairs.head) for column in record.columns}
+    named = dict.fromkeys((*changes.policy.slices, *columns))
     return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in held)
 
 

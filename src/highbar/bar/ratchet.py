@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from highbar.baseline.document import Baseline
 from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.language.threshold import ThresholdError, canonical, check
@@ -36,6 +35,7 @@ from highbar.policy.bounds import Bound
 from highbar.policy.editing import Written
 from highbar.policy.notes import is_looser
 from highbar.policy.versions import resolve_version, steps_from
+from highbar.store.baseline import Baseline
 
 Look = Callable[[Place, Threshold], Written | None]
 """How a threshold is written in the policy's text."""

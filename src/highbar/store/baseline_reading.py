@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
-from highbar.baseline.document import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.errors import InputError, Problem
 from highbar.language.exact import MAX_DIGITS, read_decimal
 from highbar.model import Better, Decision, Source, Unit, Value, Where
 from highbar.model.records import ONE, ScenarioRecord
+from highbar.store.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 
 _MOST_BYTES = 512 * 1024 * 1024
 _HEAD = 4096

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from highbar.baseline.document import SCHEMA, Baseline, RecordedRule, Scoring
 from highbar.language.exact import write_decimal
 from highbar.model import Source, Value, Where
 from highbar.model.records import ONE, ScenarioRecord
+from highbar.store.baseline import SCHEMA, Baseline, RecordedRule, Scoring
 
 
 def render(baseline: Baseline) -> str:
