@@ -38,13 +38,13 @@ def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> Checked:
     refuse_categories(found, sums.categories)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
-        return Checked(verdict(job, policy, found, sums))
+        return Checked(verdict(job, policy, found, sums), policy, sums)
     from highbar.changes.run import run_of
     from highbar.changes.since import since_baseline  # few checks compare
 
     run = run_of(policy, sums, found) if sums.records else None
     changes, warnings = since_baseline(job, policy, run)
-    return Checked(verdict(job, policy, found, sums, changes, warnings), run)
+    return Checked(verdict(job, policy, found, sums, changes, warnings), policy, sums, run, changes)
 
 
 def score(job: Job, policy: Policy, watch: Watch = SILENT) -> Run:

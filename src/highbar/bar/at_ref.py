@@ -8,22 +8,45 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from highbar import gate, pipeline
+from highbar import gate, measure, pipeline
 from highbar import policy as policies
 from highbar.bar.weakened_baseline import weakened_baseline
 from highbar.bar.weakened_policy import weakened
+from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
-from highbar.load import revision
+from highbar.language import formula
+from highbar.load import foreign, revision
+from highbar.load.opening import results
+from highbar.load.refusals import explained, refuse_columns
 from highbar.load.revision import Revision
-from highbar.model import Against, Policy, RuleResult, Source, Suite, Verdict, Weakening
+from highbar.model import (
+    Against,
+    BaselineRule,
+    ConditionRule,
+    NewFailuresRule,
+    Policy,
+    Rule,
+    RuleResult,
+    ScenarioRule,
+    Source,
+    StepRule,
+    Suite,
+    SuiteRule,
+    Verdict,
+    Weakening,
+)
 from highbar.model.job import SILENT, Job, Watch
+from highbar.model.requests import Request, covering
+from highbar.verdicts import Checked
 
+_NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
+"""Fields of a rule that do not change what it demands at the version at hand."""
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
@@ -39,26 +62,61 @@ def check(job: Job, against_ref: str, watch: Watch = SILENT) -> Verdict:
         if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
             raise InputError(_taken_away(there, path))
         before = _read_policy(there, path)
-        mapping = None if job.map_file is None else str(there.read(there.path(job.map_file)))
-        now = pipeline.check(replace(again(), policy=here), watch)
-        bar = replace(before, suite=_with_new_scenarios(before.suite, here.suite))
-        kept = _baseline(there, before, job.baseline)
-        other = replace(
-            again(),
-            policy=bar,
-            map_file=mapping,
-            baseline=str(kept) if job.baseline is not None and kept else None,
+        earlier = replace(
+            job,
+            policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
+            map_file=None if job.map_file is None else str(there.read(there.path(job.map_file))),
             wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
         )
-        try:
-            then = pipeline.check(other, Watch(watch.progress))
-        except InputError as error:
-            raise _renamed(error, there) from None
+        with _judged_now(replace(again(), policy=here), earlier, watch) as (now, judge_earlier):
+            kept = _baseline(there, before, job.baseline)
+            baseline = str(kept) if job.baseline is not None and kept else None
+            try:
+                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=baseline))
+            except InputError as error:
+                raise _renamed(error, there) from None
         listed = weakened(before, here)
         lost = weakened_baseline(before, kept, _named(here, job.baseline)) if kept else ()
-    if now.results != then.results:
+    if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))
+
+
+@contextmanager
+def _judged_now(job: Job, earlier: Job, watch: Watch) -> Iterator[tuple[Checked, Callable[[Job], Checked]]]:
+    """The check by the policy now, and a function that checks the same results by the policy at the ref.
+
+    The rows are reduced once if both policies read and score them alike, and else a second time.
+    """
+    policy = policies.choose(job.policy, job.where)
+    bar = _bar_alike(job, policy, earlier)
+
+    def needs(columns: Sequence[str]) -> tuple[Request, Request | None]:
+        now = measure.needs(policy, columns, job.wants)
+        return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
+
+    with results(job, policy, watch) as found:
+        sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
+
+        def judge_earlier(other: Job) -> Checked:
+            if bar is None or needs(sums.columns)[1] is None:
+                return pipeline.checked(other, Watch(watch.progress))
+            seen = replace(found, policy=bar)
+            with explained(seen):
+                refuse_columns(seen, sums.columns)
+            return pipeline.judge(other, bar, seen, sums)
+
+        yield pipeline.judge(job, policy, found, sums), judge_earlier
+
+
+def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
+    """The policy at the ref, if it makes the same rows of the files as the policy now; None if it does not."""
+    try:
+        bar = policies.choose(earlier.policy, earlier.where)
+        alike = foreign.guidance(job.map_file, policy) == foreign.guidance(earlier.map_file, bar)
+    except InputError:  # its own check says what is wrong, and of which policy
+        return None
+    return bar if alike else None
 
 
 def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
@@ -143,39 +201,57 @@ def _with_new_scenarios(before: Suite | None, now: Suite | None) -> Suite | None
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
-def _merged(now: Verdict, then: Verdict, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
-    """The verdict now, and every rule of then that did not come out the same now, under the name of the ref.
+def _merged(now: Checked, then: Checked, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
+    """The verdict now, and every rule of then that is another rule now or came out otherwise, named after the ref.
 
-    The worse of the two verdicts is that of all these rules together: what came out the same is there once.
+    The worse of the two verdicts is that of all these rules together: what is the same is there once.
     """
-    told = {_told(rule) for rule in now.rules}
+    known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
     others = [
-        _as_there(rule, there)
-        for rule in then.rules
-        if _told(replace(rule, reason=there.as_here(rule.reason))) not in told
+        _as_there(result, there)
+        for rule, result in zip(then.policy.rules, then.verdict.rules, strict=True)
+        if _key(rule, result, then) not in known
     ]
-    rules = (*now.rules, *others)
-    policy = then.policy or Source(there.ref, None)
+    rules = (*now.verdict.rules, *others)
+    policy = then.verdict.policy or Source(there.ref, None)
     listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
-    judged = gate.decide(then.rules)
+    judged = gate.decide(then.verdict.rules)
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
-    slack = set(gate.slack_notes(then.rules))
-    notes = [there.renamed(note) for note in then.warnings if note not in slack and note not in now.warnings]
+    slack = set(gate.slack_notes(then.verdict.rules))
+    mine = now.verdict.warnings
+    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in mine]
     again = gate.second_run(rules)
     return replace(
-        now,
+        now.verdict,
         verdict=gate.decide(rules),
         second_run=again and again.high,
         second_run_low=again and again.low,
         rules=rules,
-        warnings=(*against.notes, *now.warnings, *(f"{there.ref}: {note}" for note in notes)),
+        warnings=(*against.notes, *mine, *(f"{there.ref}: {note}" for note in notes)),
         against=against,
     )
 
 
-def _told(rule: RuleResult) -> tuple[object, ...]:
-    """What a rule says about the results, wherever it stands and whatever it is described by."""
-    return rule.rule, rule.level, rule.outcome, rule.reason, rule.metric, rule.slice, rule.threshold, rule.value
+def _key(rule: Rule, result: RuleResult, checked: Checked) -> tuple[object, ...]:
+    """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
+    demand = tuple(getattr(rule, each.name) for each in fields(rule) if each.name not in _NOT_DEMANDED)
+    return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
+
+
+def _evidence(rule: Rule, result: RuleResult, checked: Checked) -> object:
+    """What a rule was judged by, with no path in it: the copy of a file has another path than the file."""
+    match rule:
+        case ScenarioRule():
+            return checked.sums.patterns.get(rule.pattern)
+        case SuiteRule():
+            return checked.sums.suite
+        case ConditionRule():
+            judged_by = (checked.verdict.metrics.get(name) for name in sorted(formula.names(rule.condition)))
+            return (*judged_by, checked.policy.latency_limit)
+        case BaselineRule() | StepRule() | NewFailuresRule():
+            base = checked.changes and tuple(source.sha256 for source in checked.changes.base.about.sources)
+            return result.value, base
+    return result.value
 
 
 def _as_there(rule: RuleResult, there: Revision) -> RuleResult:

@@ -26,10 +26,16 @@ MOST_FAILED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A verdict, and the run scenario by scenario if the job wants it or a rule compares."""
+    """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
+
+    The run, scenario by scenario, is there if the job wants it or a rule compares.
+    """
 
     verdict: Verdict
+    policy: Policy
+    sums: Reduction
     run: Run | None = None
+    changes: Changes | None = None
 
 
 def verdict(
