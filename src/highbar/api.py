@@ -15,11 +15,27 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from highbar import pipeline
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
-from highbar.model import Verdict
+from highbar.model import Verdict, notebook
 from highbar.model.job import Job, Wants
 
 if TYPE_CHECKING:  # see compare
     from highbar.model.comparison import Comparison
+
+
+def _show_verdict(verdict: Verdict) -> str:
+    from highbar.report.html import compact  # only for a notebook
+
+    return compact(verdict)
+
+
+def _show_comparison(comparison: Comparison) -> str:
+    from highbar.report.html import compact_comparison  # likewise
+
+    return compact_comparison(comparison)
+
+
+notebook.show("Verdict", _show_verdict)
+notebook.show("Comparison", _show_comparison)
 
 Results = object
 """A path or several, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame."""

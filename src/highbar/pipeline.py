@@ -39,7 +39,7 @@ def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> Checked:
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
         return Checked(verdict(job, policy, found, sums), policy, sums)
-    from highbar.changes.run import run_of
+    from highbar.changes.run import run_of  # likewise
     from highbar.changes.since import since_baseline  # few checks compare
 
     run = run_of(policy, sums, found) if sums.records else None
@@ -62,7 +62,7 @@ def score(job: Job, policy: Policy, watch: Watch = SILENT) -> Run:
 def compare(base: Job, head: Job, watch: Watch = SILENT) -> Comparison:
     """What changed between two runs, by the policy of the head; either may be a baseline. Raises InputError."""
     from highbar.changes.comparison import compare_runs  # only for a comparison
-    from highbar.changes.run import baseline_of
+    from highbar.changes.run import baseline_of  # likewise
 
     policy = policies.choose(head.policy)
     scored = policies.without_rules(policy)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from importlib import import_module
-from types import MappingProxyType
 
 import click
 
@@ -17,10 +14,6 @@ from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
 from highbar.model.job import Job, Wants
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {"record": "highbar.cli.baseline", "show": "highbar.cli.baseline", "ratchet": "highbar.cli.ratchet"}
-)
-
 _EXAMPLES = """\b
 Examples:
   highbar baseline record results.jsonl --date 2026-11-15
@@ -31,22 +24,23 @@ _UNSAID = "\x00"
 """What --force is without a reason: --reason may have it."""
 
 
-class _Commands(click.Group):
-    """A group that loads its commands by need."""
+class _BaselineCommands(click.Group):
+    """A group that loads its commands when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
+        return ["record", "show", "ratchet"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        own = {"record": record, "show": show}
-        if cmd_name in own:
-            return own[cmd_name]
-        return import_module(COMMANDS[cmd_name]).command if cmd_name in COMMANDS else None
+        if cmd_name == "ratchet":
+            from highbar.cli import ratchet  # loaded only if it is used
+
+            return ratchet.command
+        return {"record": record, "show": show}.get(cmd_name)
 
 
 @click.group(
     "baseline",
-    cls=_Commands,
+    cls=_BaselineCommands,
     invoke_without_command=True,
     short_help="Keep a run that later ones are held against.",
     epilog=_EXAMPLES,
@@ -124,7 +118,7 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
     with watching(quiet=quiet) as watch:
         done = record_baseline(job, watch, file=file, date=date, force=why)
     if not quiet:
-        from highbar.report.baseline_text import render_recorded
+        from highbar.report.baseline_text import render_recorded  # only if there is something to print
 
         streams.put(render_recorded(done.baseline, done.file, done.reasons, replaced=done.replaced))
     return 0
@@ -157,15 +151,15 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 def show(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
     from highbar import policy as policies  # help and usage errors do without them
-    from highbar.store import baseline_reading
+    from highbar.store import baseline_reading  # likewise
 
     found = baseline_reading.read(file or policies.baseline_file(policies.choose(policy)))
     if report_format == "json":
-        from highbar.store.baseline_text import render
+        from highbar.store.baseline_text import render  # only for JSON
 
         streams.put(render(found))
     else:
-        from highbar.report.baseline_text import render_baseline
+        from highbar.report.baseline_text import render_baseline  # only for text
 
         streams.put(render_baseline(found, streams.display(sys.stdout)))
     return 0

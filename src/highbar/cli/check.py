@@ -106,9 +106,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     --policy typical judges by the typical thresholds (highbar metrics lists them).
     """
     wanted = read_outputs(outputs)
-    # The engine is loaded only here: help, completion and usage errors do without it.
-    from highbar import pipeline
-    from highbar.load import files
+    from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
+    from highbar.load import files  # likewise
 
     formats = {report_format, *(output.format for output in wanted)}
     job = Job(
@@ -199,7 +198,7 @@ def _tell_github(
 def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
     screen = streams.display(sys.stdout)
     if quiet and report_format == "text":
-        from highbar.report import line
+        from highbar.report import line  # only for --quiet
 
         return line.render(verdict) + "\n"
     return REPORTERS[report_format](verdict, screen)
@@ -212,5 +211,5 @@ def _write_refusals(outputs: tuple[Output, ...], error: InputError) -> None:
 
 
 def refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    """What stands in a report in place of a verdict."""
+    """A report that says why there is no verdict."""
     return REPORTERS[report_format].refusal(problems)

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from types import ModuleType
 
 import click
@@ -84,7 +83,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     """
     wanted = _outputs(outputs)
     from highbar import pipeline  # the engine is loaded only here
-    from highbar.load import files
+    from highbar.load import files  # likewise
 
     job = Job(
         (head,),
@@ -133,7 +132,19 @@ def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
 
 
 def _reporter(name: str) -> ModuleType:
-    return import_module(f"highbar.report.comparison_{name}")
+    from highbar.report import (  # help and usage errors do without them
+        comparison_html,
+        comparison_json,
+        comparison_markdown,
+        comparison_text,
+    )
+
+    return {
+        "text": comparison_text,
+        "json": comparison_json,
+        "markdown": comparison_markdown,
+        "html": comparison_html,
+    }[name]
 
 
 def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...]) -> int:
@@ -147,7 +158,7 @@ def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...])
 
 
 def refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    """What stands in a report in place of a comparison."""
+    """A report that says why there is no comparison."""
     text: str = _reporter(report_format).render_problems(problems)
     return text
 

@@ -43,8 +43,7 @@ def command(*, tool: str, files: tuple[str, ...], map_file: str | None, policy: 
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
     """
     _refuse_output(output, (*files, *(file for file in (map_file, policy) if file)))
-    # Loaded only here: help, completion and usage errors do without it.
-    from highbar.load.rewriting import import_files
+    from highbar.load.rewriting import import_files  # help, completion and usage errors do without it
 
     guidance = _guidance(map_file, policy)
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
@@ -71,7 +70,7 @@ command.help = (
 def _guidance(map_file: str | None, policy: str | None) -> Guidance:
     """What the policy that is named or found says about these files, as a check would hear it."""
     from highbar import policy as policies  # see import_files
-    from highbar.load import foreign
+    from highbar.load import foreign  # likewise
 
     return foreign.guidance(map_file, policies.choose(policy))
 

@@ -24,10 +24,9 @@ Examples:
 @click.argument("folder", default=".", type=click.Path())
 def command(folder: str) -> int:
     """Write a commented policy, its schema for editors and example results into FOLDER; nothing is overwritten."""
-    # The texts, and the schema with the whole catalogue behind it, are loaded only here: help does without them.
-    from highbar.cli.starter import POLICY_TEXT, RESULTS_TEXT
-    from highbar.policy.schema import schema
-    from highbar.report.json import encode
+    from highbar.cli.starter import POLICY_TEXT, RESULTS_TEXT  # help does without the texts
+    from highbar.policy.schema import schema  # help does without the whole catalogue
+    from highbar.report.json import encode  # likewise
 
     root = Path(folder)
     files = {root / POLICY: POLICY_TEXT, root / SCHEMA: encode(schema()), root / RESULTS: RESULTS_TEXT}

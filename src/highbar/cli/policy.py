@@ -28,8 +28,7 @@ _HEADINGS: tuple[tuple[Level, str, str], ...] = (
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path())
 def command(files: tuple[str, ...]) -> int:
     """Check a policy, or several, without results, and say every rule in words."""
-    # The reader and its YAML parser are loaded only here: help and completion do without them.
-    from highbar import policy as policies
+    from highbar import policy as policies  # help and completion do without the reader and its YAML parser
 
     told: list[str] = []
     problems: list[Problem] = []
@@ -55,7 +54,7 @@ def _found() -> str:
 
 
 def _told(policy: Policy, screen: Display) -> str:
-    from highbar.policy.words import say_all, say_reading
+    from highbar.policy.words import say_all, say_reading  # see command
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
     lines = [f"{visible(policy.file or 'policy')} is sound: {len(policy.rules)} rules, {', '.join(counts)}"]

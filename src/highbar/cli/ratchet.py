@@ -59,8 +59,8 @@ def command(
     Comments and layout of the policy stay as they are, and every line is explained.
     """
     from highbar.bar.raising import ratchet  # help and usage errors do without it
-    from highbar.bar.ratchet import Climb
-    from highbar.report.ratchet import render, render_json
+    from highbar.bar.ratchet import Climb  # likewise
+    from highbar.report.ratchet import render, render_json  # likewise
 
     climb = Climb(rule, _step(rule, step))
     found = ratchet(_policy(policy), Path(baseline) if baseline else None, climb, agent_version, write=write)
@@ -72,7 +72,7 @@ def command(
 def _policy(named: str | None) -> Path:
     if named is not None:
         return Path(named)
-    from highbar import policy as policies
+    from highbar import policy as policies  # likewise
 
     found = policies.find_here()
     if found is None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import IO
 
+from highbar.errors import InputError
 from highbar.model import Format
 
 LONGEST = 16 * 1024 * 1024
@@ -156,7 +158,6 @@ def _elements_of(text: bytes) -> int:
 
 
 def _elements_of_large(stream: _Stream) -> int:
-    from highbar.errors import InputError
     from highbar.importers.reading.json import parts  # bounded memory, and slower
 
     found = 0
@@ -186,8 +187,6 @@ class _Stream:
 
 
 def _chained(taken: list[bytes], rest: Iterable[bytes]) -> _Stream:
-    from itertools import chain
-
     return _Stream(chain(taken, rest))
 
 

@@ -107,7 +107,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
 def _hinted(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
     """The problems of a mapping that was tried on the file of a tool, with how the tool's own reader is chosen."""
     from highbar.importers.mapping import NEVER  # most checks have no mapping
-    from highbar.model.mapping import JUDGING
+    from highbar.model.mapping import JUDGING  # likewise
 
     judging = [column for column, _ in mapping.columns if column in JUDGING]
     if tool is None or not judging or mapping.rows or mapping.where is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
+from highbar.model import notebook
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
 
@@ -128,7 +128,6 @@ class Comparison:
         """Whether rules compared the two and the verdict is a pass."""
         return self.verdict == "pass"
 
-    def _repr_html_(self) -> str:
-        """The comparison in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
-        shown: str = import_module("highbar.report.html").compact_comparison(self)
-        return shown
+    def _repr_html_(self) -> str | None:
+        """The comparison in a notebook."""
+        return notebook.shown(self)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from highbar.errors import Problem
+from highbar.model import notebook
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
 
@@ -316,7 +316,6 @@ class Verdict:
         """Whether the verdict is a pass; an inconclusive one is not, nor is none at all."""
         return self.verdict == "pass"
 
-    def _repr_html_(self) -> str:
-        """The verdict in a notebook. By name: the model knows no report, and loads none until a notebook asks."""
-        shown: str = import_module("highbar.report.html").compact(self)
-        return shown
+    def _repr_html_(self) -> str | None:
+        """The verdict in a notebook."""
+        return notebook.shown(self)
