@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from highbar import measure
 from highbar.changes.difference import UNBOUNDED, Pair
 from highbar.changes.pairing import Pairs
-from highbar.changes.record_sums import RecordSums
+from highbar.changes.record_sums import Computed, RecordSums
 from highbar.measure.parts import Formula, of_metric, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
@@ -20,7 +21,7 @@ _ONE = Fraction(1)
 _LATENCY = Ratio(((Term("latency_ms"), _ONE),), ((Term("latency_ms", "count"), _ONE),))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that differences are computed once and when they are asked for
 class Differences:
     """What changed between two runs, metric by metric.
 
@@ -30,16 +31,14 @@ class Differences:
 
     policy: Policy
     pairs: Pairs
-    _known: dict[tuple[str, Where], Difference] = field(default_factory=dict)
-    _whole: list[tuple[RecordSums, RecordSums]] = field(default_factory=list)
-    _sides: dict[bytes, tuple[measure.Measured, measure.Measured, Pair]] = field(default_factory=dict)
 
     def difference(self, metric: str, where: Where = ()) -> Difference:
-        """The metric in both runs over the scenarios that `where` lets through, and head less base."""
-        key = (metric, where)
-        if key not in self._known:
-            self._known[key] = self._compared(metric, where)
-        return self._known[key]
+        """The metric in both runs over the scenarios that `where` chooses, and head less base."""
+        return self._differences[metric, where]
+
+    @cached_property
+    def _differences(self) -> Mapping[tuple[str, Where], Difference]:
+        return Computed(self._compared)
 
     def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
         """The bounds of head less `share` times base, of a metric that is defined in both."""
@@ -65,7 +64,8 @@ class Differences:
     def _formula(self, metric: str, where: Where) -> Formula:
         return of_metric(self.policy, self.policy.metrics[metric], where)
 
-    def _compared(self, metric: str, where: Where) -> Difference:
+    def _compared(self, metric_and_where: tuple[str, Where]) -> Difference:
+        metric, where = metric_and_where
         formula = self._formula(metric, where)
         kept, lost = self._kept(formula)
         before, after, pair = self._at(kept)
@@ -85,7 +85,7 @@ class Differences:
 
     def _kept(self, formula: Formula) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have lost it."""
-        base, head = self._runs()
+        base, head = self._runs
         kept = [True] * len(self.pairs.base)
         lost = [False] * len(kept)
         for term in _terms(formula):
@@ -96,10 +96,9 @@ class Differences:
                     lost[i] = lost[i] or (had and not has)
         return kept, sum(lost)
 
+    @cached_property
     def _runs(self) -> tuple[RecordSums, RecordSums]:
-        if not self._whole:
-            self._whole.append(self._made(self.pairs))
-        return self._whole[0]
+        return self._made(self.pairs)
 
     def _made(self, pairs: Pairs) -> tuple[RecordSums, RecordSums]:
         alpha = float(1 - self.policy.confidence)
@@ -110,12 +109,16 @@ class Differences:
         )
 
     def _at(self, kept: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
-        key = bytes(kept)
-        if key not in self._sides:
-            base, head = self._runs() if all(kept) else self._made(self.pairs.chosen(kept))
-            measured = measure.Measured(self.policy, base), measure.Measured(self.policy, head)
-            self._sides[key] = (*measured, Pair(base, head, base.alpha))
-        return self._sides[key]
+        return self._sides[bytes(kept)]
+
+    @cached_property
+    def _sides(self) -> Mapping[bytes, tuple[measure.Measured, measure.Measured, Pair]]:
+        return Computed(self._both_sides)
+
+    def _both_sides(self, kept: bytes) -> tuple[measure.Measured, measure.Measured, Pair]:
+        """The metrics of both runs, over the pairs whose byte is 1."""
+        base, head = self._runs if all(kept) else self._made(self.pairs.chosen([bool(one) for one in kept]))
+        return measure.Measured(self.policy, base), measure.Measured(self.policy, head), Pair(base, head, base.alpha)
 
 
 def _terms(formula: Formula) -> Iterable[Term | Percentile]:

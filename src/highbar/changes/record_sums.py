@@ -1,13 +1,14 @@
-"""Records of scenarios → the sums that metrics are made of: what the engine gives for rows, for a run that is kept.
+"""Records of scenarios → the sums that metrics are made of, as an engine makes them of rows.
 
-A run's scenarios are in a fixed order, so that two runs of the same scenarios can be laid beside each other.
+The scenarios of a run are in a fixed order, so that two runs of the same scenarios can be compared one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import comb
 from typing import Any, TypeVar
 
@@ -25,8 +26,8 @@ _ZERO = Fraction(0)
 _OF_EVERY_SCENARIO = ("error", "violated", "unjudged")
 
 
-class _Lazy(dict[_K, _V]):
-    """A mapping whose values are made when they are asked for, and kept."""
+class Computed(dict[_K, _V]):
+    """A mapping that computes a value when it is first asked for."""
 
     def __init__(self, make: Callable[[_K], _V]) -> None:
         super().__init__()
@@ -37,52 +38,55 @@ class _Lazy(dict[_K, _V]):
         return self[key]
 
     def get(self, key: _K, _default: Any = None) -> Any:
+        """The value: there is always one."""
         return self[key]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that sums are computed once and when they are asked for
 class RecordSums:
-    """Scenarios of one run, with the policy's weights; `units` says which of them stand or fall together."""
+    """Scenarios of one run, with the policy's weights; scenarios of one unit are not independent of each other."""
 
     records: Sequence[ScenarioRecord]
     units: Sequence[Hashable]
     weights: Weights
     alpha: float
     below: frozenset[str] = frozenset()  # columns of which higher values are better: what never completed ranks first
-    _parts: dict[Term, list[Fraction | None]] = field(default_factory=dict)
-    _known: dict[str, _Lazy[Any, Any]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def totals(self) -> Mapping[Term, Total]:
         """Of each term."""
-        return self._known.setdefault("totals", _Lazy(self._total))
+        return Computed(self._total)
 
-    @property
+    @cached_property
     def ratios(self) -> Mapping[Ratio, RatioTotals]:
         """Of each ratio."""
-        return self._known.setdefault("ratios", _Lazy(self._ratio))
+        return Computed(self._ratio)
 
-    @property
+    @cached_property
     def ranks(self) -> Mapping[Percentile, Rank]:
         """Of each percentile."""
-        return self._known.setdefault("ranks", _Lazy(self._rank))
+        return Computed(self._rank)
 
-    @property
+    @cached_property
     def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
         """Of each pair of ratios."""
-        return self._known.setdefault("crosses", _Lazy(self._cross))
+        return Computed(self._cross)
 
     def parts(self, term: Term) -> list[Fraction | None]:
-        """What each scenario adds to a term; None where it has no value, or is not among those that count."""
-        if term not in self._parts:
-            self._parts[term] = self._taken(term)
+        """What each scenario adds to a term; None if it has no value, or is not among those that count."""
         return self._parts[term]
+
+    @cached_property
+    def _parts(self) -> Mapping[Term, list[Fraction | None]]:
+        return Computed(self._taken)
 
     def has(self, wanted: Term | Percentile) -> list[bool]:
         """Which scenarios have what a term or a percentile is about and are among those that count."""
-        known = self._known.setdefault("has", _Lazy(self._has))
-        found: list[bool] = known[isinstance(wanted, Term), wanted.column, wanted.where]
-        return found
+        return self._having[isinstance(wanted, Term), wanted.column, wanted.where]
+
+    @cached_property
+    def _having(self) -> Mapping[tuple[bool, str, Where], list[bool]]:
+        return Computed(self._has)
 
     def _has(self, wanted: tuple[bool, str, Where]) -> list[bool]:
         is_term, column, where = wanted
@@ -183,9 +187,11 @@ class RecordSums:
 
     def ranked(self, wanted: Percentile) -> list[tuple[Fraction | None, Hashable]]:
         """The values of the trials that are ranked, the smallest first, each with its unit; None ranks last."""
-        known = self._known.setdefault("ranked", _Lazy(self._ranked))
-        found: list[tuple[Fraction | None, Hashable]] = known[wanted.column, wanted.where]
-        return found
+        return self._rankings[wanted.column, wanted.where]
+
+    @cached_property
+    def _rankings(self) -> Mapping[tuple[str, Where], list[tuple[Fraction | None, Hashable]]]:
+        return Computed(self._ranked)
 
     def _ranked(self, wanted: tuple[str, Where]) -> list[tuple[Fraction | None, Hashable]]:
         column, where = wanted
