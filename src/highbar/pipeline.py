@@ -9,8 +9,8 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
 from highbar.engine.protocol import Reduction
-from highbar.load.opening import Results, results
 from highbar.load.refusals import refuse_categories
+from highbar.load.results import Results, results
 from highbar.model import Policy, Verdict
 from highbar.model.job import SILENT, Job, Watch
 from highbar.verdicts import Checked, refuse_unusable, verdict

@@ -17,7 +17,7 @@ from highbar import policy as policies
 from highbar.bar.recording import made
 from highbar.changes.run import measured, run_in
 from highbar.model.job import Job, Wants
-from highbar.store import files
+from highbar.store import replacing
 from highbar.store.baseline_reading import read
 from highbar.store.baseline_text import render
 from tests.laws.breaks import BREAKS
@@ -56,7 +56,7 @@ def recorded(rows, folder, policy):
     file = Path(folder, "baseline.json")
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
     done = pipeline.checked(job)
-    files.write(file, render(made(done.verdict, done.run, None, "a law")), seen=None)
+    replacing.write(file, render(made(done.verdict, done.run, None, "a law")), seen=None)
     return read(file)
 
 

@@ -22,8 +22,8 @@ from highbar.engine.opening import reduce
 from highbar.errors import InputError, Problem
 from highbar.language import formula
 from highbar.load import foreign, revision
-from highbar.load.opening import results
 from highbar.load.refusals import explained, refuse_columns
+from highbar.load.results import results
 from highbar.load.revision import Revision
 from highbar.model import (
     Against,

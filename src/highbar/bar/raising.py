@@ -17,7 +17,7 @@ from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
 from highbar.policy.files import read_bytes, read_document
 from highbar.store import baseline_reading
-from highbar.store.files import rewrite
+from highbar.store.replacing import rewrite
 
 _CLIMBS = (
     "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"

@@ -12,7 +12,7 @@ from highbar.changes.since import excused
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Verdict
 from highbar.model.job import SILENT, Job, Watch
-from highbar.store import baseline_reading, files
+from highbar.store import baseline_reading, replacing
 from highbar.store.baseline import Baseline, RecordedRule
 from highbar.store.baseline_text import render
 
@@ -38,7 +38,7 @@ def record(
     if policy.advisory:  # nothing says that later runs should be compared with this one
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
-    seen = files.digest(target)
+    seen = replacing.digest(target)
     before = baseline_reading.read(target) if seen is not None else None
     done = pipeline.checked(
         replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
@@ -52,7 +52,7 @@ def record(
         hint = "--force REASON records it all the same; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
     baseline = made(verdict, run, date, force if reasons else None)
-    files.write(target, render(baseline), seen=seen)
+    replacing.write(target, render(baseline), seen=seen)
     return Recorded(baseline, str(target), seen is not None, reasons)
 
 

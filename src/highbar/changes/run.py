@@ -10,7 +10,7 @@ from pathlib import Path
 from highbar import measure
 from highbar.changes.record_sums import RecordSums
 from highbar.engine.protocol import Reduction
-from highbar.load.opening import Results
+from highbar.load.results import Results
 from highbar.model import Policy, Source, Trial
 from highbar.model.comparison import Side
 from highbar.model.job import Job

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from highbar.engine.protocol import Engine, FileEngine, PathEngine, Reduction
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, refusals
-from highbar.load.opening import Results
+from highbar.load.results import Results
 from highbar.model.job import EngineChoice
 from highbar.model.requests import Request
 

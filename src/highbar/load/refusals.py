@@ -11,7 +11,7 @@ from highbar import policy as policies
 from highbar.errors import InputError, Problem, Twice
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, explain, hints
-from highbar.load.opening import Results
+from highbar.load.results import Results
 from highbar.model.ranges import ColumnRange
 
 MOST_NEAR_MISSES = 20

@@ -10,7 +10,7 @@ from highbar import gate, measure
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
 from highbar.errors import InputError, Problem
-from highbar.load.opening import Results
+from highbar.load.results import Results
 from highbar.model import Counts, Policy, RuleResult, Slice, Source, Verdict
 from highbar.model.job import Job
 from highbar.verdicts import notes

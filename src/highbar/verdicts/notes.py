@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from highbar import gate, measure
 from highbar import policy as policies
 from highbar.engine.protocol import Reduction
-from highbar.load.opening import Results
+from highbar.load.results import Results
 from highbar.model import Policy, RuleResult
 
 

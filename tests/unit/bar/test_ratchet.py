@@ -18,7 +18,7 @@ from highbar.model.records import ScenarioRecord
 from highbar.statistics.bounds import count_bounds
 from highbar.store.baseline import Baseline, RecordedRule, Scoring
 from highbar.store.baseline_text import render
-from highbar.store.files import rewrite
+from highbar.store.replacing import rewrite
 
 STEP = Climb("step")
 ONE_SCENARIO = (ScenarioRecord("A", 1, 1),)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from highbar.bar import raising
-from highbar.store.files import rewrite
+from highbar.store.replacing import rewrite
 from tests.commandline import run
 from tests.repository import git, put
 

@@ -15,7 +15,7 @@ import pytest
 
 from highbar.errors import InputError, ReportError
 from highbar.model.records import ScenarioRecord
-from highbar.store import files as store
+from highbar.store import replacing as store
 from highbar.store.baseline import Baseline
 from highbar.store.baseline_reading import read
 from highbar.store.baseline_text import render
