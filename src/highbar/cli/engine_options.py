@@ -28,7 +28,7 @@ class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the
         return super().convert(value, param, ctx)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EngineOptions:
     """What the command line says about the engine."""
 

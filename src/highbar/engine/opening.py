@@ -24,7 +24,7 @@ Needs = Callable[[Sequence[str]], Request]
 """What is needed of results that have these columns."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EngineKind:
     """How an engine is opened over results, and whether it finds and reads the files by their paths itself."""
 

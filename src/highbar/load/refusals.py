@@ -10,7 +10,7 @@ from highbar import catalogue, measure
 from highbar import policy as policies
 from highbar.errors import InputError, Problem, Twice
 from highbar.language.spelling import near_miss
-from highbar.load import accounts, explain, hints
+from highbar.load import accounts, hints
 from highbar.load.results import Results
 from highbar.model.ranges import ColumnRange
 
@@ -84,6 +84,8 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
         from highbar.load import tables  # only for a refused table
 
         return tables.explain(results.table, scalars, numbers)
+    from highbar.load import explain  # likewise
+
     return explain.explain(results.files, scalars, numbers)
 
 
@@ -145,4 +147,6 @@ def _nearly_a_tag(what: str, name: str) -> str | None:
 
 def _place(results: Results, text: str) -> Problem:
     """A problem without a message, at the file and line where a text first occurs."""
+    from highbar.load import explain  # likewise
+
     return explain.locate(results.files, text)

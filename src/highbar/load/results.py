@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # of files of other tools
     from highbar.model.judging import Judging
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Results:
     """What an engine reads, and what is known of it without the engine; `policy` says which columns are expected."""
 

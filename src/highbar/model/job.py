@@ -1,4 +1,7 @@
-"""A job: which results are judged by which policy, on which engine, and what the reports want of them."""
+"""A job: which results are judged by which policy, on which engine, and what the reports want of them.
+
+Nothing compares or prints these classes, and without the methods for it every start is faster.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class EngineChoice:
     spark_remote: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Table:
     """A frame or an Arrow table with columns of one type each; some hold the JSON text of their values."""
 
@@ -32,7 +35,7 @@ class Table:
     on_spark: bool = False  # the rows are a DataFrame that Spark has
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Wants:
     """What the caller wants of the results besides the verdict."""
 
@@ -47,7 +50,7 @@ DUCKDB = EngineChoice()
 NOTHING_MORE = Wants()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Job:
     """Results in one form or the other (paths, or a table), and all that says how they are read and judged."""
 
@@ -70,7 +73,7 @@ Progress = Callable[[float], None]
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Watch:
     """Whom to tell while a job runs: how much is read (0 to 1), and what was made of each file of another tool.
 

@@ -24,7 +24,7 @@ MOST_FAILED = 1000
 """How many failed scenarios a verdict lists, the worst first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Checked:
     """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
 
