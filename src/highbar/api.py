@@ -1,4 +1,4 @@
-"""The Python API: results in whatever form a program has them, a policy, and the verdict as frozen objects."""
+"""The Python API: results in any form that a program has, and a policy, in; the verdict as frozen objects out."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _given(results: Results, job: Job) -> Iterator[Job]:
 
 
 def _path(path: str | PathLike[str]) -> str:
-    """A path as text; an empty one would be the working folder, and all that lies in it."""
+    """A path as text. An empty one is refused: it would mean the working folder and everything in it."""
     text = os.fspath(path)
     try:
         if os.fsencode(text):

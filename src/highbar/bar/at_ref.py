@@ -1,7 +1,7 @@
 """Judge by two bars at once: the policy as it is, and as it was at a git ref. The worse verdict wins.
 
-A change can then not lower the bar that it is judged by: not the policy, nor the suite, the baseline or the mapping of
-it. What it lowered is listed, whatever the verdict.
+So a change cannot lower the bar that it is judged by: neither the policy nor its suite, baseline or mapping. What it
+lowered is listed even if the verdict is a pass.
 """
 
 from __future__ import annotations
@@ -69,14 +69,16 @@ def check(job: Job, against_ref: str, watch: Watch = SILENT) -> Verdict:
             wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
         )
         with _judged_now(replace(again(), policy=here), earlier, watch) as (now, judge_earlier):
-            kept = _baseline(there, before, job.baseline)
-            baseline = str(kept) if job.baseline is not None and kept else None
+            earlier_baseline = _baseline(there, before, job.baseline)
+            named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
             try:
-                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=baseline))
+                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named))
             except InputError as error:
                 raise _renamed(error, there) from None
         listed = weakened(before, here)
-        lost = weakened_baseline(before, kept, _named(here, job.baseline)) if kept else ()
+        lost = ()
+        if earlier_baseline:
+            lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))
@@ -186,7 +188,7 @@ def _read_policy(there: Revision, path: str) -> Policy:
     copy = there.read(path)
     for named in policies.names_in(copy):
         beside = there.beside(path, named)
-        if there.has(beside):  # else whoever needs it says that it is missing
+        if there.has(beside):  # if it is missing, the reader of the policy says so
             there.read(beside)
     try:
         return policies.read(copy)
@@ -261,7 +263,7 @@ def _as_there(rule: RuleResult, there: Revision) -> RuleResult:
 
 
 def _renamed(error: InputError, there: Revision) -> InputError:
-    """The same problems, of which each says that it is one of the bar at the ref."""
+    """The same problems, each marked as one of the policy at the ref."""
     return InputError(
         *(
             replace(

@@ -1,4 +1,4 @@
-"""The files of a ratchet: policy and baseline are read, the policy's text is changed, proved, and written if asked."""
+"""The files of a ratchet: read policy and baseline, change the policy's text, prove the change, write it if asked."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _Held = tuple[str, Threshold, Place]
 def ratchet(
     path: Path, baseline: Path | None = None, climb: Climb | None = None, version: str | None = None, *, write: bool
 ) -> Ratchet:
-    """Every threshold of the policy at `path` held against a baseline: its own unless one is named. Raises InputError.
+    """Raise the thresholds of the policy at `path` to what a baseline showed: its own, or the named one.
 
-    With `write` the policy is replaced, whole or not at all; without, nothing is touched.
+    With `write` the policy is replaced, whole or not at all; without, nothing is touched. Raises InputError.
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
@@ -87,7 +87,7 @@ def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[
 
 
 def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_Held]:
-    """Every threshold of the policy, with its name and where it stands."""
+    """Every threshold of the policy, with its name and place."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule):
             yield rule.name, rule.threshold, rule.threshold_place
@@ -106,7 +106,7 @@ def _bounds(policy: Policy, path: Path, data: bytes) -> tuple[Bound, ...]:
 
 
 def _diff(name: str, before: bytes, after: bytes) -> str:
-    """The unified diff, as `git apply` and `patch -p1` read it; empty where nothing changed."""
+    """The unified diff, as `git apply` and `patch -p1` read it; empty if nothing changed."""
     # Only at line feeds: YAML may hold other characters that Python takes for the end of a line.
     old, new = (re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
     prefixed = not Path(name).is_absolute() and not name.startswith(os.pardir)

@@ -66,7 +66,7 @@ def propose(
     look: Look,
     bounds: Sequence[Bound] = (),
 ) -> tuple[Proposal, ...]:
-    """What becomes of every threshold of the policy. Raises InputError where the baseline cannot speak for it.
+    """What becomes of every threshold of the policy. Raises InputError if the baseline was scored in another way.
 
     `version` says which step of a progressive rule holds: the one given, else the policy's, else the baseline's.
     `bounds` are those of the condition to pass.
@@ -172,7 +172,7 @@ class _Proposer:
         return next(recorded, None)
 
     def _aim(self, value: Value, number: Fraction) -> tuple[Fraction | None, str]:
-        """Where the threshold should go, and why; None where the baseline cannot say."""
+        """Where the threshold should go, and why; None if the baseline has no bound."""
         higher = value.better == "higher"
         shown = f"{digits.show(value)} over {value.scenarios} scenario{'' if value.scenarios == 1 else 's'}"
         if self.climb.rule == "bound":
@@ -196,7 +196,7 @@ def _tidy(before: Threshold, written: Written, aim: Fraction, value: Value) -> T
 
 
 def _grain(written: Written, aim: Fraction, unit: Unit) -> Fraction:
-    """The smallest difference that is written: the digits that the file has, or a few more where it has fewer."""
+    """The smallest difference that is written: the digits that the file has, or a few more if it has fewer."""
     own = written.scale * Fraction(1, 10**written.decimals)
     if unit in ("ratio", "ms"):
         fewest = 3 if unit == "ratio" and written.scale == 1 else _DECIMALS[written.scale]

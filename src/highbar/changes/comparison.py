@@ -21,7 +21,7 @@ from highbar.statistics.slices import adjusted_p_values
 
 COMPARED = "pass_rate"
 FALSE_DISCOVERIES = 0.10
-"""The share of the slices that stand out which may do so by chance."""
+"""How many of the slices that stand out may do so by chance: the false discovery rate."""
 FEW_PAIRS = 30
 """Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
 MOST_NAMED = 10
@@ -96,7 +96,7 @@ def _rules(changes: Changes, best: Changes | None) -> tuple[RuleResult, ...]:
 
 
 def _undecided(base: Run, head: Run) -> list[str]:
-    """What must be said of trials of which it is not known whether they passed."""
+    """Warnings about undecided trials."""
     found = []
     for name, side in (("base", base), ("head", head)):
         ids = [id_ for id_, _ in side.undecided]
@@ -110,7 +110,7 @@ def _undecided(base: Run, head: Run) -> list[str]:
 
 
 def _margins(policy: Policy) -> Mapping[str, BaselineRule]:
-    """The margin of each metric over all scenarios; where there are several, the narrowest."""
+    """The margin of each metric over all scenarios; of several, the narrowest."""
     found: dict[str, BaselineRule] = {}
     for rule in policy.rules:
         if isinstance(rule, BaselineRule) and not rule.where:
@@ -133,7 +133,7 @@ def _metrics(
 
 
 def _spanning(worst: MetricChange, best: MetricChange) -> MetricChange:
-    """The change at the worst, with the interval and the outcome that hold whatever undecided trials turn out to be."""
+    """The change at the worst, with the interval and the outcome that hold however undecided trials turn out."""
     one, two = worst.difference, best.difference
     outcome: Change = worst.outcome if worst.outcome == best.outcome else "cannot_tell"
     if one.value is None or two.value is None or (one.value, one.low, one.high) == (two.value, two.low, two.high):
@@ -202,13 +202,13 @@ def _slices(
     pairs = changes.pairs
     parts: list[tuple[tuple[str, str], Differences, Differences | None]] = []
     for column in named:
-        held = [
+        found = [
             value if (value := before.columns.get(column)) == after.columns.get(column) else None
             for before, after in zip(pairs.base, pairs.head, strict=True)
         ]
-        values = sorted({value for value in held if value is not None})[:_MOST_SLICES]
+        values = sorted({value for value in found if value is not None})[:_MOST_SLICES]
         for value in values:
-            chosen = [one == value for one in held]
+            chosen = [one == value for one in found]
             other = None if best is None else best.differences.over(chosen)
             parts.append(((column, value), changes.differences.over(chosen), other))
     passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
@@ -229,9 +229,9 @@ def _slices(
 
 def _unsliced(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that were asked for and that no pair has."""
-    held = {column for record in (*changes.pairs.base, *changes.pairs.head) for column in record.columns}
+    found = {column for record in (*changes.pairs.base, *changes.pairs.head) for column in record.columns}
     named = dict.fromkeys((*changes.policy.slices, *columns))
-    return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in held)
+    return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in found)
 
 
 def _few(pairs: Pairs) -> tuple[str, ...]:

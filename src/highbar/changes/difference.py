@@ -44,7 +44,7 @@ class Pair:
     alpha: float
 
     def bounds(self, root: Node, share: Fraction = _ONE) -> tuple[Interval, Factor | None]:
-        """The bounds of head less `share` times base, and of head over base where that is how it is measured."""
+        """The bounds of head less `share` times base, and of head over base if it is measured that way."""
         if isinstance(root, Ratio):
             if is_share(root):
                 same = self._of_share(root) if share == 1 else None
@@ -61,7 +61,7 @@ class Pair:
         return self._factor(ratio)
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
-        """The bounds of a share; None where a scenario does not weigh the same in both runs."""
+        """The bounds of a share; None if a scenario has another weight in the other run."""
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None
@@ -78,7 +78,7 @@ class Pair:
     ) -> tuple[int, int, int] | None:
         """How many scenarios only the head and only the base passed, and how many there are.
 
-        None unless every scenario is by itself, counts once and has one trial on either side, all or nothing.
+        None unless every scenario is a unit of its own, counts once and has one trial in each run, passed or failed.
         """
         run = self.base
         once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)
@@ -119,7 +119,7 @@ class Pair:
         return Factor(change.ratio, change.low, change.high) if change is not None and known else None
 
     def _by_factor(self, ratio: Ratio, factor: Factor, share: float) -> Interval:
-        """The bounds of the difference where those of the factor are known: the geometric mean of both is held.
+        """The bounds of the difference if those of the factor are known, with the geometric mean of both runs fixed.
 
         head - base = √(base·head) · 2 sinh(log(head / base) / 2), which swapping the runs turns over.
         """
@@ -156,7 +156,7 @@ class Pair:
         return Interval(value - half - below, value + half + above)
 
     def _influence(self, found: dict[Hashable, float], ratio: Ratio, slope: float, other: float) -> bool:
-        """Add what each unit does to the formula through one ratio; False where that cannot be said."""
+        """Add what each unit does to the formula through one ratio; False if that is unknown."""
         for run, gradient in ((self.head, slope), (self.base, -other)):
             z, d = run.by_unit(run.linear(ratio.z)), run.by_unit(run.linear(ratio.d))
             units = [unit for unit in d if d[unit] or z[unit]]

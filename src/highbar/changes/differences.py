@@ -43,23 +43,23 @@ class Differences:
     def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
         """The bounds of head less `share` times base, of a metric that is defined in both."""
         formula = self._formula(metric, where)
-        _, _, pair = self._at(self._kept(formula)[0])
+        _, _, pair = self._at(self._mask(formula)[0])
         try:
             low, high = pair.bounds(formula.root, share)[0]
         except OverflowError:
             return UNBOUNDED
         return UNBOUNDED if math.isnan(low) or math.isnan(high) else Interval(low, high)
 
-    def over(self, kept: Sequence[bool]) -> Differences:
+    def over(self, mask: Sequence[bool]) -> Differences:
         """The same of some of the pairs."""
-        return Differences(self.policy, self.pairs.chosen(kept))
+        return Differences(self.policy, self.pairs.chosen(mask))
 
     def latency(self) -> Factor | None:
-        """By what factor the mean latency of the pairs changed that completed; None where it cannot be said."""
-        kept, _ = self._kept(Formula(_LATENCY))
+        """The factor by which the mean latency of completed pairs changed; None if it is unknown."""
+        mask, _ = self._mask(Formula(_LATENCY))
         for i, pair in enumerate(zip(self.pairs.base, self.pairs.head, strict=True)):
-            kept[i] = kept[i] and not any("latency_ms" in record.valueless for record in pair)
-        return self._at(kept)[2].mean_factor(_LATENCY) if any(kept) else None
+            mask[i] = mask[i] and not any("latency_ms" in record.valueless for record in pair)
+        return self._at(mask)[2].mean_factor(_LATENCY) if any(mask) else None
 
     def _formula(self, metric: str, where: Where) -> Formula:
         return of_metric(self.policy, self.policy.metrics[metric], where)
@@ -67,10 +67,10 @@ class Differences:
     def _compared(self, metric_and_where: tuple[str, Where]) -> Difference:
         metric, where = metric_and_where
         formula = self._formula(metric, where)
-        kept, lost = self._kept(formula)
-        before, after, pair = self._at(kept)
+        mask, lost = self._mask(formula)
+        before, after, pair = self._at(mask)
         base, head = before.value(metric, where), after.value(metric, where)
-        missing, pairs = len(kept) - sum(kept), min(base.scenarios, head.scenarios)
+        missing, pairs = len(mask) - sum(mask), min(base.scenarios, head.scenarios)
         if base.value is None or head.value is None:
             side, reason = ("head", head.reason) if head.value is None else ("base", base.reason)
             return Difference(base, head, None, None, None, pairs, missing, lost, f"undefined in the {side}: {reason}")
@@ -83,18 +83,18 @@ class Differences:
         doubt = pair.doubt(formula.root)
         return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor, doubt=doubt)
 
-    def _kept(self, formula: Formula) -> tuple[list[bool], int]:
+    def _mask(self, formula: Formula) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have lost it."""
         base, head = self._runs
-        kept = [True] * len(self.pairs.base)
-        lost = [False] * len(kept)
+        mask = [True] * len(self.pairs.base)
+        lost = [False] * len(mask)
         for term in _terms(formula):
             before, after = base.has(term), head.has(term)
             if before != after:
                 for i, (had, has) in enumerate(zip(before, after, strict=True)):
-                    kept[i] = kept[i] and had == has
+                    mask[i] = mask[i] and had == has
                     lost[i] = lost[i] or (had and not has)
-        return kept, sum(lost)
+        return mask, sum(lost)
 
     @cached_property
     def _runs(self) -> tuple[RecordSums, RecordSums]:
@@ -108,16 +108,16 @@ class Differences:
             pairs.head, pairs.units, weights, alpha, below
         )
 
-    def _at(self, kept: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
-        return self._sides[bytes(kept)]
+    def _at(self, mask: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
+        return self._sides[bytes(mask)]
 
     @cached_property
     def _sides(self) -> Mapping[bytes, tuple[measure.Measured, measure.Measured, Pair]]:
         return Computed(self._both_sides)
 
-    def _both_sides(self, kept: bytes) -> tuple[measure.Measured, measure.Measured, Pair]:
+    def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, Pair]:
         """The metrics of both runs, over the pairs whose byte is 1."""
-        base, head = self._runs if all(kept) else self._made(self.pairs.chosen([bool(one) for one in kept]))
+        base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
         return measure.Measured(self.policy, base), measure.Measured(self.policy, head), Pair(base, head, base.alpha)
 
 
@@ -140,5 +140,5 @@ def _around(interval: Interval, value: float, metric: Value) -> tuple[float | No
 
 
 def _shown(end: float) -> float | None:
-    """An end to twelve digits, which is what sums taken in any order agree on; None where unbounded."""
+    """An end to twelve digits, on which sums in any order agree; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None

@@ -1,4 +1,4 @@
-"""Two runs → their pairs, the scenarios that are in both; what is in one only is listed, never dropped."""
+"""Two runs → their pairs: the scenarios that are in both. Those in one run only are listed, never dropped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from highbar.model.records import ScenarioRecord
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The scenarios of both runs in the order of their ids, and which of them stand or fall together."""
+    """The scenarios of both runs by id, and the unit of each: scenarios of one unit are not independent."""
 
     base: tuple[ScenarioRecord, ...]
     head: tuple[ScenarioRecord, ...]
@@ -20,25 +20,25 @@ class Pairs:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """Those of which all trials passed in the base, and not all in the head."""
+        """Scenarios that passed all trials in the base, and not all in the head."""
         return tuple(b.id for b, h in zip(self.base, self.head, strict=True) if b.all_passed and not h.all_passed)
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """Those of which all trials passed in the head, and not all in the base."""
+        """Scenarios that passed all trials in the head, and not all in the base."""
         return tuple(b.id for b, h in zip(self.base, self.head, strict=True) if h.all_passed and not b.all_passed)
 
     @property
     def flaky(self) -> tuple[str, ...]:
-        """Those that passed only sometimes, in either run."""
+        """Scenarios that passed some trials and failed others, in either run."""
         return tuple(b.id for b, h in zip(self.base, self.head, strict=True) if b.flaky or h.flaky)
 
-    def chosen(self, kept: Sequence[bool]) -> Pairs:
-        """The pairs that are kept."""
+    def chosen(self, mask: Sequence[bool]) -> Pairs:
+        """The pairs whose entry is true."""
         return Pairs(
-            tuple(one for one, keep in zip(self.base, kept, strict=True) if keep),
-            tuple(one for one, keep in zip(self.head, kept, strict=True) if keep),
-            tuple(one for one, keep in zip(self.units, kept, strict=True) if keep),
+            tuple(one for one, taken in zip(self.base, mask, strict=True) if taken),
+            tuple(one for one, taken in zip(self.head, mask, strict=True) if taken),
+            tuple(one for one, taken in zip(self.units, mask, strict=True) if taken),
         )
 
 
@@ -57,7 +57,7 @@ def pair_up(base: Iterable[ScenarioRecord], head: Iterable[ScenarioRecord]) -> P
 
 
 def _unit(base: ScenarioRecord, head: ScenarioRecord) -> Hashable:
-    """Scenarios stand or fall together that do so in both runs."""
+    """Scenarios are of one unit if they are of one cluster in both runs."""
     if base.cluster is None and head.cluster is None:
         return base.id
     return ("cluster", base.cluster, head.cluster)

@@ -50,7 +50,7 @@ class RecordSums:
     units: Sequence[Hashable]
     weights: Weights
     alpha: float
-    below: frozenset[str] = frozenset()  # columns of which higher values are better: what never completed ranks first
+    below: frozenset[str] = frozenset()  # columns in which higher is better, so that a crash ranks first
 
     @cached_property
     def totals(self) -> Mapping[Term, Total]:
@@ -99,7 +99,7 @@ class RecordSums:
         columns = [(self.parts(term), factor) for term, factor in linear]
         if len(columns) == 1 and columns[0][1] == 1:
             return [part or _ZERO for part in columns[0][0]]
-        # Most parts are 0 or 1: an exact product with a factor is made only where there is something to multiply.
+        # Most parts are 0 or 1: an exact product with a factor is computed only for the rest.
         return [
             sum((factor if part is ONE else factor * part for part, factor in row if part), _ZERO)
             for row in zip(*([(part, factor) for part in parts] for parts, factor in columns), strict=True)
@@ -118,7 +118,7 @@ class RecordSums:
         if not any(
             value is not None and column not in one.lone for value, one in zip(values, self.records, strict=True)
         ):
-            values = [None] * len(values)  # what errors and the like come to counts wherever others have the measure
+            values = [None] * len(values)  # errors count only if some scenario has a value of its own
         if term.of == "count":
             values = [None if value is None else ONE for value in values]
         if not term.weighted:
@@ -266,7 +266,7 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
 
 
 def _repeated(record: ScenarioRecord, column: str) -> Fraction | None:
-    """Unbiased pass@k and pass^k; None where there are fewer than k trials."""
+    """Unbiased pass@k and pass^k; None if there are fewer than k trials."""
     kind, _, digits = column.rpartition("_")
     n, c, k = record.trials, record.passed, int(digits)
     if n < k:

@@ -39,7 +39,7 @@ class Changes:
 
     @property
     def passed_in_base(self) -> tuple[str, ...]:
-        """The scenarios of which all trials passed in the base, sorted."""
+        """The scenarios that passed all trials in the base, sorted."""
         return tuple(record.id for record in self.base.records if record.all_passed)
 
     def difference(self, metric: str, where: Where = ()) -> Difference:

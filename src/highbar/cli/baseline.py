@@ -1,4 +1,4 @@
-"""`highbar baseline`: keep a run that later ones are held against, look at it, and raise the bar to what it showed."""
+"""`highbar baseline`: record a run that later ones are compared with, show it, raise the bar to it."""
 
 from __future__ import annotations
 

@@ -174,15 +174,15 @@ def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *
 
 
 def _tell_github(
-    wanted: bool | None,  # noqa: FBT001 - as the command line has it: yes, no, or where it seems right
+    wanted: bool | None,  # noqa: FBT001 - as the command line has it: yes, no, or only in a workflow
     found: Verdict | Sequence[Problem],
     code: int,
     outputs: tuple[Output, ...],
 ) -> int:
-    """Tell GitHub, where that was asked for or where this is a workflow. The exit code stays, unless telling failed."""
+    """Tell GitHub, if asked to or if this is a workflow. Returns the exit code, or 4 if a requested file failed."""
     if wanted is False or (wanted is None and os.environ.get("GITHUB_ACTIONS") != "true"):
         return code
-    from highbar.cli import github  # only where a workflow runs
+    from highbar.cli import github  # only in a workflow
 
     try:
         if isinstance(found, Verdict):

@@ -49,7 +49,7 @@ def _refuse_overwriting(paths: list[Path]) -> None:
 
 
 def _write(files: dict[Path, str]) -> None:
-    """All the files or none: what was made is taken away again where one cannot be."""
+    """Write all the files or none: if one fails, those already written are removed."""
     made: list[Path] = []
     try:
         for path, text in files.items():

@@ -39,7 +39,7 @@ class Output:
 
 
 def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
-    """What each `--output` means. Raises InputError, before anything is read, where one cannot be meant."""
+    """What each `--output` means. Raises InputError, before anything is read, if one makes no sense."""
     outputs: list[Output] = []
     problems: list[Problem] = []
     taken: set[str] = set()
@@ -60,7 +60,7 @@ def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
 
 
 def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None:
-    """Raise InputError where a report would take the place of something that is read."""
+    """Raise InputError if a report would overwrite a file that is read."""
     read = {os.path.realpath(name): name for name in inputs}
     problems = [
         Problem(f"--output {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
@@ -90,9 +90,9 @@ def _read_output(argument: str) -> Output:
 
 
 def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
-    """Say in every file that there is no verdict, before anything is judged: whatever happens now, no older one stays.
+    """Say in every file that there is no verdict, before anything is judged: so no older verdict survives a crash.
 
-    A file that is made by this lies in no folder and matches no pattern of the `results`, or it would be read as one.
+    A file that this creates in a folder or pattern of the `results` is removed again, or it would be read as results.
     """
     made = [output.file for output in outputs if not os.path.lexists(output.file)]
     for output in outputs:

@@ -30,16 +30,16 @@ def command(files: tuple[str, ...]) -> int:
     """Check a policy, or several, without results, and say every rule in words."""
     from highbar import policy as policies  # help and completion do without the reader and its YAML parser
 
-    told: list[str] = []
+    texts: list[str] = []
     problems: list[Problem] = []
     for file in files or (_found(),):
         try:
-            told.append(_told(policies.read_named(file), streams.display(sys.stdout)))
+            texts.append(_described(policies.read_named(file), streams.display(sys.stdout)))
         except InputError as error:
             problems += error.problems
     if problems:
         raise InputError(*problems)
-    streams.put("\n".join(told))
+    streams.put("\n".join(texts))
     return 0
 
 
@@ -53,16 +53,16 @@ def _found() -> str:
     return str(found)
 
 
-def _told(policy: Policy, screen: Display) -> str:
+def _described(policy: Policy, screen: Display) -> str:
     from highbar.policy.words import say_all, say_reading  # see command
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
     lines = [f"{visible(policy.file or 'policy')} is sound: {len(policy.rules)} rules, {', '.join(counts)}"]
     if policy.description:
         lines.append(visible(policy.description))
-    told = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]
+    rules = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]
     for level, heading, color in _HEADINGS:
-        rows = [(name, sentence) for known, name, sentence in told if known == level]
+        rows = [(name, sentence) for known, name, sentence in rules if known == level]
         lines += ["", paint(heading, f"bold {color}", screen)] if rows else []
         for name, sentence in rows:
             lines += [f"  {name}", *paragraph(sentence, 6, screen)]

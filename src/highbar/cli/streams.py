@@ -25,7 +25,7 @@ def standard_input() -> BinaryIO | None:
 
 
 def put(text: str) -> None:
-    """Write to standard output, all of it and now. Raises ReportError where that fails: no report is silently lost."""
+    """Write to standard output, all of it and now. Raises ReportError if that fails: no report is silently lost."""
     stream = sys.stdout
     if stream is None:
         raise ReportError("standard output is closed")
@@ -38,7 +38,7 @@ def put(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Write one line to standard error, whatever is in it made visible."""
+    """Write one line to standard error, with control characters made visible."""
     _write_error(visible(message) + "\n")
 
 
@@ -63,7 +63,7 @@ def _write_error(text: str) -> None:
 
 
 def display(stream: TextIO | None) -> Display:
-    """What the screen behind a stream can do: color only on a terminal that has it and where NO_COLOR is not set."""
+    """What the screen behind a stream can do: color only on a terminal that has it, and unless NO_COLOR is set."""
     width = min(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
     terminal = stream is not None and stream.isatty()
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -71,7 +71,7 @@ def display(stream: TextIO | None) -> Display:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """`text`, in plainer signs where the stream's encoding lacks ours."""
+    """`text`, in plainer characters if the stream's encoding lacks ours."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

@@ -38,7 +38,7 @@ class Uncountable(ValueError):
 
 
 def lines(blocks: Iterable[bytes]) -> int:
-    """Lines that are not blank, whatever they end in, the last one with or without its line feed."""
+    """Lines that are not blank, with any line ending; the last may have none."""
     found, blank = 0, True  # `blank`: of the line that is not at its end yet nothing was seen but blanks
     for block in _measured(without_mark(blocks)):
         text = b"\n" + block if blank else block

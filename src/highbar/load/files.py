@@ -80,7 +80,7 @@ def find(
 
 
 def names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name; what names none is left to `find` to refuse."""
+    """The paths of the files that the arguments name. An argument that names none is refused by `find`, not here."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):
@@ -131,7 +131,7 @@ def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
         return Beside()
     tools: dict[str, str | None] = {}
     for path in paths:
-        with suppress(InputError):  # said when the file is read
+        with suppress(InputError):  # reading the file refuses it
             tools[path] = foreign.format_of(path, path) if os.path.isfile(path) else None
     return beside(tools)
 
@@ -173,7 +173,7 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
 
 
 def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
-    """The tool whose file this is, by what was said or by its looks; None for a file of ours."""
+    """The tool that wrote the file: the one that was named, or by its first bytes; None for a file of ours."""
     if input_format is None:
         if guidance.mapping is None:
             return foreign.format_of(path, name)
@@ -193,7 +193,7 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
 
 
 def _start_of(path: str, compression: str | None) -> bytes:
-    """The first bytes of a file, unpacked; none if they are damaged, which is said when it is read whole."""
+    """The first bytes of a file, unpacked; none if they are damaged: reading the whole file refuses it."""
     try:
         with open(path, "rb") as stream:
             return unpacking.first_bytes(stream.read(4096), compression)

@@ -63,7 +63,7 @@ class Import:
 
 
 def format_of(path: str, name: str) -> str | None:
-    """Whose file this is, by its name and its first bytes; None where no tool claims it."""
+    """Whose file this is, by its name and its first bytes; None if no tool claims it."""
 
     def start(size: int = LONGEST_ROW) -> bytes:
         try:
@@ -88,14 +88,14 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
             raise
         raise _hinted(error, guidance.mapping, format_of(path, name)) from error
     _refuse_unheard(report, name, format_name)
-    told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
+    sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
     file = ResultsFile(
         target,
         name,
         "jsonl",
         original=os.path.realpath(path),
-        imported=told,
+        imported=sentence,
         notes=notes,
         urgent=tuple(note for note in notes if _VERSION.search(note)),
         judging=_judging(report, format_name),
@@ -134,7 +134,7 @@ def _judging(report: Report, format_name: str) -> Judging:
 def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
     """Scorers that judge in one of the files of a tool and not in another that has them too.
 
-    There they gave nothing that the tool takes for a verdict: to leave them out would let what they said go unheard.
+    In the other file they gave nothing that the tool takes for a verdict; leaving them out would ignore their scores.
     """
     judging_in: dict[tuple[str, str], ResultsFile] = {}
     for file in files:

@@ -66,7 +66,7 @@ class Job:
     engine: EngineChoice = DUCKDB
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
-    names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by itself
+    names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
 
 
 Progress = Callable[[float], None]

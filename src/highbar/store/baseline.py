@@ -14,7 +14,7 @@ SCHEMA = "highbar/baseline/1"
 
 @dataclass(frozen=True, slots=True)
 class RecordedRule:
-    """What a rule of the policy measured when the baseline was recorded; only rules about one metric are kept."""
+    """What a rule of the policy measured when the baseline was recorded; only rules about one metric are recorded."""
 
     rule: str
     metric: str
@@ -35,10 +35,10 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A run that later ones are held against: its metrics with their bounds, and every scenario, so that runs pair up.
+    """A run that later ones are compared with: its metrics with their bounds, and every scenario, so that runs pair up.
 
-    `forced` is the reason for recording it although the run did not pass or was not complete. `date` is whatever the
-    caller said: a label, never compared. `file` and `sha256` are those of the baseline itself, once it was read.
+    `forced` is the reason for recording it although the run did not pass or was not complete. `date` is what the
+    caller gave: a label, never compared. `file` and `sha256` are those of the baseline itself, once it was read.
     """
 
     scenarios: tuple[ScenarioRecord, ...]  # sorted by id

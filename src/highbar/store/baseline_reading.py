@@ -25,7 +25,7 @@ KEYS = (
     "suite", "results", "metrics", "rules", "scenarios",
 )  # fmt: skip
 SOMETIMES = ("select", "judged_by")
-"""Keys that stand only in the baselines of chosen rows, and of files of other tools."""
+"""Keys that only baselines of chosen rows, or of files of other tools, have."""
 SHARES = {"correct", "error", "violated", "unjudged", "tp", "fp", "fn", "behavior_score", "quality_score"}
 AMOUNTS = {"observed", "expected", "quality_both", "tokens_both", "tokens_used", "cost_usd", "latency_ms"}
 _MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
@@ -43,7 +43,7 @@ def is_baseline(path: str) -> bool:
 
 
 def read(path: Path | str) -> Baseline:
-    """The baseline in a file. Raises InputError where it is none, or is not whole."""
+    """The baseline in a file. Raises InputError if it is no baseline, or is damaged."""
     name = str(path)
     try:
         with Path(path).open("rb") as stream:

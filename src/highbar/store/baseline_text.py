@@ -1,6 +1,6 @@
 """A baseline as text: one line for each metric, rule and scenario, sorted, so that a review shows what changed.
 
-Numbers are exact: a decimal where it ends, else a quotient in quotes ("2/3"). ASCII only, no exponents.
+Numbers are exact: a decimal if it is finite, else a quotient in quotes ("2/3"). ASCII only, no exponents.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _where(where: Where) -> str:
 
 
 def _scenario(scenario: ScenarioRecord) -> str:
-    """Its line. What can be told from the rest is left out: no error, weight 1."""
+    """The line of a scenario. Defaults are left out: no error, weight 1."""
     ranks = {
         column: "[" + ", ".join(_number(value) for value in values) + "]"
         for column, values in sorted(scenario.ranks.items())

@@ -45,7 +45,7 @@ def write(path: Path, text: str, *, seen: str | None) -> None:
 def rewrite(path: Path, before: bytes, after: bytes) -> None:
     """Replace the bytes `before` of a policy. Raises InputError if it changed, ReportError if it cannot be written.
 
-    Whoever is killed on the way, or reads meanwhile, leaves or finds the old bytes or the new ones. A link stays a
+    A writer that is killed leaves, and a reader finds, the old bytes or the new ones. A link stays a
     link, and the mode of the file stays what it is.
     """
     target = Path(os.path.realpath(path))
