@@ -76,9 +76,7 @@ def check(job: Job, against_ref: str, watch: Watch = SILENT) -> Verdict:
             except InputError as error:
                 raise _renamed(error, there) from None
         listed = weakened(before, here)
-        lost = ()
-        if earlier_baseline:
-            lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
+        lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))

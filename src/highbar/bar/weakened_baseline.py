@@ -14,12 +14,14 @@ from highbar.store.baseline import Baseline
 _MOST_IDS = 10
 
 
-def weakened_baseline(policy: Policy, before: Path, now: Path | None) -> tuple[Weakening, ...]:
+def weakened_baseline(policy: Policy, before: Path | None, now: Path | None) -> tuple[Weakening, ...]:
     """What the baseline in the file `before` demands more of than the one in `now`, if there is still one.
 
     Only what a rule of the `policy` asks about: among many metrics some are always lower, by chance.
     """
-    if not before.exists() or now is None:  # a policy that compares no more has lost its rules, and they are listed
+    if (
+        before is None or not before.exists() or now is None
+    ):  # a policy that compares no more has lost its rules, and they are listed
         return ()
     old = baseline_reading.read(before)
     if not now.exists():
