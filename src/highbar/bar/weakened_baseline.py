@@ -19,9 +19,8 @@ def weakened_baseline(policy: Policy, before: Path | None, now: Path | None) -> 
 
     Only what a rule of the `policy` asks about: among many metrics some are always lower, by chance.
     """
-    if (
-        before is None or not before.exists() or now is None
-    ):  # a policy that compares no more has lost its rules, and they are listed
+    # A policy that no longer compares has lost its rules, which are listed already.
+    if before is None or not before.exists() or now is None:
         return ()
     old = baseline_reading.read(before)
     if not now.exists():

@@ -2,74 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from highbar.language.digits import show
-from highbar.model import Source, Value, Where
+from highbar.model import Source
 from highbar.report import PAGE, Display
 from highbar.report.layout import columns, table, title
 from highbar.report.visible import visible
-
-
-class Scoring(Protocol):
-    """By whom, and by which rows, it was judged."""
-
-    @property
-    def judged_by(self) -> Sequence[tuple[str, Sequence[str]]]:
-        """By tool, the scorers that judged."""
-
-    @property
-    def select(self) -> Where:
-        """Which rows were judged."""
-
-
-class Baseline(Protocol):
-    """What is shown of a baseline."""
-
-    @property
-    def scenarios(self) -> Sequence[object]:
-        """Its scenarios."""
-
-    @property
-    def trials(self) -> int:
-        """How many trials it rests on."""
-
-    @property
-    def metrics(self) -> Mapping[str, Value]:
-        """Its metrics."""
-
-    @property
-    def scoring(self) -> Scoring:
-        """How it was judged."""
-
-    @property
-    def verdict(self) -> str:
-        """What the run came to."""
-
-    @property
-    def agent_version(self) -> str | None:
-        """Which version it is of."""
-
-    @property
-    def date(self) -> str | None:
-        """When it was run, as the caller said."""
-
-    @property
-    def forced(self) -> str | None:
-        """Why it was recorded all the same."""
-
-    @property
-    def policy(self) -> Source | None:
-        """The policy that it passed."""
-
-    @property
-    def results(self) -> Sequence[Source]:
-        """The files that it was made from."""
-
-    @property
-    def file(self) -> str | None:
-        """Where it lies."""
+from highbar.store.baseline import Baseline
 
 
 def render_baseline(baseline: Baseline, display: Display = PAGE) -> str:
