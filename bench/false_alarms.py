@@ -20,7 +20,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
-from highbar.changes.difference import Pair  # noqa: E402 - needs the line above
+from highbar.changes.difference import PairedRuns  # noqa: E402 - needs the line above
 from highbar.changes.record_sums import RecordSums  # noqa: E402 - likewise
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
 from highbar.model import Percentile, Weights  # noqa: E402 - likewise
@@ -141,7 +141,7 @@ def latency(share: Fraction) -> Callable[[Random, int], float]:
             runs.append([_record(i, value) for i, value in enumerate(times.tolist())])
         units = tuple(range(scenarios))
         base, head = (RecordSums(records, units, Weights(), ALPHA) for records in runs)
-        low = Pair(base, head, ALPHA).bounds(Percentile("latency_ms", share))[0].low
+        low = PairedRuns(base, head, ALPHA).bounds(Percentile("latency_ms", share))[0].low
         return -low
 
     return upper

@@ -12,20 +12,20 @@ from highbar.engine.protocol import Reduction
 from highbar.load.refusals import refuse_categories
 from highbar.load.results import Results, results
 from highbar.model import Policy, Verdict
-from highbar.model.job import SILENT, Job, Watch
-from highbar.verdicts import Checked, refuse_unusable, verdict
+from highbar.model.job import SILENT, Job, JobWatch
+from highbar.verdicts import CheckResult, refuse_unusable, verdict
 
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
     from highbar.changes.run import Run
     from highbar.model.comparison import Comparison
 
 
-def check(job: Job, watch: Watch = SILENT) -> Verdict:
+def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
     """Judge the results of a job by its policy. Raises InputError if either cannot be read."""
     return checked(job, watch).verdict
 
 
-def checked(job: Job, watch: Watch = SILENT) -> Checked:
+def checked(job: Job, watch: JobWatch = SILENT) -> CheckResult:
     """The same, with the run scenario by scenario if the job wants it."""
     policy = policies.choose(job.policy, job.where)
     with results(job, policy, watch) as found:
@@ -33,21 +33,21 @@ def checked(job: Job, watch: Watch = SILENT) -> Checked:
         return judge(job, policy, found, sums)
 
 
-def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> Checked:
+def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckResult:
     """The part of a check that reads no rows."""
     refuse_categories(found, sums.categories)
     policy = policies.resolve_version(policy, given=job.agent_version, recorded=sums.agent_version)
     if sums.records is None and job.baseline is None:
-        return Checked(verdict(job, policy, found, sums), policy, sums)
+        return CheckResult(verdict(job, policy, found, sums), policy, sums)
     from highbar.changes.run import run_of  # likewise
     from highbar.changes.since import since_baseline  # few checks compare
 
     run = run_of(policy, sums, found) if sums.records else None
     changes, warnings = since_baseline(job, policy, run)
-    return Checked(verdict(job, policy, found, sums, changes, warnings), policy, sums, run, changes)
+    return CheckResult(verdict(job, policy, found, sums, changes, warnings), policy, sums, run, changes)
 
 
-def score(job: Job, policy: Policy, watch: Watch = SILENT) -> Run:
+def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> Run:
     """A job's results, scenario by scenario, scored by a policy and judged by none of its rules."""
     from highbar.changes.run import run_of  # only for a comparison
 
@@ -59,7 +59,7 @@ def score(job: Job, policy: Policy, watch: Watch = SILENT) -> Run:
         return run_of(policy, sums, found)
 
 
-def compare(base: Job, head: Job, watch: Watch = SILENT) -> Comparison:
+def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
     """What changed between two runs, by the policy of the head; either may be a baseline. Raises InputError."""
     from highbar.changes.comparison import compare_runs  # only for a comparison
     from highbar.changes.run import baseline_of  # likewise

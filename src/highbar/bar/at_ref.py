@@ -41,16 +41,16 @@ from highbar.model import (
     Verdict,
     Weakening,
 )
-from highbar.model.job import SILENT, Job, Watch
+from highbar.model.job import SILENT, Job, JobWatch
 from highbar.model.requests import Request, covering
-from highbar.verdicts import Checked
+from highbar.verdicts import CheckResult
 
 _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
 """Fields of a rule that do not change what it demands at the version at hand."""
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
-def check(job: Job, against_ref: str, watch: Watch = SILENT) -> Verdict:
+def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
     """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
@@ -83,7 +83,7 @@ def check(job: Job, against_ref: str, watch: Watch = SILENT) -> Verdict:
 
 
 @contextmanager
-def _judged_now(job: Job, earlier: Job, watch: Watch) -> Iterator[tuple[Checked, Callable[[Job], Checked]]]:
+def _judged_now(job: Job, earlier: Job, watch: JobWatch) -> Iterator[tuple[CheckResult, Callable[[Job], CheckResult]]]:
     """The check by the policy now, and a function that checks the same results by the policy at the ref.
 
     The rows are reduced once if both policies read and score them alike, and else a second time.
@@ -98,9 +98,9 @@ def _judged_now(job: Job, earlier: Job, watch: Watch) -> Iterator[tuple[Checked,
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
-        def judge_earlier(other: Job) -> Checked:
+        def judge_earlier(other: Job) -> CheckResult:
             if bar is None or needs(sums.columns)[1] is None:
-                return pipeline.checked(other, Watch(watch.progress))
+                return pipeline.checked(other, JobWatch(watch.progress))
             seen = replace(found, policy=bar)
             with explained(seen):
                 refuse_columns(seen, sums.columns)
@@ -201,7 +201,7 @@ def _with_new_scenarios(before: Suite | None, now: Suite | None) -> Suite | None
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
-def _merged(now: Checked, then: Checked, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
+def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
     """The verdict now, and every rule of then that is another rule now or came out otherwise, named after the ref.
 
     The worse of the two verdicts is that of all these rules together: what is the same is there once.
@@ -232,13 +232,13 @@ def _merged(now: Checked, then: Checked, there: Revision, listed: tuple[Weakenin
     )
 
 
-def _key(rule: Rule, result: RuleResult, checked: Checked) -> tuple[object, ...]:
+def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
     """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
     demand = tuple(getattr(rule, each.name) for each in fields(rule) if each.name not in _NOT_DEMANDED)
     return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
 
 
-def _evidence(rule: Rule, result: RuleResult, checked: Checked) -> object:
+def _evidence(rule: Rule, result: RuleResult, checked: CheckResult) -> object:
     """What a rule was judged by, with no path in it: the copy of a file has another path than the file."""
     match rule:
         case ScenarioRule():

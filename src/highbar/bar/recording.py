@@ -11,7 +11,7 @@ from highbar.changes.run import Run
 from highbar.changes.since import excused
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Verdict
-from highbar.model.job import SILENT, Job, Watch
+from highbar.model.job import SILENT, Job, JobWatch
 from highbar.store import baseline_reading, replacing
 from highbar.store.baseline import Baseline, RecordedRule
 from highbar.store.baseline_text import render
@@ -28,7 +28,7 @@ class Recorded:
 
 
 def record(
-    job: Job, watch: Watch = SILENT, *, file: str | None = None, date: str | None = None, force: str | None = None
+    job: Job, watch: JobWatch = SILENT, *, file: str | None = None, date: str | None = None, force: str | None = None
 ) -> Recorded:
     """Record a run as the baseline: a complete one that passes, or any with `force`, the reason that is stored.
 

@@ -36,7 +36,7 @@ _ONE = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PairedRuns:
     """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
 
     base: RecordSums

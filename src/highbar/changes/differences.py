@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from highbar import measure
-from highbar.changes.difference import UNBOUNDED, Pair
+from highbar.changes.difference import UNBOUNDED, PairedRuns
 from highbar.changes.pairing import Pairs
 from highbar.changes.record_sums import Computed, RecordSums
 from highbar.measure.parts import Formula, of_metric, ratios
@@ -108,17 +108,21 @@ class Differences:
             pairs.head, pairs.units, weights, alpha, below
         )
 
-    def _at(self, mask: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, Pair]:
+    def _at(self, mask: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         return self._sides[bytes(mask)]
 
     @cached_property
-    def _sides(self) -> Mapping[bytes, tuple[measure.Measured, measure.Measured, Pair]]:
+    def _sides(self) -> Mapping[bytes, tuple[measure.Measured, measure.Measured, PairedRuns]]:
         return Computed(self._both_sides)
 
-    def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, Pair]:
+    def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         """The metrics of both runs, over the pairs whose byte is 1."""
         base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
-        return measure.Measured(self.policy, base), measure.Measured(self.policy, head), Pair(base, head, base.alpha)
+        return (
+            measure.Measured(self.policy, base),
+            measure.Measured(self.policy, head),
+            PairedRuns(base, head, base.alpha),
+        )
 
 
 def _terms(formula: Formula) -> Iterable[Term | Percentile]:

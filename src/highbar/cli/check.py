@@ -16,7 +16,7 @@ from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting,
 from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
-from highbar.model.job import Job, Wants, Watch
+from highbar.model.job import Job, JobWatch, Wants
 from highbar.report import REPORTERS
 from highbar.report.headline import warnings
 
@@ -142,7 +142,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     return _tell_github(github, verdict, code, wanted)
 
 
-def _check_both(job: Job, against_ref: str, watch: Watch) -> Verdict:
+def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
     """Judge by the policy, and by what it was at a git ref."""
     from highbar.bar import at_ref  # few checks need it, or git
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from highbar.cli import streams
-from highbar.model.job import Watch
+from highbar.model.job import JobWatch
 
 _PATIENCE = 1.0
 _EVERY = 0.2
@@ -21,10 +21,10 @@ _ERASE = "\r\x1b[K"
 
 
 @contextmanager
-def watching(*, quiet: bool) -> Iterator[Watch]:
+def watching(*, quiet: bool) -> Iterator[JobWatch]:
     """Whom a job tells: a progress bar, and standard error. If `quiet`, only what no option hides is said."""
     with progress_bar(quiet=quiet) as progress:
-        yield Watch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
+        yield JobWatch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
 
 
 @contextmanager

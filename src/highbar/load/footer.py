@@ -56,12 +56,12 @@ def rows(path: str, end: int | None = None) -> int:
         stream.seek(size - _TAIL - length)
         footer = stream.read(length)
     try:
-        return _Reader(footer).rows()
+        return _FooterReader(footer).rows()
     except IndexError as error:
         raise Uncountable("the Parquet footer is cut off") from error
 
 
-class _Reader:
+class _FooterReader:
     """A place in the footer that moves on."""
 
     def __init__(self, data: bytes) -> None:

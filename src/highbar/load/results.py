@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, files, foreign
 from highbar.model import Policy, ResultsFile, Source
-from highbar.model.job import EngineChoice, Job, Progress, Table, Watch
+from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
 
 if TYPE_CHECKING:  # of files of other tools
     from highbar.model.judging import Judging
@@ -53,7 +53,7 @@ class Results:
 
 
 @contextmanager
-def results(job: Job, policy: Policy, watch: Watch) -> Iterator[Results]:
+def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
     """Open what the job names. Raises InputError with every problem; temporary copies are removed at the end."""
     found = Results(policy, job.wants.slices, job.engine, input_format=job.input_format, progress=watch.progress)
     guidance = foreign.guidance(job.map_file, policy)
@@ -74,7 +74,7 @@ def results(job: Job, policy: Policy, watch: Watch) -> Iterator[Results]:
             yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
 
 
-def _tell(read: tuple[ResultsFile, ...], watch: Watch) -> None:
+def _tell(read: tuple[ResultsFile, ...], watch: JobWatch) -> None:
     for file in read:
         if watch.say is not None and file.imported:
             watch.say(file.imported)

@@ -74,7 +74,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Watch:
+class JobWatch:
     """Whom to tell while a job runs: how much is read (0 to 1), and what was made of each file of another tool.
 
     `urge` is called with the notes that no option hides, for callers that do not want to hear the rest.
@@ -85,4 +85,4 @@ class Watch:
     urge: Say | None = None
 
 
-SILENT = Watch()
+SILENT = JobWatch()

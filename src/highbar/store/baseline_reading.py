@@ -70,7 +70,7 @@ def read_bytes(data: bytes, name: str) -> Baseline:
         raise InputError(Problem(f"not JSON: {error.msg}", name, error.lineno, error.colno, hint=_AGAIN)) from None
     except (ValueError, RecursionError) as error:
         raise InputError(Problem(f"not a baseline: {error}", name, hint=_AGAIN)) from None
-    return _Reader(name).baseline(document, hashlib.sha256(data).hexdigest())
+    return _DocumentReader(name).baseline(document, hashlib.sha256(data).hexdigest())
 
 
 def _decimal(text: str) -> Fraction:
@@ -98,7 +98,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-class _Reader:
+class _DocumentReader:
     """Reads the parts of one document; what is wrong is gathered and raised once."""
 
     def __init__(self, name: str) -> None:

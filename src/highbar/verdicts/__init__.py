@@ -25,7 +25,7 @@ MOST_FAILED = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Checked:
+class CheckResult:
     """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
 
     The run, scenario by scenario, is there if the job wants it or a rule compares.
