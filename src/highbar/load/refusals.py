@@ -26,7 +26,7 @@ OF_THE_RESULTS = {
 @contextmanager
 def explained(results: Results) -> Iterator[None]:
     """Turn whatever an engine raises about the results into problems with files and lines."""
-    if results.on_spark:  # its rows cannot be looked at one by one
+    if results.is_remote:  # its rows cannot be looked at one by one
         yield
         return
     import duckdb  # for its exceptions; the engine needs it anyway, and 0.1 s of start-up is too much for others
@@ -71,7 +71,7 @@ def _placed(error: InputError, results: Results) -> InputError:
 
 def _row_problems(results: Results) -> tuple[Problem, ...]:
     """What is wrong with the rows, one by one; nothing if they are out of reach."""
-    if results.on_spark:
+    if results.is_remote:
         return ()
     policy = results.policy
     ranges = measure.column_ranges(policy)

@@ -31,7 +31,7 @@ class Results:
     progress: Progress | None = None
 
     @property
-    def on_spark(self) -> bool:
+    def is_remote(self) -> bool:
         """Whether the rows are out of this process's reach, so that no row can be looked at here."""
         return self.engine.reads_paths or (self.table is not None and self.table.on_spark)
 
