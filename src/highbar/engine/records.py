@@ -134,4 +134,4 @@ def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None
         return None
     scale = SCALES.get(name, scoring.EXTRA if name.startswith("extra:") else 1)
     whole = trials * scale * (row["s_den"] if name == "behavior_score" else 1)
-    return ONE if total == whole else Fraction(total, whole)
+    return ONE if total == whole else Fraction(int(total), int(whole))  # Spark has some whole numbers in doubles
