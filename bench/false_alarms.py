@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT))  # its parts are found however it is started
 
 from bench.by_scenario import ratio_difference  # noqa: E402 - needs the line above
 
-from highbar.baseline.difference import Pair  # noqa: E402 - needs the line above
-from highbar.baseline.run import Run  # noqa: E402 - likewise
+from highbar.changes.difference import PairedRuns  # noqa: E402 - needs the line above
+from highbar.changes.record_sums import RecordSums  # noqa: E402 - likewise
 from highbar.gate.baseline import Excess, weigh  # noqa: E402 - likewise
 from highbar.model import Percentile, Weights  # noqa: E402 - likewise
 from highbar.model.records import ScenarioRecord  # noqa: E402 - likewise
@@ -142,8 +142,8 @@ def latency(share: Fraction) -> Callable[[Random, int], float]:
             times = (size * random.lognormal(0, 0.3, scenarios)).round(1)
             runs.append([_record(i, value) for i, value in enumerate(times.tolist())])
         units = tuple(range(scenarios))
-        base, head = (Run(records, units, Weights(), ALPHA) for records in runs)
-        low = Pair(base, head, ALPHA).bounds(Percentile("latency_ms", share))[0].low
+        base, head = (RecordSums(records, units, Weights(), ALPHA) for records in runs)
+        low = PairedRuns(base, head, ALPHA).bounds(Percentile("latency_ms", share))[0].low
         return -low
 
     return upper

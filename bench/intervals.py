@@ -10,7 +10,8 @@ import sys
 import time
 from dataclasses import replace
 
-from highbar import pipeline, reduction
+from highbar import measure
+from highbar import policy as policies
 from highbar.engine.duckdb import DuckDBEngine
 from highbar.engine.protocol import Request
 from highbar.model import Format, ResultsFile
@@ -30,10 +31,8 @@ def seconds(file: str, request: Request) -> float:
 
 def main(file: str, policy_file: str) -> None:
     """Measures, by turns."""
-    policy = pipeline.read_policy(policy_file)
-    if policy is None:
-        raise SystemExit("there is no policy")
-    request = reduction.request_of(policy, (), ("id", "category"))
+    policy = policies.choose(policy_file)
+    request = measure.needs(policy, ("id", "category"))
     plain = replace(request, ratios=(), crosses=())
     turns = [(seconds(file, request), seconds(file, plain)) for _ in range(TURNS)]
     print(json.dumps([min(with_sums for with_sums, _ in turns), min(without for _, without in turns)]))

@@ -1,4 +1,4 @@
-"""The Python API: results in whatever form a program has them, a policy, and the verdict as frozen objects."""
+"""The Python API: results in any form that a program has, and a policy, in; the verdict as frozen objects out."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from highbar import pipeline
+from highbar import policy as policies
 from highbar.errors import InputError, Problem
-from highbar.model import Policy, Verdict
+from highbar.model import Verdict
+from highbar.model.job import Job, Wants
 
 if TYPE_CHECKING:  # see compare
-    from highbar.baseline.against import Kept
-    from highbar.load.tables import Table
     from highbar.model.comparison import Comparison
+
 
 Results = object
 """A path or several, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame."""
@@ -46,21 +48,16 @@ def check(  # noqa: PLR0913 - what the command line can say
     JUnit or CSV report. `where` chooses rows ({"tags.model": "x"}) if the policy has no `select`; with `subset` a
     scenario may lose all of its rows by that.
     """
-    options: dict[str, Any] = {
-        "policy": _policy(policy),
-        "agent_version": agent_version,
-        "slices": slices,
-        "baseline": None if baseline is None else os.fspath(baseline),
-        "allow_missing_baseline": allow_missing_baseline,
-        "details": details,
-        "list_scenarios": list_scenarios,
-        "where": _where(where),
-        "subset": subset,
-    }
-    if not _holds_files_or_rows(results):
-        return pipeline.check_table(_table(results), **options)
-    with _files(results) as (files, names):
-        return pipeline.check(files, names=names, **options)
+    job = Job(
+        policy=_policy(policy),
+        agent_version=agent_version,
+        baseline=None if baseline is None else os.fspath(baseline),
+        allow_missing_baseline=allow_missing_baseline,
+        where=_where(where),
+        wants=Wants(tuple(slices), subset=subset, scenarios=list_scenarios, details=details),
+    )
+    with _given(results, job) as whole:
+        return pipeline.check(whole)
 
 
 def compare(
@@ -74,40 +71,20 @@ def compare(
 
     The rules of the policy's `baseline` block give the verdict, which is None without one. Raises InputError.
     """
-    from highbar import baselines  # only for a comparison
-
-    def side(results: Results) -> baselines.Keep:
-        return lambda policy: _keep(results, policy, slices)
-
-    return baselines.compare_runs(side(base), side(head), _policy(policy), slices)
+    job = Job(policy=policies.choose(_policy(policy)), wants=Wants(tuple(slices)))
+    with _given(base, job) as before, _given(head, job) as after:
+        return pipeline.compare(before, after)
 
 
-def _where(where: Mapping[str, str | Sequence[str]] | None) -> list[str]:
+def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:
     """The choice of rows as the command line says it."""
     pairs = ((column, (value,) if isinstance(value, str) else value) for column, value in (where or {}).items())
-    return [f"{column}={value}" for column, values in pairs for value in values]
-
-
-def _keep(results: Results, policy: Policy, slices: Sequence[str]) -> Kept:
-    from highbar import baselines  # only for a comparison
-
-    if not _holds_files_or_rows(results):
-        return pipeline.keep_table(_table(results), policy, slices=slices)
-    if isinstance(results, str | PathLike):
-        return baselines.keep_file(_path(results), slices, {})(policy)
-    with _files(results) as (files, names):
-        return pipeline.keep(files, policy, slices=slices, names=names)
+    return tuple(f"{column}={value}" for column, values in pairs for value in values)
 
 
 def _holds_files_or_rows(results: object) -> TypeGuard[str | PathLike[str] | Sequence[object]]:
     """Whether this is a path, or a list of paths or rows; text in bytes is a sequence too, of numbers."""
     return isinstance(results, str | PathLike | Sequence) and not isinstance(results, bytes | bytearray | memoryview)
-
-
-def _table(results: object) -> Table:
-    from highbar.load.tables import accept  # only for what is no file
-
-    return accept(results)
 
 
 def _policy(policy: str | PathLike[str] | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
@@ -121,22 +98,26 @@ def _policy(policy: str | PathLike[str] | Mapping[str, Any] | None) -> str | Map
 
 
 @contextmanager
-def _files(results: str | PathLike[str] | Sequence[object]) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """The paths, and what to call them. Rows go the way of a JSONL file, so that they are read by the same rules."""
-    if isinstance(results, str | PathLike):
-        yield [_path(results)], {}
+def _given(results: Results, job: Job) -> Iterator[Job]:
+    """The job with these results. Rows go the way of a JSONL file, so that they are read by the same rules."""
+    if not _holds_files_or_rows(results):
+        from highbar.load.tables import accept  # only for what is no file
+
+        yield replace(job, table=accept(results))
+    elif isinstance(results, str | PathLike):
+        yield replace(job, results=(_path(results),))
     elif results and all(isinstance(item, str | PathLike) for item in results):
-        yield [_path(item) for item in results if isinstance(item, str | PathLike)], {}
+        yield replace(job, results=tuple(_path(item) for item in results if isinstance(item, str | PathLike)))
     else:
         with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
             file = Path(folder, "results.jsonl")
             with file.open("w", encoding="utf-8") as stream:
                 stream.writelines(_line(number, row) for number, row in enumerate(results, 1))
-            yield [str(file)], {str(file): "<rows>"}
+            yield replace(job, results=(str(file),), names={str(file): "<rows>"})
 
 
 def _path(path: str | PathLike[str]) -> str:
-    """A path as text; an empty one would be the working folder, and all that lies in it."""
+    """A path as text. An empty one is refused: it would mean the working folder and everything in it."""
     text = os.fspath(path)
     try:
         if os.fsencode(text):

@@ -9,6 +9,7 @@ A caller of the Python API writes `except highbar.InputError as error: print(err
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -38,6 +39,14 @@ class InputError(HighbarError):
     def __init__(self, *problems: Problem) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+class Twice(InputError):
+    """Several results of one scenario and trial; `keys` has the scenario and the trial of each problem."""
+
+    def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
+        super().__init__(*problems)
+        self.keys = tuple(keys)
 
 
 class ReportError(HighbarError):

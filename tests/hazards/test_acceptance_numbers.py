@@ -120,8 +120,8 @@ def test_the_policy_says_it_in_words(tmp_path):
 
 @pytest.mark.parametrize(("before", "now"), [({"failures": 1}, {"failures": 2}), ({}, {"failures": 1})])
 def test_raising_it_is_a_weakening(before, now):
+    from highbar.bar.weakened_policy import weakened
     from highbar.policy import read_dict
-    from highbar.policy.weakened import weakened
 
     (found,) = weakened(read_dict(policy(**before)), read_dict(policy(**now)))
     assert (found.what, found.change) == ("thresholds.blocking.safety_rate", "lowered")

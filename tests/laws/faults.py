@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from highbar import reduction
 from highbar.engine import descriptions, layout, per_scenario, scoring, sources, trials, twice, typed
 from highbar.engine import suite as suite_match
 from highbar.engine.sql import literal
-from highbar.load import accounts, folders, tables
+from highbar.load import accounts, folders, refusals, tables
 from highbar.load import files as found
 from highbar.measure import between, unknown
 from highbar.policy import directions, reading
@@ -155,7 +154,7 @@ def _second_column_ignored(patch: Patch) -> None:
     patch.setattr(twice, "refuse_in_parquet", lambda *_: None)
     patch.setattr(tables, "_refuse_fields", lambda *_: None)
     patch.setattr(tables, "said_twice", lambda _: None)
-    patch.setattr(reduction, "_refuse_columns", lambda *_: None)
+    patch.setattr(refusals, "refuse_columns", lambda *_: None)
 
 
 def _second_key_ignored(patch: Patch) -> None:

@@ -12,10 +12,14 @@ import pytest
 from hypothesis import given
 
 import highbar
-from highbar import baselines, pipeline
+from highbar import pipeline
 from highbar import policy as policies
-from highbar.baseline.against import kept_in, measured
-from highbar.baseline.reading import read
+from highbar.bar.recording import made
+from highbar.changes.run import measured, run_in
+from highbar.model.job import Job, Wants
+from highbar.store import replacing
+from highbar.store.baseline_reading import read
+from highbar.store.baseline_text import render
 from tests.laws.breaks import BREAKS
 from tests.laws.suite import decided_rows, every_metric, policy_for, settled
 from tests.oracle.suites import examples, seeded
@@ -50,9 +54,9 @@ def near(one, other):
 def recorded(rows, folder, policy):
     """The baseline of these rows, whatever they come to, written and read again."""
     file = Path(folder, "baseline.json")
-    found = []
-    verdict = pipeline.check([str(written(rows, folder))], policy=policies.read_dict(policy), kept=found.append)
-    baselines.store.write(file, baselines.render(baselines.made(verdict, found[0], None, "a law")), seen=None)
+    job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
+    done = pipeline.checked(job)
+    replacing.write(file, render(made(done.verdict, done.run, None, "a law")), seen=None)
     return read(file)
 
 
@@ -70,7 +74,7 @@ def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
     verdict = highbar.check(rows, policy)
     with tempfile.TemporaryDirectory() as folder:
         baseline = recorded(rows, folder, policy)
-    again = measured(policies.read_dict(policy), kept_in(baseline)).values()
+    again = measured(policies.read_dict(policy), run_in(baseline)).values()
     for name, value in verdict.metrics.items():
         other = again[name]
         assert (other.value, other.scenarios, other.missing, other.reason) == (

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar import catalogue, policy
-from highbar.baseline.ratchet import Climb, propose
+from highbar.bar.ratchet import Climb, propose
 from highbar.gate.thresholds import judge_value
 from highbar.language.exact import write_decimal
 from highbar.model import Demand, Value

@@ -14,6 +14,7 @@ import pytest
 from highbar import pipeline
 from highbar.language.digits import as_float, bounds_by_metric
 from highbar.model import Verdict
+from highbar.model.job import Job, Wants
 from highbar.report import REPORTERS, Display
 from tests.commandline import EXIT, run
 from tests.golden import test_golden as golden
@@ -32,6 +33,7 @@ TRIALS = [
     for n in range(8)
     for trial in (1, 2)
 ]
+EVERYTHING = Wants(scenarios=True, details=True)
 CASES = ["v1", "v2", "unclear", "bare"]
 GOLDEN = [case for case in golden.CASES if json.loads((case / "expected.json").read_text("utf-8"))["exit"] in {0, 1, 3}]
 
@@ -55,7 +57,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
         found = {}
         for case in CASES:
             results, policy = prepare(folder, case)
-            found[case] = pipeline.check([results], policy=policy, list_scenarios=True, details=True)
+            found[case] = pipeline.check(Job((results,), policy=policy, wants=EVERYTHING))
         return found
     finally:
         os.chdir(before)
@@ -123,13 +125,8 @@ def test_every_golden_case_reads_the_same_in_every_report(case: Path, monkeypatc
     _, results, *options = arguments(case)
     given = dict(pairwise(options))
     monkeypatch.chdir(case)
-    verdict = pipeline.check(
-        [results],
-        policy=given.get("--policy"),
-        agent_version=given.get("--agent-version"),
-        list_scenarios=True,
-        details=True,
-    )
+    policy, version = given.get("--policy"), given.get("--agent-version")
+    verdict = pipeline.check(Job((results,), policy=policy, agent_version=version, wants=EVERYTHING))
     for name in READERS:
         assert differences(rendered(name, verdict), verdict) == [], name
 

@@ -10,10 +10,11 @@ import pytest
 from pyarrow import parquet
 
 import highbar
+from highbar.engine.opening import choose
 from highbar.engine.spark import SparkEngine
 from highbar.load import accounts, shared
+from highbar.model.job import Job
 from highbar.pipeline import check
-from highbar.reduction import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ ROW = '{"id": "%s", "passed": true, "output": "%s"}\n'
 
 def judged(path: Path) -> int:
     """The trials of a verdict on Spark, in the session of these tests."""
-    return check([str(path)], policy=POLICY, machine=Machine(engine="spark")).counts.trials
+    return check(Job((str(path),), policy=POLICY, engine=choose("spark"))).counts.trials
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_l1_r05_what_spark_leaves_out_is_refused(folder: Path) -> None:
     (folder / "out" / "a.jsonl").write_text(ROW % ("a", "x"), "utf-8")
     (folder / "out" / "inner" / "gone.jsonl").symlink_to(folder / "nowhere.jsonl")
     with pytest.raises(highbar.InputError, match=r"gone\.jsonl"):
-        check([str(folder / "out")], policy=POLICY, machine=Machine(engine="spark"), input_format="jsonl")
+        check(Job((str(folder / "out"),), policy=POLICY, engine=choose("spark"), input_format="jsonl"))
 
 
 def test_l1_r26_an_empty_shard_is_refused(folder: Path) -> None:

@@ -48,6 +48,43 @@ def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_two_runs_are_compared_and_recorded_alike_on_spark(spark: Any, tmp_path: Path) -> None:
+    assert spark  # the commands below find this session, whose Java has a working folder of its own
+    base, head = str(tmp_path / "base.jsonl"), str(tmp_path / "head.jsonl")
+
+    def both(*arguments: str) -> list[dict[str, Any]]:
+        found = [run(tmp_path, *arguments, "--engine", engine).json for engine in ("duckdb", "spark")]
+        for one in found:
+            assert one["verdict"], one
+            del one["base"], one["head"]  # Spark reads no digests
+        return found
+
+    for name, every in (("base", 7), ("head", 5)):
+        rows = ({"id": f"s{i}", "passed": i % every > 0, "latency_ms": i * 2.5, "category": "a"} for i in range(60))
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    policy = {
+        "thresholds": {"blocking": {"pass_rate": 50}},
+        "baseline": {"file": "b.json", "margin": {"pass_rate": "1%"}},
+    }
+    (tmp_path / "highbar.json").write_text(json.dumps(policy), "utf-8")
+    here, there = both("compare", base, head, "--format", "json")
+    assert here == there
+    assert here["broken"]
+    recorded = []
+    for engine in ("duckdb", "spark"):
+        name = f"{engine}.json"
+        why = ("--force", "a test", "--output", name, "--engine", engine)
+        assert run(tmp_path, "baseline", "record", base, *why).exit == 0
+        recorded.append(json.loads((tmp_path / name).read_text("utf-8")))
+        assert [one.pop("sha256") is None for one in recorded[-1]["results"]] == [engine == "spark"]
+    assert recorded[0]["scenarios"] == recorded[1]["scenarios"]
+    assert recorded[0]["verdict"] == recorded[1]["verdict"]
+    here, there = both("compare", "duckdb.json", head, "--format", "json")
+    assert here == there
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -16,13 +16,16 @@ import pytest
 from pyarrow import parquet
 
 import highbar
-from highbar import pipeline, reduction
+from highbar import measure, pipeline
+from highbar import policy as policies
 from highbar.engine import plan
 from highbar.engine.duckdb import DuckDBEngine
+from highbar.engine.opening import choose
 from highbar.engine.spark import SparkEngine
 from highbar.engine.spark_session import read_files
 from highbar.errors import InputError
 from highbar.model import ResultsFile
+from highbar.model.job import DUCKDB, EngineChoice, Job
 from tests.oracle.comparing import as_json, differences
 from tests.oracle.files import WRITERS
 from tests.oracle.judging import judge
@@ -49,6 +52,7 @@ POLICY = {
 }  # fmt: skip
 
 
+SPARK = choose("spark")
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 
@@ -90,9 +94,8 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
     lines = (json.dumps(row, ensure_ascii=number % 2 == 0) + "\n" for number, row in enumerate(rows))
     file.write_text("".join(lines), "utf-8")
     parts = DuckDBEngine((ResultsFile(str(file), file.name, "jsonl"),))._parts
-    policy = pipeline.read_policy(POLICY)
-    assert policy is not None
-    request = reduction.request_of(policy, (), tuple(parts[0].columns))
+    policy = policies.choose(POLICY)
+    request = measure.needs(policy, tuple(parts[0].columns))
     here = {row["n"]: scored_alone(row, request, parts, tmp_path) for row in rows}
     names = list(next(found for found in here.values() if found))
     engine = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
@@ -121,11 +124,10 @@ def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_
     rows = rows_of(random, scenarios=20, uniform=form != "jsonl")
     written = policy_of(random, rows)
     file = str(WRITERS[form](rows, tmp_path / "results", random))
-    policy = pipeline.read_policy(written)
-    assert policy is not None
+    policy = policies.choose(written)
     frame = read_files(spark, [file], form)
     here, there = DuckDBEngine((ResultsFile(file, file, form),)), SparkEngine(frame, format_=form)
-    request = reduction.request_of(policy, (), here.columns())
+    request = measure.needs(policy, here.columns())
     found = list(differing(here.reduce(request), there.reduce(request)))
     there.close()
     assert not found, "\n".join(found)
@@ -162,11 +164,10 @@ def test_a_suite_with_demands_is_held_against_the_rows_alike(spark: Any, tmp_pat
     file = tmp_path / "results.jsonl"
     lines = [json.dumps({k: v for k, v in row.items() if trials > 1 or k != "trial"}) for row in rows]
     file.write_text("".join(line + "\n" for line in lines), "utf-8")
-    policy = pipeline.read_policy(tmp_path / "policy.json")
-    assert policy is not None
+    policy = policies.choose(tmp_path / "policy.json")
     here = DuckDBEngine((ResultsFile(str(file), file.name, "jsonl"),))
     there = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
-    request = reduction.request_of(policy, (), here.columns())
+    request = measure.needs(policy, here.columns())
     at_home = here.reduce(request)
     found = list(differing(at_home, there.reduce(request)))
     there.close()
@@ -194,13 +195,13 @@ def test_rows_are_chosen_alike_if_some_do_not_say_their_model(spark: Any, tmp_pa
         lines = [json.dumps({name: value for name, value in row.items() if value is not None}) for row in rows]
         file.write_text("".join(line + "\n" for line in lines), "utf-8")
 
-    def sums(machine: reduction.Machine) -> tuple[object, ...]:
+    def sums(machine: EngineChoice) -> tuple[object, ...]:
         where = ("model=x", "tier=one")
-        verdict = pipeline.check([str(file)], policy=PASS_RATE, machine=machine, where=where)
+        verdict = pipeline.check(Job((str(file),), policy=PASS_RATE, engine=machine, where=where))
         assert verdict.selection is not None
         return verdict.counts.trials, verdict.counts.failed, verdict.counts.left_out, verdict.selection
 
-    there, here = reduction.Machine("spark"), reduction.ONE_PROCESS
+    there, here = SPARK, DUCKDB
     write(rows)
     assert sums(there) == sums(here)
     assert sums(here)[:3] == (11, 4, 1)
@@ -273,9 +274,7 @@ def test_rows_that_cannot_be_judged_are_refused(spark: Any, tmp_path: Path, text
     file = tmp_path / "results.jsonl"
     file.write_text(text, "utf-8")
     with pytest.raises(InputError) as refused:
-        pipeline.check(
-            [str(file)], policy={"thresholds": {"blocking": {"pass_rate": 50}}}, machine=reduction.Machine("spark")
-        )
+        pipeline.check(Job((str(file),), policy={"thresholds": {"blocking": {"pass_rate": 50}}}, engine=SPARK))
     assert told in str(refused.value)
 
 
@@ -284,16 +283,14 @@ def test_a_column_twice_in_a_table_is_refused(spark: Any, tmp_path: Path, header
     file = tmp_path / "results.csv"
     file.write_text(f"{header}\na,true,false\n", "utf-8")
     with pytest.raises(InputError, match=r"duplicate column|differ only in case"):
-        pipeline.check(
-            [str(file)], policy={"thresholds": {"blocking": {"pass_rate": 50}}}, machine=reduction.Machine("spark")
-        )
+        pipeline.check(Job((str(file),), policy={"thresholds": {"blocking": {"pass_rate": 50}}}, engine=SPARK))
 
 
 def test_ids_that_are_whole_numbers_are_their_digits(spark: Any, tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     file.write_text('{"id": 1, "passed": true}\n{"id": "b", "passed": true}\n', "utf-8")
     policy = {"required_scenarios": {"ids": [1, "b"]}}
-    verdict = pipeline.check([str(file)], policy=policy, machine=reduction.Machine("spark"))
+    verdict = pipeline.check(Job((str(file),), policy=policy, engine=SPARK))
     frame = spark.createDataFrame([(1, True)], "id int, passed boolean")
     assert verdict.verdict == highbar.check(frame, {"required_scenarios": {"ids": [1]}}).verdict == "pass"
 
@@ -305,12 +302,11 @@ def test_what_comes_back_does_not_grow_with_the_rows(spark: Any, tmp_path: Path)
             "concat('s', id) AS id", "id % 9 > 0 AS passed", "id * 1.5D AS latency_ms", "'happy_path' AS category"
         )
         engine = SparkEngine(frame)
-        policy = pipeline.read_policy({"thresholds": {"blocking": {"pass_rate": 50, "latency_p95": 5000}}})
-        assert policy is not None
+        policy = policies.choose({"thresholds": {"blocking": {"pass_rate": 50, "latency_p95": 5000}}})
         came: list[int] = []
         collect = engine.rows
         engine.rows = lambda sql, collect=collect, came=came: came.append(len(found := collect(sql))) or found  # type: ignore[method-assign]
-        engine.reduce(dataclasses.replace(reduction.request_of(policy, (), engine.columns()), failed_limit=20))
+        engine.reduce(dataclasses.replace(measure.needs(policy, engine.columns()), failed_limit=20))
         engine.close()
         sizes.append(sum(came))
     assert sizes[0] == sizes[1] < 100
@@ -324,7 +320,7 @@ def parquet_file(file: Path, rows: list[dict[str, Any]]) -> None:
 def test_a_column_that_only_one_file_has_is_read(spark: Any, tmp_path: Path) -> None:
     parquet_file(tmp_path / "a.parquet", [{"id": "a", "passed": True}])
     parquet_file(tmp_path / "b.parquet", [{"id": "b", "passed": True, "violations": ["leak"]}])
-    verdict = pipeline.check([str(tmp_path)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+    verdict = pipeline.check(Job((str(tmp_path),), policy=PASS_RATE, engine=SPARK))
     assert (verdict.counts.scenarios, verdict.counts.failed) == (2, 1)
 
 
@@ -333,12 +329,12 @@ def test_what_a_folder_and_the_file_both_say_is_refused(spark: Any, tmp_path: Pa
         tmp_path / "category=happy_path" / "a.parquet", [{"id": "a", "passed": False, "category": "adversarial"}]
     )
     with pytest.raises(InputError, match="a folder says what 'category' is, and so does the file"):
-        pipeline.check([str(tmp_path)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+        pipeline.check(Job((str(tmp_path),), policy=PASS_RATE, engine=SPARK))
 
 
 def test_a_folder_gives_a_column_that_the_files_lack(spark: Any, tmp_path: Path) -> None:
     parquet_file(tmp_path / "category=adversarial" / "a.parquet", [{"id": "a", "passed": True}])
-    verdict = pipeline.check([str(tmp_path)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+    verdict = pipeline.check(Job((str(tmp_path),), policy=PASS_RATE, engine=SPARK))
     assert [part.by for part in verdict.slices] == [("category", "adversarial")]
 
 
@@ -347,7 +343,7 @@ def test_fields_that_do_not_fit_the_header_are_refused(spark: Any, tmp_path: Pat
     file = tmp_path / "results.csv"
     file.write_text(text, "utf-8")
     with pytest.raises(InputError):
-        pipeline.check([str(file)], policy=PASS_RATE, machine=reduction.Machine("spark"))
+        pipeline.check(Job((str(file),), policy=PASS_RATE, engine=SPARK))
 
 
 def test_numbers_that_are_none_are_refused_in_typed_columns_too(spark: Any) -> None:

@@ -12,7 +12,8 @@ from bench.run import POLICY as EVERYTHING
 from bench.spark_data import made
 
 import highbar
-from highbar import pipeline, reduction
+from highbar import measure
+from highbar import policy as policies
 from highbar.engine.database import Query
 from highbar.engine.spark import SparkEngine
 from highbar.engine.spark_sql import Translated
@@ -63,9 +64,8 @@ def asked(frame: Any) -> list[tuple[str, str]]:
             answered[0] = False
 
     engine._frame, engine.rows = noted, rows  # type: ignore[method-assign]
-    policy = pipeline.read_policy(POLICY)
-    assert policy is not None
-    engine.reduce(reduction.request_of(policy, (), engine.columns()))
+    policy = policies.choose(POLICY)
+    engine.reduce(measure.needs(policy, engine.columns()))
     engine.close()
     return found
 
@@ -98,9 +98,8 @@ def test_no_method_is_longer_than_java_compiles(spark: Any) -> None:
 
     try:
         engine._frame = noted  # type: ignore[method-assign]
-        policy = pipeline.read_policy(EVERYTHING)
-        assert policy is not None
-        engine.reduce(reduction.request_of(policy, (), engine.columns()))
+        policy = policies.choose(EVERYTHING)
+        engine.reduce(measure.needs(policy, engine.columns()))
     finally:
         engine.close()
         spark.conf.unset("spark.sql.adaptive.enabled")

@@ -108,7 +108,7 @@ def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
     command = arguments[0] if arguments else ""
     if command in ("check", "compare") and any(argument.startswith("--output") for argument in arguments):
         from highbar.cli import streams  # only if something is wrong
-        from highbar.cli.outputs import withdraw
+        from highbar.cli.outputs import withdraw  # likewise
 
         try:
             withdraw(arguments, problems, import_module(COMMANDS[command]).refusal)

@@ -1,24 +1,18 @@
-"""`highbar baseline`: keep a run that later ones are held against, look at it, and raise the bar to what it showed."""
+"""`highbar baseline`: record a run that later ones are compared with, show it, raise the bar to it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from importlib import import_module
-from types import MappingProxyType
-from typing import Any
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
-from highbar.cli.progress import progress_bar
+from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
-
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {"record": "highbar.cli.baseline", "show": "highbar.cli.baseline", "ratchet": "highbar.cli.ratchet"}
-)
+from highbar.model.job import Job, Wants
 
 _EXAMPLES = """\b
 Examples:
@@ -30,22 +24,23 @@ _UNSAID = "\x00"
 """What --force is without a reason: --reason may have it."""
 
 
-class _Commands(click.Group):
-    """A group that loads its commands by need."""
+class _BaselineCommands(click.Group):
+    """A group that loads its commands when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
+        return ["record", "show", "ratchet"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        own = {"record": record, "show": show}
-        if cmd_name in own:
-            return own[cmd_name]
-        return import_module(COMMANDS[cmd_name]).command if cmd_name in COMMANDS else None
+        if cmd_name == "ratchet":
+            from highbar.cli import ratchet  # loaded only if it is used
+
+            return ratchet.command
+        return {"record": record, "show": show}.get(cmd_name)
 
 
 @click.group(
     "baseline",
-    cls=_Commands,
+    cls=_BaselineCommands,
     invoke_without_command=True,
     short_help="Keep a run that later ones are held against.",
     epilog=_EXAMPLES,
@@ -83,9 +78,23 @@ def command(context: click.Context) -> int:
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@engine_options
 @click.option("--quiet", is_flag=True, help="Print nothing.")
-def record(
-    *, results: tuple[str, ...], file: str | None, force: str | None, reason: str | None, quiet: bool, **options: Any
+def record(  # noqa: PLR0913 - each is an argument of the command line
+    *,
+    results: tuple[str, ...],
+    policy: str | None,
+    file: str | None,
+    agent_version: str | None,
+    date: str | None,
+    force: str | None,
+    reason: str | None,
+    where: tuple[str, ...],
+    subset: bool,
+    input_format: str | None,
+    map_file: str | None,
+    engine: EngineOptions,
+    quiet: bool,
 ) -> int:
     """Record RESULTS as the baseline: a complete run that passes the policy.
 
@@ -93,21 +102,23 @@ def record(
     command says so.
     """
     why = _reason(force, reason)
-    from highbar import baselines  # the engine is loaded only here
+    from highbar.bar.recording import record as record_baseline  # the engine is loaded only here
 
-    with progress_bar(quiet=quiet) as progress:
-        done = baselines.record(
-            results,
-            file=file,
-            force=why,
-            progress=progress,
-            stdin=sys.stdin.buffer if sys.stdin else None,
-            told=None if quiet else streams.say,
-            urged=streams.say if quiet else None,
-            **options,
-        )
+    job = Job(
+        results,
+        policy=policy,
+        agent_version=agent_version,
+        where=where,
+        input_format=input_format,
+        map_file=map_file,
+        engine=engine.choice(),
+        wants=Wants(subset=subset),
+        stdin=streams.standard_input(),
+    )
+    with watching(quiet=quiet) as watch:
+        done = record_baseline(job, watch, file=file, date=date, force=why)
     if not quiet:
-        from highbar.report.baseline_text import render_recorded
+        from highbar.report.baseline_text import render_recorded  # only if there is something to print
 
         streams.put(render_recorded(done.baseline, done.file, done.reasons, replaced=done.replaced))
     return 0
@@ -139,16 +150,16 @@ def _reason(force: str | None, reason: str | None) -> str | None:
 )
 def show(*, file: str | None, policy: str | None, report_format: str) -> int:
     """Say what the baseline in FILE holds; without FILE, that of the policy here, or baseline.json."""
-    from highbar import baselines  # see record
-    from highbar.baseline import reading
+    from highbar import policy as policies  # help and usage errors do without them
+    from highbar.store import baseline_reading  # likewise
 
-    found = reading.read(file or baselines.place(policy))
+    found = baseline_reading.read(file or policies.baseline_file(policies.choose(policy)))
     if report_format == "json":
-        from highbar.baseline.text import render
+        from highbar.store.baseline_text import render  # only for JSON
 
         streams.put(render(found))
     else:
-        from highbar.report.baseline_text import render_baseline
+        from highbar.report.baseline_text import render_baseline  # only for text
 
         streams.put(render_baseline(found, streams.display(sys.stdout)))
     return 0

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
 from highbar.cli.outputs import REPORT_FORMAT, Output, begin, read_outputs, refuse_overwriting, write
-from highbar.cli.progress import progress_bar
+from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
+from highbar.model.job import Job, JobWatch, Wants
 from highbar.report import reporter
 from highbar.report.headline import warnings
-
-if TYPE_CHECKING:  # see pipeline, below
-    from highbar.reduction import Machine
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
 _STRICT = 1
@@ -59,16 +56,7 @@ Examples:
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
-@click.option(
-    "--engine",
-    type=click.Choice(["duckdb", "spark"]),
-    default="duckdb",
-    show_default=True,
-    help="What reduces the rows: this process, or Spark (pip install 'highbar[spark]').",
-)
-@click.option("--spark-master", metavar="URL", help="The master of the Spark session; else local[*].")
-@click.option("--spark-remote", metavar="URL", help="The address of a Spark Connect server.")
-@click.option("--memory-limit", metavar="SIZE", help="As 600MB: use no more memory, and the disk beyond.")
+@engine_options
 @click.option(
     "--format",
     "report_format",
@@ -104,10 +92,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     subset: bool,
     input_format: str | None,
     map_file: str | None,
-    engine: str,
-    spark_master: str | None,
-    spark_remote: str | None,
-    memory_limit: str | None,
+    engine: EngineOptions,
     report_format: str,
     outputs: tuple[str, ...],
     strict: bool,
@@ -121,36 +106,34 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     --policy typical judges by the typical thresholds (highbar metrics lists them).
     """
     wanted = read_outputs(outputs)
-    # The engine is loaded only here: help, completion and usage errors do without it.
-    from highbar import pipeline
+    from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
+    from highbar.load import files  # likewise
 
-    machine = _machine(engine, spark_master, spark_remote, memory_limit)
+    formats = {report_format, *(output.format for output in wanted)}
+    job = Job(
+        results,
+        policy=policy,
+        agent_version=agent_version,
+        where=where,
+        baseline=baseline,
+        allow_missing_baseline=allow_missing_baseline,
+        input_format=input_format,
+        map_file=map_file,
+        engine=engine.choice(),
+        wants=Wants(
+            slices,
+            subset=subset,
+            scenarios=any(reporter(name).lists_scenarios for name in formats),
+            details=any(reporter(name).details for name in formats),
+        ),
+        stdin=streams.standard_input(),
+    )
     if any(os.path.lexists(output.file) for output in wanted):  # else there is nothing to overwrite
-        refuse_overwriting(wanted, pipeline.inputs(results, policy, map_file, baseline))
+        refuse_overwriting(wanted, files.inputs(results, policy, map_file, baseline))
     begin(wanted, refusal, results)
     try:
-        with progress_bar(quiet=quiet) as progress:
-            verdict = _judge_by(against_ref)(
-                results,
-                policy=policy,
-                agent_version=agent_version,
-                baseline=baseline,
-                allow_missing_baseline=allow_missing_baseline,
-                slices=slices,
-                where=where,
-                subset=subset,
-                input_format=input_format,
-                map_file=map_file,
-                machine=machine,
-                progress=progress,
-                stdin=sys.stdin.buffer if sys.stdin else None,
-                told=None if quiet else streams.say,
-                urged=streams.say if quiet else None,
-                details=any(reporter(name).details for name in (report_format, *(out.format for out in wanted))),
-                list_scenarios=any(
-                    reporter(name).lists_scenarios for name in (report_format, *(output.format for output in wanted))
-                ),
-            )
+        with watching(quiet=quiet) as watch:
+            verdict = pipeline.check(job, watch) if against_ref is None else _check_both(job, against_ref, watch)
     except InputError as error:
         _write_refusals(wanted, error)
         _tell_github(github, error.problems, REFUSED, wanted)
@@ -159,31 +142,11 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     return _tell_github(github, verdict, code, wanted)
 
 
-def _machine(engine: str, master: str | None, remote: str | None, memory_limit: str | None) -> Machine:
-    """What reduces the rows; options that do not go together are refused."""
-    from highbar.reduction import Machine  # see pipeline
+def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
+    """Judge by the policy, and by what it was at a git ref."""
+    from highbar.bar import at_ref  # few checks need it, or git
 
-    if engine != "spark":
-        for option, value in (("--spark-master", master), ("--spark-remote", remote)):
-            if value is not None:
-                raise click.UsageError(f"{option} is for --engine spark")
-        return Machine(memory_limit=memory_limit)
-    if master is not None and remote is not None:
-        raise click.UsageError("--spark-master and --spark-remote are two ways to name a session: give one")
-    if memory_limit is not None:
-        raise click.UsageError("--memory-limit is for this process; a Spark session has its own")
-    return Machine("spark", spark_master=master, spark_remote=remote)
-
-
-def _judge_by(against_ref: str | None) -> Callable[..., Verdict]:
-    """What judges: by the policy alone, or by what it was at a git ref as well."""
-    if against_ref is None:
-        from highbar import pipeline
-
-        return pipeline.check
-    from highbar import against  # few checks need it, or git
-
-    return partial(against.check, against_ref=against_ref)
+    return at_ref.check(job, against_ref, watch)
 
 
 def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *, strict: bool, quiet: bool) -> int:
@@ -211,15 +174,15 @@ def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *
 
 
 def _tell_github(
-    wanted: bool | None,  # noqa: FBT001 - as the command line has it: yes, no, or where it seems right
+    wanted: bool | None,  # noqa: FBT001 - as the command line has it: yes, no, or only in a workflow
     found: Verdict | Sequence[Problem],
     code: int,
     outputs: tuple[Output, ...],
 ) -> int:
-    """Tell GitHub, where that was asked for or where this is a workflow. The exit code stays, unless telling failed."""
+    """Tell GitHub, if asked to or if this is a workflow. Returns the exit code, or 4 if a requested file failed."""
     if wanted is False or (wanted is None and os.environ.get("GITHUB_ACTIONS") != "true"):
         return code
-    from highbar.cli import github  # only where a workflow runs
+    from highbar.cli import github  # only in a workflow
 
     try:
         if isinstance(found, Verdict):
@@ -235,7 +198,7 @@ def _tell_github(
 def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
     screen = streams.display(sys.stdout)
     if quiet and report_format == "text":
-        from highbar.report import line
+        from highbar.report import line  # only for --quiet
 
         return line.render(verdict) + "\n"
     return reporter(report_format)(verdict, screen)
@@ -248,5 +211,5 @@ def _write_refusals(outputs: tuple[Output, ...], error: InputError) -> None:
 
 
 def refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    """What stands in a report in place of a verdict."""
+    """A report that says why there is no verdict."""
     return reporter(report_format).refusal(problems)

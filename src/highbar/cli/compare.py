@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
 from highbar.cli import streams
+from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED, OutputsError
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
 from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
-from highbar.cli.progress import progress_bar
+from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
+from highbar.model.job import Job, Wants
 from highbar.report import COMPARISONS
 
 _EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
@@ -38,6 +41,7 @@ Examples:
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)
 @click.option("--map", "map_file", type=click.Path(), metavar="FILE", help=MAP_HELP)
+@engine_options
 @click.option(
     "--format",
     "report_format",
@@ -65,6 +69,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     subset: bool,
     input_format: str | None,
     map_file: str | None,
+    engine: EngineOptions,
     report_format: str,
     outputs: tuple[str, ...],
     strict: bool,
@@ -76,27 +81,27 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     code is 0.
     """
     wanted = _outputs(outputs)
-    from highbar import baselines, pipeline  # the engine is loaded only here
+    from highbar import pipeline  # the engine is loaded only here
+    from highbar.load import files  # likewise
+
+    job = Job(
+        (head,),
+        policy=policy,
+        where=where,
+        input_format=input_format,
+        map_file=map_file,
+        engine=engine.choice(),
+        wants=Wants(slices, subset=subset),
+        stdin=streams.standard_input(),
+    )
 
     if any(os.path.lexists(output.file) for output in wanted):
-        refuse_overwriting(wanted, pipeline.inputs([base, head], policy, map_file))
+        refuse_overwriting(wanted, files.inputs([base, head], policy, map_file))
     begin(wanted, refusal, [base, head])
     try:
-        with progress_bar(quiet=quiet) as progress:
-            comparison = baselines.compare(
-                base,
-                head,
-                policy=policy,
-                slices=slices,
-                where=where,
-                subset=subset,
-                input_format=input_format,
-                map_file=map_file,
-                progress=progress,
-                stdin=sys.stdin.buffer if sys.stdin else None,
-                told=None if quiet else streams.say,
-                urged=streams.say if quiet else None,
-            )
+        with watching(quiet=quiet) as watch:
+            _refuse_two_streams(base, head)
+            comparison = pipeline.compare(replace(job, results=(base,)), job, watch)
     except InputError as error:
         return _refused(error, report_format, wanted)
     code = _report(comparison, report_format, wanted, quiet=quiet)
@@ -104,6 +109,11 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         streams.say("highbar: strict, so these warnings make the exit code 1")
         return _STRICT
     return code
+
+
+def _refuse_two_streams(base: str, head: str) -> None:
+    if base == head == "-":
+        raise InputError(Problem("both runs are standard input", hint="name a file for one of them"))
 
 
 def _outputs(arguments: tuple[str, ...]) -> tuple[Output, ...]:
@@ -131,7 +141,7 @@ def _refused(error: InputError, report_format: str, outputs: tuple[Output, ...])
 
 
 def refusal(report_format: str, problems: Sequence[Problem]) -> str:
-    """What stands in a report in place of a comparison."""
+    """A report that says why there is no comparison."""
     return COMPARISONS[report_format].refusal(problems)
 
 

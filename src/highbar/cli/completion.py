@@ -21,14 +21,14 @@ Examples:
 @click.pass_context
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script of a SHELL."""
-    from highbar.cli import streams
+    from highbar.cli import streams  # every start loads this module, and few print by it
 
     streams.put(_script(context.find_root().command, shell))
     return 0
 
 
 def _script(root: click.Command, shell: str) -> str:
-    from click.shell_completion import get_completion_class
+    from click.shell_completion import get_completion_class  # likewise
 
     known = get_completion_class(shell)
     if known is None:
@@ -42,12 +42,12 @@ def answered_shell(root: click.Command) -> bool:
     shell, _, instruction = os.environ.get(_VARIABLE, "").partition("_")
     if instruction != "complete":
         return False
-    from click.shell_completion import get_completion_class
+    from click.shell_completion import get_completion_class  # likewise
 
     known = get_completion_class(shell)
     if known is None:
         return False
-    from highbar.cli import streams
+    from highbar.cli import streams  # likewise
 
     streams.put(f"{known(root, {}, 'highbar', _VARIABLE).complete()}\n")
     return True

@@ -23,14 +23,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
 
 
 def tell(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
-    """Annotate, summarize and set the outputs. Raises ReportError where a file of the step cannot be written."""
+    """Annotate, summarize and set the outputs. Raises ReportError if a file of the step cannot be written."""
     streams.command(github.rule_annotations(verdict, _located))
     short = f"## {headline(verdict)}\n"
     _tell(github.summary(verdict), short, github.outputs(verdict, exit_code), outputs)
 
 
 def tell_problems(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
-    """The same where nothing could be judged."""
+    """The same if nothing could be judged."""
     listed = list(problems)
     streams.command(github.problem_annotations(listed, _located))
     text = markdown.render_problems(listed)
@@ -47,16 +47,16 @@ def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence
 
 
 def _fitting(page: str, summary: str, short: str) -> str:
-    """The summary, or its first line where the page has no room for more: GitHub drops a page that is too large."""
+    """The summary, or its first line if the page has no room for more: GitHub drops a page that is too large."""
     taken = 0
-    with suppress(OSError):  # a page that is not there yet; one that cannot be written says so by itself
+    with suppress(OSError):  # there is no page yet; writing one that cannot be written fails later
         taken = Path(page).stat().st_size
     fits = taken + len(summary.encode()) <= github.LARGEST_SUMMARY
     return summary if fits else short if taken + len(short.encode()) <= github.LARGEST_SUMMARY else ""
 
 
 def _assignment(name: str, value: str) -> str:
-    """A line `name=value`; more than a word stands between lines that no one can have foreseen."""
+    """A line `name=value`; other values use a heredoc with a random delimiter, so that no output can end it."""
     if _PLAIN.fullmatch(value):
         return f"{name}={value}\n"
     line = f"highbar_{secrets.token_hex(16)}"
@@ -72,7 +72,7 @@ def _append(file: str, text: str) -> None:
 
 
 def _located(file: str) -> str | None:
-    """A file as seen from the root of the checkout, which is how annotations name it; None where it is outside."""
+    """A file as seen from the root of the checkout, which is how annotations name it; None if it is outside."""
     root = os.path.realpath(os.environ.get("GITHUB_WORKSPACE") or ".")
     path = os.path.relpath(os.path.realpath(file), root)
     return None if path == os.pardir or path.startswith(f"{os.pardir}{os.sep}") else path.replace(os.sep, "/")

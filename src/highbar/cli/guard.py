@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _guarded(arguments: list[str], received: list[int]) -> int:
     try:
-        # Loaded inside, so that a broken installation ends as an internal error, not with Python's own 1.
-        from highbar.cli.app import dispatch
+        # A broken installation must end as an internal error, not with Python's own 1.
+        from highbar.cli.app import dispatch  # so it is loaded inside
 
         return dispatch(arguments)
     except InputError as error:
@@ -77,12 +77,12 @@ def _signals(received: list[int]) -> Iterator[None]:
 
 
 def _refused(problems: Iterable[Problem], arguments: list[str]) -> int:
-    """Every problem on standard error; and on standard output, in the format that was asked for, that there is none.
+    """Print all problems to stderr, and a no-verdict document in the requested format to stdout.
 
-    JSON holds the problems themselves, and they are not said twice.
+    JSON has the problems itself, so that they are not printed twice.
     """
-    from highbar.cli import streams
-    from highbar.report import REPORTERS, names, reporter
+    from highbar.cli import streams  # a broken installation must still say so
+    from highbar.report import REPORTERS, names, reporter  # likewise
 
     wanted = _format(arguments)
     if wanted != "json":
@@ -106,7 +106,7 @@ def _format(arguments: list[str]) -> str:
 
 
 def _failed(message: str) -> int:
-    from highbar.cli import streams
+    from highbar.cli import streams  # likewise
 
     streams.say(f"highbar: {message}")
     return INTERNAL
@@ -119,7 +119,7 @@ def _stopped(number: int) -> int:
 
 def _crashed(error: BaseException) -> int:
     if os.environ.get("HIGHBAR_DEBUG"):
-        import traceback
+        import traceback  # only for who looks for a fault
 
         traceback.print_exception(error)
     return _failed(f"internal error: {type(error).__name__}: {error} (HIGHBAR_DEBUG=1 shows where it arose)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,15 +43,12 @@ def command(*, tool: str, files: tuple[str, ...], map_file: str | None, policy: 
     FORMAT is one of the tools below. A summary goes to standard error: what was mapped, what was left out and why.
     """
     _refuse_output(output, (*files, *(file for file in (map_file, policy) if file)))
-    # Loaded only here: help, completion and usage errors do without it.
-    from highbar.load.rewriting import import_files
+    from highbar.load.rewriting import import_files  # help, completion and usage errors do without it
 
     guidance = _guidance(map_file, policy)
     with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
         rows = Path(folder) / "rows.jsonl"
-        for line in import_files(
-            files, tool, str(rows), stdin=sys.stdin.buffer if sys.stdin else None, guidance=guidance
-        ):
+        for line in import_files(files, tool, str(rows), stdin=streams.standard_input(), guidance=guidance):
             streams.say(line)
         if output is None:
             _print(rows)
@@ -73,9 +69,10 @@ command.help = (
 
 def _guidance(map_file: str | None, policy: str | None) -> Guidance:
     """What the policy that is named or found says about these files, as a check would hear it."""
-    from highbar.pipeline import guidance_of, read_policy  # see import_files
+    from highbar import policy as policies  # see import_files
+    from highbar.load import foreign  # likewise
 
-    return guidance_of(map_file, read_policy(policy))
+    return foreign.guidance(map_file, policies.choose(policy))
 
 
 def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:

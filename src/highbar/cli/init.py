@@ -24,10 +24,9 @@ Examples:
 @click.argument("folder", default=".", type=click.Path())
 def command(folder: str) -> int:
     """Write a commented policy, its schema for editors and example results into FOLDER; nothing is overwritten."""
-    # The texts, and the schema with the whole catalogue behind it, are loaded only here: help does without them.
-    from highbar.cli.starter import POLICY_TEXT, RESULTS_TEXT
-    from highbar.policy.schema import schema
-    from highbar.store.encoding import encode
+    from highbar.cli.starter import POLICY_TEXT, RESULTS_TEXT  # help does without the texts
+    from highbar.policy.schema import schema  # help does without the whole catalogue
+    from highbar.store.encoding import encode  # likewise
 
     root = Path(folder)
     files = {root / POLICY: POLICY_TEXT, root / SCHEMA: encode(schema()), root / RESULTS: RESULTS_TEXT}
@@ -50,7 +49,7 @@ def _refuse_overwriting(paths: list[Path]) -> None:
 
 
 def _write(files: dict[Path, str]) -> None:
-    """All the files or none: what was made is taken away again where one cannot be."""
+    """Write all the files or none: if one fails, those already written are removed."""
     made: list[Path] = []
     try:
         for path, text in files.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -24,7 +25,7 @@ Examples:
 def command(report_format: str) -> int:
     """List the metrics: formula, unit, direction, typical threshold, use; and the measures for formulas of your own."""
     if report_format == "json":
-        from highbar.store.encoding import encode
+        from highbar.store.encoding import encode  # the text does without it
 
         streams.put(encode(_document()))
     else:
@@ -33,7 +34,7 @@ def command(report_format: str) -> int:
 
 
 def _listed(screen: Display) -> str:
-    from highbar.catalogue import MEASURES, SETTINGS
+    from highbar.catalogue import MEASURES, SETTINGS  # help does without the catalogue
 
     lines: list[str] = []
     for metric in _metrics():
@@ -50,7 +51,7 @@ def _listed(screen: Display) -> str:
 
 
 def _document() -> dict[str, Any]:
-    from highbar.catalogue import MEASURES
+    from highbar.catalogue import MEASURES  # likewise
 
     return {
         "metrics": [
@@ -70,9 +71,7 @@ def _document() -> dict[str, Any]:
 
 def _metrics() -> list[Metric]:
     """The catalogue, and of the metrics that are made on demand how they read."""
-    from dataclasses import replace
-
-    from highbar.catalogue import find, metrics
+    from highbar.catalogue import find, metrics  # likewise
 
     made = [find(f"{name}_3") for name in ("pass_at", "pass_hat")]
     examples = [

@@ -54,7 +54,7 @@ class Output:
 
 
 def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
-    """What each `--output` means. Raises InputError, before anything is read, where one cannot be meant."""
+    """What each `--output` means. Raises InputError, before anything is read, if one makes no sense."""
     outputs: list[Output] = []
     problems: list[Problem] = []
     taken: set[str] = set()
@@ -75,7 +75,7 @@ def read_outputs(arguments: Sequence[str]) -> tuple[Output, ...]:
 
 
 def refuse_overwriting(outputs: Sequence[Output], inputs: Iterable[str]) -> None:
-    """Raise InputError where a report would take the place of something that is read."""
+    """Raise InputError if a report would overwrite a file that is read."""
     read = {os.path.realpath(name): name for name in inputs}
     problems = [
         Problem(f"--output {output.file}: {read[path]} is read as well", hint=_OF_ITS_OWN)
@@ -105,9 +105,9 @@ def _read_output(argument: str) -> Output:
 
 
 def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -> None:
-    """Say in every file that there is no verdict, before anything is judged: whatever happens now, no older one stays.
+    """Say in every file that there is no verdict, before anything is judged: so no older verdict survives a crash.
 
-    A file that is made by this lies in no folder and matches no pattern of the `results`, or it would be read as one.
+    A file that this creates in a folder or pattern of the `results` is removed again, or it would be read as results.
     """
     made = [output.file for output in outputs if not os.path.lexists(output.file)]
     for output in outputs:
@@ -140,11 +140,11 @@ def withdraw(arguments: Sequence[str], problems: Sequence[Problem], refusal: Ref
     standing = [output for output in outputs if Path(output.file).is_file()]
     if not standing:
         return
-    from highbar import pipeline  # the engine, only for reports that would be left standing
+    from highbar.load import files  # only for reports that would be left standing
 
     others = [argument.rpartition("=")[2] for argument in arguments if argument not in named]
     policies = [name for name in others if Path(name).is_file()]
-    read = {os.path.realpath(name) for policy in (None, *policies) for name in pipeline.inputs(others, policy)}
+    read = {os.path.realpath(name) for policy in (None, *policies) for name in files.inputs(others, policy)}
     for output in standing:
         if os.path.realpath(output.file) not in read:
             write(output.file, refusal(output.format, problems))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -11,9 +10,10 @@ import click
 from highbar.cli import streams
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT
 from highbar.cli.plan_options import Options, Question, read_question
-from highbar.cli.progress import progress_bar
+from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
 from highbar.model import Policy
+from highbar.model.job import Job
 from highbar.planning import Plan, chance, plan_policy, plan_verdict, reach, show, smallest, suppose
 from highbar.report import PLANS
 
@@ -76,28 +76,25 @@ def _answer(question: Question) -> Plan:
 
 
 def _from_results(question: Question) -> Plan:
-    # The engine is loaded only here: the other questions do without it.
-    from highbar import pipeline
+    from highbar import pipeline  # the other questions do without the engine
 
-    with progress_bar(quiet=False) as progress:
-        verdict = pipeline.check(
-            question.results,
-            policy=question.policy,
-            agent_version=question.agent_version,
-            input_format=question.input_format,
-            progress=progress,
-            stdin=sys.stdin.buffer if sys.stdin else None,
-            told=streams.say,
-        )
+    job = Job(
+        question.results,
+        policy=question.policy,
+        agent_version=question.agent_version,
+        input_format=question.input_format,
+        stdin=streams.standard_input(),
+    )
+    with watching(quiet=False) as watch:
+        verdict = pipeline.check(job, watch)
     return plan_verdict(verdict)
 
 
 def _policy(question: Question) -> Policy:
-    # The reader and its YAML parser are loaded only here.
-    from highbar import policy as policies
+    from highbar import policy as policies  # numbers alone do without the reader and its YAML parser
 
-    here = policies.find() if question.policy is None else None
-    found = question.policy if here is None else os.path.relpath(here)
+    here = policies.find_here() if question.policy is None else None
+    found = question.policy if here is None else str(here)
     if found is None:
         missing = policies.missing()
         hint = "ask with --threshold or --scenarios, or name results; highbar plan --help has examples"

@@ -172,7 +172,7 @@ class _Numbers:
 
 
 def _read_threshold(text: str) -> Fraction:
-    """A threshold of a share where higher is better; where lower is, it is the share of the good ones."""
+    """A threshold of a share for which higher is better; if lower is better, the share of the others."""
     return read(text, metrics()["pass_rate"]).value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -29,42 +28,41 @@ _HEADINGS: tuple[tuple[Level, str, str], ...] = (
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path())
 def command(files: tuple[str, ...]) -> int:
     """Check a policy, or several, without results, and say every rule in words."""
-    # The reader and its YAML parser are loaded only here: help and completion do without them.
-    from highbar import policy as policies
+    from highbar import policy as policies  # help and completion do without the reader and its YAML parser
 
-    told: list[str] = []
+    texts: list[str] = []
     problems: list[Problem] = []
     for file in files or (_found(),):
         try:
-            told.append(_told(policies.read_named(file), streams.display(sys.stdout)))
+            texts.append(_described(policies.read_named(file), streams.display(sys.stdout)))
         except InputError as error:
             problems += error.problems
     if problems:
         raise InputError(*problems)
-    streams.put("\n".join(told))
+    streams.put("\n".join(texts))
     return 0
 
 
 def _found() -> str:
-    """The policy that holds here, named as seen from here, which reads better than a whole path."""
+    """The policy that holds here."""
     from highbar import policy as policies  # see command
 
-    found = policies.find()
+    found = policies.find_here()
     if found is None:
         raise InputError(policies.missing())
-    return os.path.relpath(found)
+    return str(found)
 
 
-def _told(policy: Policy, screen: Display) -> str:
-    from highbar.policy.words import say_all, say_reading
+def _described(policy: Policy, screen: Display) -> str:
+    from highbar.policy.words import say_all, say_reading  # see command
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
     lines = [f"{visible(policy.file or 'policy')} is sound: {len(policy.rules)} rules, {', '.join(counts)}"]
     if policy.description:
         lines.append(visible(policy.description))
-    told = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]
+    rules = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]
     for level, heading, color in _HEADINGS:
-        rows = [(name, sentence) for known, name, sentence in told if known == level]
+        rows = [(name, sentence) for known, name, sentence in rules if known == level]
         lines += ["", paint(heading, f"bold {color}", screen)] if rows else []
         for name, sentence in rows:
             lines += [f"  {name}", *paragraph(sentence, 6, screen)]

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from highbar.cli import streams
+from highbar.model.job import JobWatch
+
 _PATIENCE = 1.0
 _EVERY = 0.2
 _WIDTH = 30
@@ -18,8 +21,15 @@ _ERASE = "\r\x1b[K"
 
 
 @contextmanager
+def watching(*, quiet: bool) -> Iterator[JobWatch]:
+    """Whom a job tells: a progress bar, and standard error. If `quiet`, only what no option hides is said."""
+    with progress_bar(quiet=quiet) as progress:
+        yield JobWatch(progress, say=None if quiet else streams.say, urge=streams.say if quiet else None)
+
+
+@contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """What to call with the share that is done; None where nobody watches. The line is erased at the end."""
+    """What to call with the share that is done; None if nobody watches. The line is erased at the end."""
     stream = sys.stderr
     if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield None
@@ -28,18 +38,18 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[float], None] | None]:
     drawing = threading.Thread(target=_draw_until, args=(done, share, stream), daemon=True)
     drawing.start()
     try:
-        yield lambda told: share.__setitem__(0, told)
+        yield lambda done_share: share.__setitem__(0, done_share)
     finally:
         done.set()
         drawing.join()
 
 
 def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> None:
-    """Draws by itself: an engine that reads says little about how far it is, and some of its work nothing at all."""
+    """Draw on a clock of its own: engines report progress seldom, and for some of their work never."""
     start = time.monotonic()
     if done.wait(_PATIENCE):
         return
-    with suppress(OSError, ValueError):  # nobody is told that a bar could not be drawn
+    with suppress(OSError, ValueError):  # a bar that cannot be drawn is no error
         while not done.wait(_EVERY):
             seconds = time.monotonic() - start
             stream.write(f"{_ERASE}reading [{_bar(share[0], seconds)}] {seconds:.0f} s")
@@ -49,7 +59,7 @@ def _draw_until(done: threading.Event, share: list[float], stream: TextIO) -> No
 
 
 def _bar(share: float, seconds: float) -> str:
-    """The share that is done; a block that wanders where that is not known."""
+    """A bar of the share that is done, or a wandering block if that is unknown."""
     if share > 0:
         return ("=" * round(min(share, 1.0) * _WIDTH)).ljust(_WIDTH)
     place = round(seconds / _EVERY) % (_WIDTH - _BLOCK + 1)

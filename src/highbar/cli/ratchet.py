@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -59,9 +58,9 @@ def command(
 
     Comments and layout of the policy stay as they are, and every line is explained.
     """
-    from highbar.baseline.raising import ratchet  # help and usage errors do without it
-    from highbar.baseline.ratchet import Climb
-    from highbar.report.ratchet import render, render_json
+    from highbar.bar.raising import ratchet  # help and usage errors do without it
+    from highbar.bar.ratchet import Climb  # likewise
+    from highbar.report.ratchet import render, render_json  # likewise
 
     climb = Climb(rule, _step(rule, step))
     found = ratchet(_policy(policy), Path(baseline) if baseline else None, climb, agent_version, write=write)
@@ -73,12 +72,12 @@ def command(
 def _policy(named: str | None) -> Path:
     if named is not None:
         return Path(named)
-    from highbar import policy as policies
+    from highbar import policy as policies  # likewise
 
-    found = policies.find()
+    found = policies.find_here()
     if found is None:
         raise InputError(policies.missing())
-    return Path(os.path.relpath(found))
+    return found
 
 
 def _step(rule: str, text: str | None) -> Fraction:

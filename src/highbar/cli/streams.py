@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from highbar.errors import Problem, ReportError
 from highbar.report import Display
@@ -19,8 +19,13 @@ _WIDEST = 140
 _PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "≠": "!=", "–": "-", "…": "...", "·": "-", "×": "*", "÷": "/"})
 
 
+def standard_input() -> BinaryIO | None:
+    """The bytes of standard input; None if it is closed."""
+    return sys.stdin.buffer if sys.stdin else None
+
+
 def put(text: str) -> None:
-    """Write to standard output, all of it and now. Raises ReportError where that fails: no report is silently lost."""
+    """Write to standard output, all of it and now. Raises ReportError if that fails: no report is silently lost."""
     stream = sys.stdout
     if stream is None:
         raise ReportError("standard output is closed")
@@ -33,7 +38,7 @@ def put(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Write one line to standard error, whatever is in it made visible."""
+    """Write one line to standard error, with control characters made visible."""
     _write_error(visible(message) + "\n")
 
 
@@ -44,7 +49,7 @@ def command(lines: str) -> None:
 
 def say_problems(problems: Iterable[Problem]) -> None:
     """Write every problem to standard error, each with its place and its hint."""
-    from highbar.report.text import problem_lines
+    from highbar.report.text import problem_lines  # only if something is wrong
 
     _write_error("".join(f"{line}\n" for line in problem_lines(problems, display(sys.stderr))))
 
@@ -58,7 +63,7 @@ def _write_error(text: str) -> None:
 
 
 def display(stream: TextIO | None) -> Display:
-    """What the screen behind a stream can do: color only on a terminal that has it and where NO_COLOR is not set."""
+    """What the screen behind a stream can do: color only on a terminal that has it, and unless NO_COLOR is set."""
     width = min(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
     terminal = stream is not None and stream.isatty()
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -66,7 +71,7 @@ def display(stream: TextIO | None) -> Display:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """`text`, in plainer signs where the stream's encoding lacks ours."""
+    """`text`, in plainer characters if the stream's encoding lacks ours."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)

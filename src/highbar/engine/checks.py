@@ -18,7 +18,7 @@ from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
 from highbar.engine.typed import INTEGERS, READERS
-from highbar.errors import InputError, Problem
+from highbar.errors import InputError, Problem, Twice
 
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
@@ -35,14 +35,6 @@ NO_ROW = Problem("the results hold no row: nothing to judge", hint="did the run 
 
 class BadRows(InputError):
     """Some rows do not have the declared form; the reader of the files explains which, and why."""
-
-
-class Twice(InputError):
-    """Several results of one (id, trial); `keys` has the scenario and the trial of each problem."""
-
-    def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:
-        super().__init__(*problems)
-        self.keys = tuple(keys)
 
 
 def refuse_bad_rows(trials: int, bad: int) -> None:

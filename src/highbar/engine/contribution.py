@@ -39,7 +39,8 @@ class Contribution:
 
     def exact(self, row: Row) -> Fraction | None:
         """The mean in one scenario; None if it has no such trial."""
-        return Fraction(row[self.total], self.denominator(row)) if row[self.count] else None
+        # Spark has some whole numbers in doubles.
+        return Fraction(int(row[self.total]), self.denominator(row)) if row[self.count] else None
 
     @property
     def sql(self) -> str:

@@ -25,6 +25,7 @@ from highbar.engine.sources import SourcePart, of_file, parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
+from highbar.model.job import EngineChoice, Table
 from highbar.model.reduction import Records, Reduction
 
 if TYPE_CHECKING:
@@ -75,6 +76,19 @@ def _within(memory_limit: str | None) -> tuple[str, ...]:
     if not re.fullmatch(r"[1-9][0-9]*(\.[0-9]+)?\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", memory_limit):
         raise InputError(Problem(f"the memory limit is {memory_limit!r}", hint=wanted))
     return (f"memory_limit = {literal(memory_limit)}", f"temp_directory = {literal(tempfile.gettempdir())}")
+
+
+@contextmanager
+def over_results(files: Sequence[ResultsFile], table: Table | None, choice: EngineChoice) -> Iterator[DuckDBEngine]:
+    """An engine over files, or over a table."""
+    if table is None:
+        engine = DuckDBEngine(files, memory_limit=choice.memory_limit)
+    else:
+        engine = DuckDBEngine((), table.rows, as_json=table.as_json, memory_limit=choice.memory_limit)
+    try:
+        yield engine
+    finally:
+        engine.close()
 
 
 class EngineError(RuntimeError):

@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol
 
-from highbar.model import Ends, Percentile, Ratio, Suite, Term, Undecided, Weights, Where
-from highbar.model.ranges import ColumnRange
+from highbar.model import ResultsFile
 from highbar.model.reduction import Records, Reduction
-
-NO_WEIGHTS = Weights()
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Which sums to compute, and what is needed to score a trial."""
-
-    terms: tuple[Term, ...]
-    percentiles: tuple[Percentile, ...] = ()
-    slices: tuple[str, ...] = ()
-    positive: str | None = None
-    pass_score: Fraction = Fraction(1)
-    weights: Weights = NO_WEIGHTS
-    required: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    suite: Suite | None = None
-    failed_limit: int = 1000
-    alpha: float = 0.05
-    ratios: tuple[Ratio, ...] = ()
-    crosses: tuple[tuple[Ratio, Ratio], ...] = ()
-    thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
-    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside its range is bad
-    ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
-    undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
-    trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
-    count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
-    details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
-    select: Where = ()  # which rows take part; all if empty
-    subset: bool = False  # whether a scenario may lose all its rows to the selection
-    scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
+from highbar.model.requests import Request as Request  # noqa: PLC0414 - what goes in is part of this contract
 
 
 class Engine(Protocol):
@@ -57,3 +25,25 @@ class Engine(Protocol):
 
         Call `reduce` first, which refuses what cannot be judged.
         """
+
+    def watched(self, progress: Callable[[float], None] | None) -> AbstractContextManager[None]:
+        """Tell `progress` now and then how much of the running query is done, from 0 to 1."""
+
+
+class FileEngine(Engine, Protocol):
+    """An engine that reads the files that it is given."""
+
+    def rows_of(self, file: ResultsFile) -> int:
+        """How many rows of one file are read; for a message, if the total is not what the files hold."""
+
+
+class PathEngine(Engine, Protocol):
+    """An engine that finds and reads the files itself, maybe where this process cannot."""
+
+    format: str
+
+    def addresses(self) -> tuple[str, ...]:
+        """Of all files that are read."""
+
+    def count(self) -> int:
+        """How many results there are, by a query of its own that nothing else is part of."""

@@ -16,7 +16,18 @@ from highbar.gate.thresholds import Judged, doubted, judge_value
 from highbar.language import digits
 from highbar.language.exact import write_decimal
 from highbar.language.phrases import count, some
-from highbar.model import BaselineRule, Better, Level, NewFailuresRule, Outcome, RuleResult, StepRule, Threshold, Unit
+from highbar.model import (
+    BaselineRule,
+    Better,
+    ComparingRule,
+    Level,
+    NewFailuresRule,
+    Outcome,
+    RuleResult,
+    StepRule,
+    Threshold,
+    Unit,
+)
 from highbar.model.comparison import Difference
 from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
@@ -34,7 +45,7 @@ class Excess:
     high: Fraction | float
 
 
-def judge_baseline(rule: BaselineRule | StepRule | NewFailuresRule, evidence: Evidence) -> RuleResult:
+def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     """What became of a rule that compares with a baseline; undefined if there is none, or not of the same kind."""
     compared = evidence.baseline
     if compared is None:
@@ -55,7 +66,7 @@ def _undefined(reason: str) -> Judged:
     return Judged("undefined", reason, outlooks=certain("undefined"))
 
 
-def _result(rule: BaselineRule | StepRule | NewFailuresRule, level: Level, judged: Judged) -> RuleResult:
+def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
     metric, where = (None, ()) if isinstance(rule, NewFailuresRule) else (rule.metric, rule.where)
     return RuleResult(
         rule=rule.name,

@@ -1,1 +1,1 @@
-"""Arguments in, results files out: which files, in which format; and, where one is refused, the exact line and why."""
+"""Job in, Results out: which files, in which format, counted; and if they are refused, the exact lines and why."""

@@ -22,8 +22,8 @@ from highbar.model import ResultsFile, Source
 class Account:
     """What a file holds, counted without the engine: its digest, and its results or why they cannot be counted.
 
-    `damaged` says that the file is not whole, whatever else is wrong; who reads it may know better why it is
-    `uncountable`.
+    `damaged` is set if the file is not whole, which explains any other problem; the engine may know better why it
+    is `uncountable`.
     """
 
     file: ResultsFile
@@ -122,7 +122,7 @@ def _one_by_one(file: ResultsFile) -> int:
 
 
 def _line_at(file: ResultsFile, offset: int) -> int:
-    """The line in which a byte of the unpacked file stands."""
+    """The line number of a byte of the unpacked file."""
     line = 1
     for block in unpacking.unpacked(unpacking.blocks_of(file.path), file.compression):
         line += block.count(b"\n", 0, max(offset, 0))
@@ -133,7 +133,7 @@ def _line_at(file: ResultsFile, offset: int) -> int:
 
 
 def damages(accounts: Sequence[Account]) -> tuple[Problem, ...]:
-    """What is wrong with files whatever the engine makes of them: damaged, too long a result, or none at all.
+    """Problems of files that do not depend on the engine: damaged, a result that is too long, or no result.
 
     A file that is the only one and has no result is the engine's to refuse: then there is nothing to judge.
     """
@@ -162,8 +162,8 @@ def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFil
     if not accounts or sum(one.results for one in accounts) == used:
         return
     accounts = tuple(_recounted(one) for one in accounts)
-    held = sum(one.results for one in accounts)
-    if held == used:
+    total = sum(one.results for one in accounts)
+    if total == used:
         return
     hint = "nothing is judged unless every result counts; please report this file as a bug"
     differing = [
@@ -171,4 +171,4 @@ def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFil
         for one in accounts
         if used_of and (of_file := used_of(one.file)) != one.results
     ]
-    raise Unaccounted(*(differing or [Problem(f"the files hold {held} results, and {used} were read", hint=hint)]))
+    raise Unaccounted(*(differing or [Problem(f"the files hold {total} results, and {used} were read", hint=hint)]))

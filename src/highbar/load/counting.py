@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import IO
 
+from highbar.errors import InputError
 from highbar.model import Format
 
 LONGEST = 16 * 1024 * 1024
@@ -36,7 +38,7 @@ class Uncountable(ValueError):
 
 
 def lines(blocks: Iterable[bytes]) -> int:
-    """Lines that are not blank, whatever they end in, the last one with or without its line feed."""
+    """Lines that are not blank, with any line ending; the last may have none."""
     found, blank = 0, True  # `blank`: of the line that is not at its end yet nothing was seen but blanks
     for block in _measured(without_mark(blocks)):
         text = b"\n" + block if blank else block
@@ -156,7 +158,6 @@ def _elements_of(text: bytes) -> int:
 
 
 def _elements_of_large(stream: _Stream) -> int:
-    from highbar.errors import InputError
     from highbar.importers.reading.json import parts  # bounded memory, and slower
 
     found = 0
@@ -186,8 +187,6 @@ class _Stream:
 
 
 def _chained(taken: list[bytes], rest: Iterable[bytes]) -> _Stream:
-    from itertools import chain
-
     return _Stream(chain(taken, rest))
 
 

@@ -37,7 +37,7 @@ class _Refused(ValueError):
 def explain(
     files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
-    """The first problems of the files, in order. Empty where this reader finds nothing to object to."""
+    """The first problems of the files, in order. Empty if this reader finds no problem."""
     found: list[Problem] = []
     for file in files:
         for problem in _READERS[file.format](file, scalars, numbers):
@@ -296,7 +296,7 @@ def _mixed_line_ends(name: str, text: str) -> Problem | None:
 
 
 def _cell(name: str, cell: str, measured: Collection[str]) -> object:
-    """A field as the value that it stands for; `measured` columns hold numbers."""
+    """The value of a field; `measured` columns hold numbers."""
     lists = name in ("expected_behaviors", "behaviors", "must_not", "violations", "tags")
     if name in ("passed", "correct", "expected", "predicted") and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
@@ -352,15 +352,15 @@ def _parquet_rows(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Co
                     for message, hint in faults(dict(zip(names, values, strict=True)), scalars, numbers):
                         yield Problem(f"row {number}: {message}", file=file.name, hint=hint)
         except (duckdb.Error, ValueError, TypeError) as error:
-            told, hint = hints.of_engine(error)
-            yield Problem(told, file=file.name, hint=hint or "was it written to its end?")
+            message, hint = hints.of_engine(error)
+            yield Problem(message, file=file.name, hint=hint or "was it written to its end?")
 
 
 _READERS = {"jsonl": _json_lines, "json": _json_array, "csv": _csv, "parquet": _parquet}
 
 
 def locate(files: Sequence[ResultsFile], text: str) -> Problem:
-    """Where a key or a value first stands: its file, and its line in a file that has lines."""
+    """Where a key or a value first occurs: its file, and its line if the file has lines."""
     wanted = json.dumps(text)[1:-1].encode(), text.encode("utf-8", "backslashreplace")
     for file in files:
         if file.format == "parquet":

@@ -8,9 +8,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 from highbar import importers
+from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
 from highbar.load import folders, foreign, partitions, unpacking
@@ -78,12 +80,21 @@ def find(
 
 
 def names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name; what names none is left to `find` to refuse."""
+    """The paths of the files that the arguments name. An argument that names none is refused by `find`, not here."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):
             found += [] if argument == "-" else folders.expand(argument, is_results).files
     return tuple(found)
+
+
+def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> tuple[str, ...]:
+    """Every file that a check reads: the results, the policy that is named or found, and the files that it names."""
+    named = [*names(results), *(other for other in others if other)]
+    with suppress(InputError):  # two policies in one folder: the check says so
+        found = Path(policy) if policy is not None else policies.find_here()
+        named += [str(found), *policies.files_named_in(found)] if found else []
+    return tuple(named)
 
 
 def find_foreign(
@@ -120,7 +131,7 @@ def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
         return Beside()
     tools: dict[str, str | None] = {}
     for path in paths:
-        with suppress(InputError):  # said when the file is read
+        with suppress(InputError):  # reading the file refuses it
             tools[path] = foreign.format_of(path, path) if os.path.isfile(path) else None
     return beside(tools)
 
@@ -162,7 +173,7 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
 
 
 def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
-    """The tool whose file this is, by what was said or by its looks; None for a file of ours."""
+    """The tool that wrote the file: the one that was named, or by its first bytes; None for a file of ours."""
     if input_format is None:
         if guidance.mapping is None:
             return foreign.format_of(path, name)
@@ -182,7 +193,7 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
 
 
 def _start_of(path: str, compression: str | None) -> bytes:
-    """The first bytes of a file, unpacked; none if they are damaged, which is said when it is read whole."""
+    """The first bytes of a file, unpacked; none if they are damaged: reading the whole file refuses it."""
     try:
         with open(path, "rb") as stream:
             return unpacking.first_bytes(stream.read(4096), compression)

@@ -79,7 +79,7 @@ def _matched(pattern: str, is_results: Callable[[str], bool]) -> Named:
 
 
 def _passed_through(pattern: str) -> Iterator[str]:
-    """The folders and links on the way of a pattern: whatever it looks into."""
+    """All folders and links that a pattern looks into."""
     above = os.path.dirname(pattern.rstrip(os.sep))
     seen: set[str] = set()
     while above and above not in seen:

@@ -21,9 +21,9 @@ _LARGEST = 1 << 30
 
 
 def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
-    """Raise if several files stand one behind the other, as `cat` makes them: only the last footer is at the end.
+    """Raise if the file is several files joined by `cat`: only the last footer would be read.
 
-    Where one ends and another begins, the mark stands twice. Data may hold that too, but not behind a footer.
+    At a joint the mark occurs twice. Data may contain that too, but not behind a footer.
     """
     before, rest = 0, b""
     for block in blocks:
@@ -56,12 +56,12 @@ def rows(path: str, end: int | None = None) -> int:
         stream.seek(size - _TAIL - length)
         footer = stream.read(length)
     try:
-        return _Reader(footer).rows()
+        return _FooterReader(footer).rows()
     except IndexError as error:
         raise Uncountable("the Parquet footer is cut off") from error
 
 
-class _Reader:
+class _FooterReader:
     """A place in the footer that moves on."""
 
     def __init__(self, data: bytes) -> None:

@@ -12,7 +12,7 @@ from highbar import importers
 from highbar.errors import InputError, Problem
 from highbar.importers import summary
 from highbar.importers.report import Report
-from highbar.model import ResultsFile
+from highbar.model import Policy, ResultsFile
 from highbar.model.judging import Judging
 from highbar.policy.judging import say_demand
 
@@ -38,6 +38,17 @@ class Guidance:
 
 
 NO_GUIDANCE = Guidance()
+
+
+def guidance(map_file: str | None, policy: Policy) -> Guidance:
+    """What the policy says about files of other tools; a mapping in a file takes the place of the policy's."""
+    if map_file is None:
+        return Guidance(policy.mapping, policy.judged_by)
+    from highbar.policy.mapping import read_map_file  # few checks have one, and it takes 5 ms to load
+
+    return Guidance(read_map_file(map_file), policy.judged_by)
+
+
 ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
 """Who judges in formats that leave nothing to choose."""
 
@@ -52,7 +63,7 @@ class Import:
 
 
 def format_of(path: str, name: str) -> str | None:
-    """Whose file this is, by its name and its first bytes; None where no tool claims it."""
+    """Whose file this is, by its name and its first bytes; None if no tool claims it."""
 
     def start(size: int = LONGEST_ROW) -> bytes:
         try:
@@ -77,14 +88,14 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
             raise
         raise _hinted(error, guidance.mapping, format_of(path, name)) from error
     _refuse_unheard(report, name, format_name)
-    told = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
+    sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
     file = ResultsFile(
         target,
         name,
         "jsonl",
         original=os.path.realpath(path),
-        imported=told,
+        imported=sentence,
         notes=notes,
         urgent=tuple(f"{name}: {note}" for note in summary.notes(report) if _is_urgent(note, report)),
         judging=_judging(report, format_name),
@@ -127,7 +138,7 @@ def _judging(report: Report, format_name: str) -> Judging:
 def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
     """Scorers that judge in one of the files of a tool and not in another that has them too.
 
-    There they gave nothing that the tool takes for a verdict: to leave them out would let what they said go unheard.
+    In the other file they gave nothing that the tool takes for a verdict; leaving them out would ignore their scores.
     """
     judging_in: dict[tuple[str, str], ResultsFile] = {}
     for file in files:

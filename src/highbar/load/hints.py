@@ -1,4 +1,4 @@
-"""What is wrong with a file of results → what to do about it, where that can be told."""
+"""What is wrong with a file of results → a hint what to do about it, if there is one."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def of_json(text: bytes) -> str | None:
 def of_engine(error: Exception) -> tuple[str, str | None]:
     """What DuckDB or another library says of data that it cannot read, for people: a message and a hint."""
     text = str(error)
-    told = text.splitlines()[0] if text else type(error).__name__
+    first_line = text.splitlines()[0] if text else type(error).__name__
     if "Map keys must be unique" in text or "duplicate key" in text:
         return "a key stands twice in a map, or in an object", DUPLICATE
     if "Invalid unicode" in text or "invalid UTF-8" in text:
         return "a text is not UTF-8", "write text as UTF-8"
     if "byte order mark" in text:
         return "a byte order mark, which only the beginning of a file may have", ONE_MARK
-    return f"cannot be read: {told}", None
+    return f"cannot be read: {first_line}", None
 
 
 def of_value(column: str, value: object) -> str | None:
@@ -68,7 +68,7 @@ def _truth(value: object) -> str | None:
 
 
 def _quoted(value: object) -> str | None:
-    """For text: a number or a truth value, which may be an id or a label all the same."""
+    """For text: a number or a truth value, which may be meant as an id or a label."""
     return "write it in quotes" if isinstance(value, bool | int | float) else None
 
 

@@ -1,4 +1,4 @@
-"""Results that stand twice → the files and lines in which they do. Slow: the files are read again, in Python."""
+"""Results that occur twice → their files and lines. Slow: the files are read again, in Python."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from highbar.model import ResultsFile
 MOST_NAMED = 5
 
 Key = tuple[str, int | None]
-"""The scenario and its trial, None where it has none."""
+"""The scenario and its trial; None if it has no trial."""
 
 
 def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence[ResultsFile]) -> tuple[Problem, ...]:
-    """The problems, each about the results of one key, with where those stand; Parquet has no lines."""
+    """The problems, each about the results of one key, with their files and lines; Parquet has no lines."""
     if any(file.format == "parquet" for file in files):
         return tuple(problems)
     found: dict[Key, list[tuple[ResultsFile, int]]] = {key: [] for key in keys}
@@ -33,8 +33,8 @@ def name_twice(problems: Sequence[Problem], keys: Sequence[Key], files: Sequence
 
 def _placed(problem: Problem, places: list[tuple[ResultsFile, int]]) -> Problem:
     file, line = places[min(1, len(places) - 1)]  # the first that is one too many
-    told = f"{problem.message}: {_listed(places)}"
-    return Problem(told, file.name, None if file.imported else line, hint=problem.hint)
+    message = f"{problem.message}: {_listed(places)}"
+    return Problem(message, file.name, None if file.imported else line, hint=problem.hint)
 
 
 def _listed(places: list[tuple[ResultsFile, int]]) -> str:

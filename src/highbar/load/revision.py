@@ -14,7 +14,7 @@ from highbar.errors import InputError, Problem
 
 _PATIENCE = 60
 _NOT_A_REF = re.compile(r"^-|[\x00-\x20\x7f:?*\[\\]|\.\.|\{/|^$")
-"""What could be an option, a range, a search or the name of a file, and whatever git allows in no ref."""
+"""What could be an option, a range, a search or the name of a file, and all that git forbids in a ref."""
 _OPTIONS = ("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true")
 """A replaced object would be another file under the same commit; an ambiguous name another commit."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
@@ -58,7 +58,7 @@ class Revision:
         return next((folder for folder in folders if self._entry(folder).startswith(b"160000 ")), None)
 
     def read(self, path: str) -> Path:
-        """A copy of the file. Raises InputError where there was none, or where it was no plain file."""
+        """A copy of the file. Raises InputError if there was none, or if it was no plain file."""
         entry = _FOUND.match(self._entry(path))
         if entry is None:
             raise InputError(Problem(f"is not there at {self.ref}", path, hint=f"git show {self.name(path)}"))
@@ -88,7 +88,7 @@ class Revision:
 
 
 def at(ref: str, folder: Path) -> Revision:
-    """The repository around the working folder as it was at `ref`. Raises InputError where git cannot say."""
+    """The repository around the working folder as it was at `ref`. Raises InputError if git does not know it."""
     if _NOT_A_REF.search(ref):
         raise InputError(Problem(f"--against-ref {ref!r} is not the name of a commit", hint="write main, or a commit"))
     root = Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n")))
@@ -115,9 +115,9 @@ def _refuse_a_submodule(root: Path, ref: str) -> None:
 def _git(*arguments: str) -> bytes:
     done = _run(*arguments)
     if done.returncode:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
-        hint = "run it inside a git repository" if "not a git repository" in said else None
-        raise InputError(Problem(f"--against-ref: git {arguments[0]} failed: {said}", hint=hint))
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
+        hint = "run it inside a git repository" if "not a git repository" in reason else None
+        raise InputError(Problem(f"--against-ref: git {arguments[0]} failed: {reason}", hint=hint))
     return done.stdout
 
 

@@ -1,4 +1,4 @@
-"""One row → what is wrong with it, in words: the same demands that the engine makes, said for people."""
+"""One row → what is wrong with it, in words: the demands that the engine makes, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: short, one line."""
+    """A value for a message: short, one line."""
     text = repr(value) if isinstance(value, str) else _json_words(value)
     return text if len(text) <= 60 else text[:57] + "…"
 
@@ -144,7 +144,7 @@ def said_twice(names: Sequence[str]) -> str | None:
 
 
 def _inside(value: object) -> str | None:
-    """What to say of a key that stands twice at any depth of a value."""
+    """The message about a key that occurs twice, at any depth of a value."""
     if isinstance(value, Mapping):
         own = said_twice([str(name) for name in value])
         return own or next(filter(None, map(_inside, value.values())), None)
@@ -152,15 +152,17 @@ def _inside(value: object) -> str | None:
 
 
 def _stated_twice(row: Mapping[str, Any]) -> Iterator[str]:
-    """Keys that stand twice inside of a row's values, and flat columns `tags.NAME` beside the same tag in `tags`."""
+    """Keys that occur twice inside of a row's values, and flat columns `tags.NAME` beside the same tag in `tags`."""
     for column, value in row.items():
         again = _inside(value)
         if again:
             yield f"{column}: {again}"
     tags = row.get("tags")
-    said = {str(name).casefold() for name, tag in tags.items() if tag is not None} if isinstance(tags, Mapping) else ()
+    own_tags = (
+        {str(name).casefold() for name, tag in tags.items() if tag is not None} if isinstance(tags, Mapping) else ()
+    )
     for column, value in row.items():
-        if value is not None and column.startswith("tags.") and column.removeprefix("tags.").casefold() in said:
+        if value is not None and column.startswith("tags.") and column.removeprefix("tags.").casefold() in own_tags:
             yield f"the tag {column!r} is there twice: in `tags`, and as a column of its own"
 
 

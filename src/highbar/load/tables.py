@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from highbar.columns import COLUMN_NAMES
@@ -13,18 +12,10 @@ from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.explain import MOST_PROBLEMS, parse
 from highbar.load.rows import faults, said_twice
+from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
 WANTED = "wanted a path, a list of paths, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A frame or an Arrow table with columns of one type each; some hold the JSON text of their values."""
-
-    rows: Any
-    as_json: frozenset[str] = frozenset()
-    on_spark: bool = False  # the rows are a DataFrame that Spark has
 
 
 def accept(results: object) -> Table:
@@ -124,7 +115,7 @@ def _simpler(value: Any) -> object:
 
 
 def _simpler_or_text(value: Any) -> object:
-    """The same for a column of the user's own, in which anything may stand."""
+    """The same for a column of the user's own, which may hold anything."""
     try:
         return _simpler(value)
     except TypeError:
@@ -173,12 +164,12 @@ def _through_arrow(results: object) -> Any:
 
 
 def _attempted(read: Callable[[], Any]) -> Any:
-    """What another library gives for the caller's object; whatever it raises says that the object cannot be read."""
+    """The result of another library for the caller's object; any exception means that the object cannot be read."""
     try:
         return read()
     except Exception as error:
-        told, hint = hints.of_engine(error)
-        raise InputError(Problem(told, hint=hint)) from error
+        message, hint = hints.of_engine(error)
+        raise InputError(Problem(message, hint=hint)) from error
 
 
 def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()) -> tuple[Problem, ...]:
@@ -197,15 +188,16 @@ def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRa
                     number += 1
                     row = {name: _value(table, name, value) for name, value in zip(names, values, strict=True)}
                     found += [
-                        Problem(f"row {number}: {told}", hint=hint) for told, hint in faults(row, scalars, numbers)
+                        Problem(f"row {number}: {message}", hint=hint)
+                        for message, hint in faults(row, scalars, numbers)
                     ]
                     if len(found) >= MOST_PROBLEMS:
                         return tuple(found[:MOST_PROBLEMS])
     except (duckdb.Error, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException):
             raise
-        told, hint = hints.of_engine(error)
-        found.append(Problem(told, hint=hint or "give each column one type, or drop it"))
+        message, hint = hints.of_engine(error)
+        found.append(Problem(message, hint=hint or "give each column one type, or drop it"))
     return tuple(found)
 
 

@@ -80,13 +80,13 @@ def unpacked(blocks: Iterable[bytes], compression: str | None) -> Iterator[bytes
 
 
 def opened(path: str, compression: str | None) -> IO[bytes]:
-    """A file as something to read from, unpacked; raises Damaged where it is."""
+    """A file as something to read from, unpacked; raises Damaged if it is damaged."""
     if compression is None:
         return open(path, "rb")
-    return io.BufferedReader(_Reader(unpacked(blocks_of(path), compression)), BLOCK)
+    return io.BufferedReader(_BlockReader(unpacked(blocks_of(path), compression)), BLOCK)
 
 
-class _Reader(io.RawIOBase):
+class _BlockReader(io.RawIOBase):
     """Blocks as a raw stream."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:

@@ -1,6 +1,6 @@
 """Sums in, metrics out: every value exact, with its interval and the count it rests on, or undefined with a reason."""
 
-from highbar.measure.needs import Needs, needs
+from highbar.measure.needs import needs, own_columns
 from highbar.measure.ranges import column_ranges
 from highbar.measure.spread import repetition, standings, trial_noise, trial_warnings, weight_warnings
 from highbar.measure.unknown import ends, undecided_of
@@ -8,10 +8,10 @@ from highbar.measure.values import Measured
 
 __all__ = [
     "Measured",
-    "Needs",
     "column_ranges",
     "ends",
     "needs",
+    "own_columns",
     "repetition",
     "standings",
     "trial_noise",

@@ -1,32 +1,47 @@
-"""A policy in, the sums that its metrics and conditions need out: what the engine is asked for."""
+"""A policy, the columns of the results and what the caller wants in, a Request out: what the engine is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from highbar import catalogue
+from highbar import policy as policies
 from highbar.language.formula import comparisons
 from highbar.measure import unknown
 from highbar.measure.parts import is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
+from highbar.measure.ranges import column_ranges
 from highbar.model import (
     Better,
     Binary,
     ConditionRule,
+    Demand,
     Expression,
     Metric,
     Percentile,
     Policy,
+    ProgressiveRule,
     Ratio,
+    Rule,
+    ScenarioRule,
+    StepRule,
     Term,
+    ThresholdRule,
     Where,
 )
+from highbar.model.job import NOTHING_MORE, Wants
+from highbar.model.requests import Request
+
+MOST_SCENARIOS = 100_000
+"""How many scenarios a verdict lists, if a report wants them all: about what a page or a CI system can show."""
+MOST_DETAILED = 10_000
+"""How many failed scenarios the details of a verdict open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class SumsNeeded:
     """What the engine must sum for the metrics of a policy."""
 
     terms: tuple[Term, ...]
@@ -36,12 +51,69 @@ class Needs:
     thirds: tuple[Ratio, ...] = ()  # of the ratios, those that have no bounds
 
 
-def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
-    """What every metric of the policy needs, and those that `wheres` name over some scenarios."""
+def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MORE) -> Request:
+    """What the engine is asked for, so that the policy can be judged and the reports have what they want."""
+    sums = sums_needed(policy)
+    slices = tuple(dict.fromkeys((*policy.slices, *wants.slices)))
+    patterns = {
+        level: tuple(r.pattern for r in policy.rules if isinstance(r, ScenarioRule) and r.level == level)
+        for level in ("blocking", "warning")
+    }
+    request = Request(
+        terms=sums.terms,
+        percentiles=sums.percentiles,
+        ratios=sums.ratios,
+        crosses=sums.crosses,
+        thirds=sums.thirds,
+        ranges=column_ranges(policy),
+        ends=unknown.ends(policy),
+        undecided=tuple(dict.fromkeys(unknown.undecided_of(rule, policy) for rule in policy.rules)),
+        alpha=float(1 - policy.confidence),
+        trial_noise=policy.population == "suite",
+        count_failures=any(demand.failures for rule in policy.rules for demand in _demands(rule)),
+        slices=slices or (("category",) if "category" in {*columns, *_described(policy)} else ()),
+        positive=policy.positive,
+        pass_score=policy.pass_score,
+        weights=policy.weights,
+        required=patterns["blocking"],
+        optional=patterns["warning"],
+        suite=policy.suite,
+        select=policy.select,
+        subset=wants.subset,
+        scenario_limit=MOST_SCENARIOS if wants.scenarios else 0,
+        record_by=policies.chosen_by(policy) if wants.run or policy.compares else None,
+    )
+    return replace(request, details=True, failed_limit=MOST_DETAILED) if wants.details else request
+
+
+def _demands(rule: Rule) -> tuple[Demand, ...]:
+    """How a rule about a number weighs its evidence, in each of its steps."""
+    if isinstance(rule, ProgressiveRule):
+        return tuple(step.demand for step in rule.steps)
+    return (rule.demand,) if isinstance(rule, ThresholdRule | ConditionRule) else ()
+
+
+def _described(policy: Policy) -> set[str]:
+    """The columns that the suite gives its scenarios."""
+    return {column for fields in (policy.suite.scenarios.values() if policy.suite else ()) for column in fields}
+
+
+def own_columns(policy: Policy) -> Iterator[str]:
+    """The columns of the user's own that the metrics of a policy sum."""
+    return (
+        term.column.removeprefix("extra:") for term in sums_needed(policy).terms if term.column.startswith("extra:")
+    )
+
+
+def sums_needed(policy: Policy) -> SumsNeeded:
+    """What every metric of the policy needs, over all scenarios and over those that rules choose."""
     found: dict[Term | Percentile, None] = {}
     ratios: dict[Ratio, None] = {}
     crosses: dict[tuple[Ratio, Ratio], None] = {}
-    instances = [*((name, ()) for name in policy.metrics), *wheres]
+    instances: list[tuple[str, Where]] = [
+        *((name, ()) for name in policy.metrics),
+        *((r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where),
+    ]
     for name, where in instances:
         for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
@@ -73,7 +145,7 @@ def needs(policy: Policy, wheres: Iterable[tuple[str, Where]] = ()) -> Needs:
     found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
-    return Needs(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
+    return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
 
 
 def _errors(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[Term]:

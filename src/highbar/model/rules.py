@@ -211,16 +211,9 @@ class ProgressiveRule:
     place: Place = Place()
 
 
-Rule = (
-    ThresholdRule
-    | ConditionRule
-    | ScenarioRule
-    | SuiteRule
-    | BaselineRule
-    | StepRule
-    | NewFailuresRule
-    | ProgressiveRule
-)
+ComparingRule = BaselineRule | StepRule | NewFailuresRule
+"""A rule that compares with a baseline."""
+Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | ComparingRule | ProgressiveRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,3 +271,14 @@ class Policy:
     mapping: RowMap | None = None
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
+    advisory: bool = False  # nobody named a policy: the typical thresholds advise, and decide nothing
+
+    @property
+    def comparing(self) -> tuple[ComparingRule, ...]:
+        """The rules that compare with a baseline."""
+        return tuple(rule for rule in self.rules if isinstance(rule, ComparingRule))
+
+    @property
+    def compares(self) -> bool:
+        """Whether some rule compares with a baseline."""
+        return bool(self.comparing)

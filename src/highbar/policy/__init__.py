@@ -1,5 +1,6 @@
 """A policy file in, a checked policy out: its rules by name and level, and its metrics.
 
+    choose(policy, where)                           -> the Policy that is given, named or found, for these rows
     find()                                          -> the path of the policy that holds here, or None
     read(path), read_dict(mapping)                  -> Policy, or InputError with every problem at once
     default()                                       -> the typical thresholds, which `--policy typical` names
@@ -10,19 +11,20 @@
 `policy.words` says each rule in words; `policy.schema` is the JSON Schema of the file, for editors.
 """
 
-from highbar.policy.files import NAMES, files_named_in, find, folders, missing, names_in
+from highbar.policy.files import NAMES, files_named_in, find, find_here, folders, missing, names_in
 from highbar.policy.patterns import matches
 from highbar.policy.reading import (
     TYPICAL,
     baseline_file,
     categories,
+    choose,
     chosen_by,
-    compares,
     default,
     is_typical,
     read,
     read_dict,
     read_named,
+    without_rules,
 )
 from highbar.policy.versions import resolve_version
 
@@ -31,11 +33,12 @@ __all__ = [
     "TYPICAL",
     "baseline_file",
     "categories",
+    "choose",
     "chosen_by",
-    "compares",
     "default",
     "files_named_in",
     "find",
+    "find_here",
     "folders",
     "is_typical",
     "matches",
@@ -45,4 +48,5 @@ __all__ = [
     "read_dict",
     "read_named",
     "resolve_version",
+    "without_rules",
 ]

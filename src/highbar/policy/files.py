@@ -49,6 +49,12 @@ def find(start: Path | None = None) -> Path | None:
     return None
 
 
+def find_here() -> Path | None:
+    """The policy that holds in the working folder, as seen from there: reports are compared on other machines."""
+    found = find()
+    return None if found is None else Path(os.path.relpath(found))
+
+
 def _no_file(path: Path) -> Problem:
     shown = os.path.relpath(path)
     if path.is_symlink() and not path.exists():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from highbar.language.formula import names
 from highbar.language.threshold import read as read_threshold
 from highbar.model import (
     BaselineRule,
-    NewFailuresRule,
     Policy,
     ProgressiveRule,
     Rule,
@@ -26,11 +25,11 @@ from highbar.model import (
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.crashes import refuse_helpful_crashes
 from highbar.policy.cursor import Cursor
-from highbar.policy.files import read_document
+from highbar.policy.files import find_here, read_document
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on
 from highbar.policy.rules import RuleReader, scenario_rules
-from highbar.policy.selecting import read_select
+from highbar.policy.selecting import read_select, with_rows
 from highbar.policy.settings import Settings, read_settings, read_weights
 from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
@@ -111,6 +110,32 @@ def read_named(name: str) -> Policy:
     return default()
 
 
+def choose(policy: str | Mapping[str, Any] | Policy | None, where: Sequence[str] = ()) -> Policy:
+    """The policy that is given, named or found, with the rows that `where` chooses. Raises InputError.
+
+    A name is that of a file, or `typical`. If none is named or found, the typical thresholds advise.
+    """
+    if isinstance(policy, Policy):
+        chosen = policy
+    elif isinstance(policy, Mapping):
+        chosen = read_dict(policy)
+    elif policy is not None:
+        chosen = read_named(policy)
+    else:
+        found = find_here()
+        chosen = replace(default(), advisory=True) if found is None else read(found)
+    return with_rows(chosen, where) if where else chosen
+
+
+def without_rules(policy: Policy) -> Policy:
+    """The policy for scoring one side of a comparison, which is judged by no rule and has a version of its own.
+
+    It records the columns by which rules choose scenarios, since the rules are judged on the pairs later.
+    """
+    chosen = tuple(dict.fromkeys((*policy.slices, *chosen_by(policy))))
+    return replace(policy, rules=(), agent_version=None, slices=chosen)
+
+
 def is_typical(policy: Policy) -> bool:
     """Whether the policy is the typical thresholds and no file."""
     return policy.file == TYPICAL and policy.sha256 is None
@@ -135,11 +160,11 @@ def default(metrics: Collection[str] | None = None) -> Policy:
     return Policy(rules, builtin, file=TYPICAL)
 
 
-def baseline_file(policy: Policy, path: Path) -> Path:
-    """Where the baseline of the policy at `path` is: where it says, else in `baseline.json` beside it."""
-    comparing = BaselineRule | StepRule | NewFailuresRule
-    named = next((rule.file for rule in policy.rules if isinstance(rule, comparing)), None)
-    return Path(named) if named else path.parent / BASELINE
+def baseline_file(policy: Policy, named: str | None = None) -> Path:
+    """Where the baseline is: the file that the caller names, else where a rule says, else beside the policy."""
+    if not named and policy.comparing:
+        named = policy.comparing[0].file
+    return Path(named) if named else Path(policy.file or "").parent / BASELINE
 
 
 def categories(policy: Policy) -> frozenset[str]:
@@ -150,11 +175,6 @@ def categories(policy: Policy) -> frozenset[str]:
     suite = policy.suite.scenarios.values() if policy.suite else ()
     fixed = {columns["category"] for columns in suite if "category" in columns}
     return frozenset({*CATEGORIES, *named, *fixed, *policy.weights.by_category, *policy.allow_categories})
-
-
-def compares(policy: Policy) -> bool:
-    """Whether some rule compares with a baseline."""
-    return any(isinstance(rule, BaselineRule | StepRule | NewFailuresRule) for rule in policy.rules)
 
 
 def chosen_by(policy: Policy) -> tuple[str, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem
 from highbar.language.spelling import near_miss
-from highbar.model import Where
+from highbar.model import Policy, Where
 from highbar.policy.cursor import Cursor
 
 SELECTABLE = ("agent_version", "suite", "judge")
@@ -58,6 +59,14 @@ def read_where(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
     if problems:
         raise InputError(*problems)
     return tuple(sorted((column, tuple(values)) for column, values in found.items()))
+
+
+def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
+    """The policy with the rows that `--where` chooses. Raises InputError if the policy's own `select` chooses some."""
+    if policy.select:
+        message = f"--where: the policy says which rows are judged: {say_select(policy.select)}"
+        raise InputError(Problem(message, policy.file, hint="leave --where out, or select out of the policy"))
+    return replace(policy, select=read_where(where, policy.allow_columns))
 
 
 def _unselectable(column: str, allowed: Collection[str]) -> Problem | None:

@@ -208,3 +208,32 @@ def test_a_run_that_nobody_judged_is_not_compared(tmp_path, side, row):
     done = compared(tmp_path, "--format", "json")
     assert done.exit == 2, done.out
     assert f"{side}.jsonl" in done.problems
+
+
+def test_a_comparison_and_a_recording_take_the_options_of_the_engine(tmp_path):
+    write(tmp_path, "base.jsonl", 95)
+    write(tmp_path, "head.jsonl", 95, output="x" * 1000)
+    write_policy(tmp_path, PASSES)
+    within = ("--engine", "duckdb", "--memory-limit", "400MB")
+    assert compared(tmp_path, "--format", "json", *within).json == compared(tmp_path, "--format", "json").json
+    done = [run(tmp_path, "baseline", "record", "head.jsonl", "--output", name, *within) for name in ("a", "b")]
+    assert [one.exit for one in done] == [0, 0]
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+
+
+@pytest.mark.parametrize("command", [("compare", "base.jsonl", "base.jsonl"), ("baseline", "record", "base.jsonl")])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--spark-remote", "sc://h"), "--spark-remote is for --engine spark"),
+        (("--engine", "spark", "--memory-limit", "1GB"), "--memory-limit is for this process"),
+        (("--memory-limit", "lots"), "wanted a number with a unit"),
+        (("--engine", "spark", "--input-format", "inspect"), "Spark cannot read 'inspect'"),
+    ],
+)
+def test_options_of_the_engine_that_do_not_go_together_are_refused(tmp_path, command, options, told):
+    write(tmp_path, "base.jsonl", 95)
+    write_policy(tmp_path, PASSES)
+    done = run(tmp_path, *command, *options)
+    assert done.exit == 2
+    assert told in done.err

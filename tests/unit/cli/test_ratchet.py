@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from highbar.baseline import raising
-from highbar.baseline.rewriting import rewrite
+from highbar.bar import raising
+from highbar.store.replacing import rewrite
 from tests.commandline import run
 from tests.patience import PATIENCE
 from tests.repository import git, put

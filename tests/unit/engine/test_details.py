@@ -11,6 +11,7 @@ import pytest
 from highbar import api, pipeline
 from highbar.engine.limits import LONGEST_TEXT, MOST_BEHAVIORS, MOST_TRIALS
 from highbar.model.details import Details, Excerpt, TrialDetail
+from highbar.model.job import Job, Wants
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
 
@@ -113,7 +114,7 @@ def test_every_form_of_file_gives_the_same_details(name: str, tmp_path: Path):
         pandas.DataFrame(rows).to_csv(file, index=False)
     else:
         pandas.DataFrame(rows).to_parquet(file)
-    found = pipeline.check([str(file)], policy=POLICY, details=True).details
+    found = pipeline.check(Job((str(file),), policy=POLICY, wants=Wants(details=True))).details
     (scenario,) = found.rows.scenarios
     (trial,) = scenario.trials
     assert (trial.input, trial.output) == (Excerpt("1"), Excerpt("x"))

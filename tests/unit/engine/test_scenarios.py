@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from fractions import Fraction
 
 import pandas as pd
@@ -10,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import highbar
-from highbar import pipeline
+from highbar import measure, pipeline
 from highbar.engine import scenarios
 from highbar.model import ScenarioResult
+from highbar.model.job import Job, Wants
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": "50%"}}, "required_scenarios": {"ids": ["B*"]}}
 ROWS = [
@@ -32,10 +34,10 @@ LISTED = (
 )  # fmt: skip
 
 
-def judge(folder, rows, **more):
+def judge(folder, rows, list_scenarios=False):
     file = folder / "results.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return pipeline.check([str(file)], policy=POLICY, **more)
+    return pipeline.check(Job((str(file),), policy=POLICY, wants=Wants(scenarios=list_scenarios)))
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -51,7 +53,7 @@ def test_they_are_left_out_unless_asked_for(tmp_path, monkeypatch):
 
 
 def test_no_more_than_the_bound_are_listed_and_the_failed_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr(pipeline, "MOST_SCENARIOS", 2)
+    monkeypatch.setattr(sys.modules[measure.needs.__module__], "MOST_SCENARIOS", 2)
     verdict = judge(tmp_path, ROWS, list_scenarios=True)
     assert verdict.scenarios == LISTED[:2]
     assert verdict.counts.scenarios == 3

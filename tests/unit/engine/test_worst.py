@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from highbar import pipeline, reduction
+from highbar import measure
+from highbar import policy as policies
 from highbar.engine import reducing
 from highbar.engine.database import as_query
 from highbar.engine.duckdb import DuckDBEngine
@@ -36,13 +37,12 @@ def suite(kinds: str) -> list[dict[str, Any]]:
 def failed(file: Path, *, many: bool, required: list[str], limit: int) -> tuple[tuple[FailedScenario, ...], list[str]]:
     """The failed scenarios, and what was asked."""
     engine = DuckDBEngine([ResultsFile(str(file), file.name, "parquet")])
-    policy = pipeline.read_policy({"thresholds": {"blocking": {"pass_rate": 50}}})
-    assert policy is not None
+    policy = policies.choose({"thresholds": {"blocking": {"pass_rate": 50}}})
     asked: list[str] = []
     define, rows = engine.define, engine.rows
     engine.define = lambda name, query, *, kept: asked.append(as_query(query).sql) or define(name, query, kept=kept)  # type: ignore[method-assign,func-returns-value]
     engine.rows = lambda query: asked.append(as_query(query).sql) or rows(query)  # type: ignore[method-assign,func-returns-value]
-    request = reduction.request_of(policy, (), engine.columns())
+    request = measure.needs(policy, engine.columns())
     request = dataclasses.replace(request, failed_limit=limit, required=tuple(required))
     found = reducing.Reducer(engine, engine._parts, many=many).reduce(request)
     engine.close()

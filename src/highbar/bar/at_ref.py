@@ -1,0 +1,274 @@
+"""Judge by two bars at once: the policy as it is, and as it was at a git ref. The worse verdict wins.
+
+So a change cannot lower the bar that it is judged by: neither the policy nor its suite, baseline or mapping. What it
+lowered is listed even if the verdict is a pass.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from highbar import gate, measure, pipeline
+from highbar import policy as policies
+from highbar.bar.weakened_baseline import weakened_baseline
+from highbar.bar.weakened_policy import weakened
+from highbar.engine.opening import reduce
+from highbar.errors import InputError, Problem
+from highbar.language import formula
+from highbar.load import foreign, revision
+from highbar.load.refusals import explained, refuse_columns
+from highbar.load.results import results
+from highbar.load.revision import Revision
+from highbar.model import (
+    Against,
+    BaselineRule,
+    ConditionRule,
+    NewFailuresRule,
+    Policy,
+    Rule,
+    RuleResult,
+    ScenarioRule,
+    Source,
+    StepRule,
+    Suite,
+    SuiteRule,
+    Verdict,
+    Weakening,
+)
+from highbar.model.job import SILENT, Job, JobWatch
+from highbar.model.requests import Request, covering
+from highbar.verdicts import CheckResult
+
+_NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
+"""Fields of a rule that do not change what it demands at the version at hand."""
+_FIRST = "a change that brings the first policy is checked without --against-ref"
+
+
+def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
+    """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
+
+    If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
+    """
+    with tempfile.TemporaryDirectory(prefix="highbar-") as temporary, _repeatable(job) as again:
+        there = revision.at(against_ref, Path(temporary).resolve())
+        path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
+        here = policies.choose(job.policy)
+        if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
+            raise InputError(_taken_away(there, path))
+        before = _read_policy(there, path)
+        earlier = replace(
+            job,
+            policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
+            map_file=None if job.map_file is None else str(there.read(there.path(job.map_file))),
+            wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
+        )
+        with _judged_now(replace(again(), policy=here), earlier, watch) as (now, judge_earlier):
+            earlier_baseline = _baseline(there, before, job.baseline)
+            named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
+            try:
+                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named))
+            except InputError as error:
+                raise _renamed(error, there) from None
+        listed = weakened(before, here)
+        lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
+    if now.verdict.results != then.verdict.results:
+        raise InputError(Problem("the results changed while they were read", hint="run it again"))
+    return _merged(now, then, there, (*listed, *lost))
+
+
+@contextmanager
+def _judged_now(job: Job, earlier: Job, watch: JobWatch) -> Iterator[tuple[CheckResult, Callable[[Job], CheckResult]]]:
+    """The check by the policy now, and a function that checks the same results by the policy at the ref.
+
+    The rows are reduced once if both policies read and score them alike, and else a second time.
+    """
+    policy = policies.choose(job.policy, job.where)
+    bar = _bar_alike(job, policy, earlier)
+
+    def needs(columns: Sequence[str]) -> tuple[Request, Request | None]:
+        now = measure.needs(policy, columns, job.wants)
+        return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
+
+    with results(job, policy, watch) as found:
+        sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
+
+        def judge_earlier(other: Job) -> CheckResult:
+            if bar is None or needs(sums.columns)[1] is None:
+                return pipeline.checked(other, JobWatch(watch.progress))
+            seen = replace(found, policy=bar)
+            with explained(seen):
+                refuse_columns(seen, sums.columns)
+            return pipeline.judge(other, bar, seen, sums)
+
+        yield pipeline.judge(job, policy, found, sums), judge_earlier
+
+
+def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
+    """The policy at the ref, if it makes the same rows of the files as the policy now; None if it does not."""
+    try:
+        bar = policies.choose(earlier.policy, earlier.where)
+        alike = foreign.guidance(job.map_file, policy) == foreign.guidance(earlier.map_file, bar)
+    except InputError:  # its own check says what is wrong, and of which policy
+        return None
+    return bar if alike else None
+
+
+def _baseline(there: Revision, before: Policy, named: str | None) -> Path | None:
+    """The baseline of the policy at the ref; None if it compares with none."""
+    if not before.compares:
+        return None
+    if named is None:
+        return policies.baseline_file(before)
+    path = there.path(named)
+    return there.read(path) if there.has(path) else there.folder / path
+
+
+def _named(here: Policy, named: str | None) -> Path | None:
+    return policies.baseline_file(here, named) if named or here.compares else None
+
+
+def _taken_away(there: Revision, path: str) -> Problem:
+    missing = policies.missing()
+    hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
+    return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
+
+
+@contextmanager
+def _repeatable(job: Job) -> Iterator[Callable[[], Job]]:
+    """A function that gives the job with standard input at its beginning, each time that it is called."""
+    if "-" not in job.results or job.stdin is None:
+        yield lambda: job
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(job.stdin, copy)
+
+        def again() -> Job:
+            copy.seek(0)
+            return replace(job, stdin=cast("BinaryIO", copy))
+
+        yield again
+
+
+def _policy_path(there: Revision, policy: str | None) -> str:
+    """Where in the repository the policy was: at the same path, or where it would have been found from here."""
+    if policy == policies.TYPICAL:
+        hint = f"name a policy file; {policies.TYPICAL} is the same at every ref of this repository"
+        raise InputError(Problem(f"--against-ref {there.ref}: the typical thresholds are no file", hint=hint))
+    if policy is not None:
+        return there.path(policy)
+    for folder in policies.folders():
+        inside = [there.path(folder / name) for name in policies.NAMES]
+        found = [path for path in inside if there.has(path)]
+        if len(found) > 1:
+            raise InputError(Problem(f"{there.ref} has two policies, {' and '.join(found)}", hint="name it: --policy"))
+        if found:
+            return found[0]
+    wanted = ", ".join(policies.NAMES)
+    raise InputError(
+        Problem(f"--against-ref {there.ref}: no policy there, neither here nor above ({wanted})", hint=_FIRST)
+    )
+
+
+def _read_policy(there: Revision, path: str) -> Policy:
+    """The policy as it was, with copies of the files that it names beside it."""
+    if not there.has(path):
+        inside = there.submodule(path)
+        if inside is not None:
+            message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
+            raise InputError(Problem(message, path, hint="keep the policy outside of submodules"))
+        raise InputError(Problem(f"is not there at {there.ref}", path, hint=_FIRST))
+    copy = there.read(path)
+    for named in policies.names_in(copy):
+        beside = there.beside(path, named)
+        if there.has(beside):  # if it is missing, the reader of the policy says so
+            there.read(beside)
+    try:
+        return policies.read(copy)
+    except InputError as error:
+        raise _renamed(error, there) from None
+
+
+def _with_new_scenarios(before: Suite | None, now: Suite | None) -> Suite | None:
+    """The suite as it was, and what was added since: more scenarios are no lower bar, fewer are."""
+    if before is None or now is None:
+        return before
+    return replace(before, scenarios={**now.scenarios, **before.scenarios})
+
+
+def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
+    """The verdict now, and every rule of then that is another rule now or came out otherwise, named after the ref.
+
+    The worse of the two verdicts is that of all these rules together: what is the same is there once.
+    """
+    known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
+    others = [
+        _as_there(result, there)
+        for rule, result in zip(then.policy.rules, then.verdict.rules, strict=True)
+        if _key(rule, result, then) not in known
+    ]
+    rules = (*now.verdict.rules, *others)
+    policy = then.verdict.policy or Source(there.ref, None)
+    listed = tuple(replace(each, before=there.renamed(each.before)) for each in listed)
+    judged = gate.decide(then.verdict.rules)
+    against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
+    slack = set(gate.slack_notes(then.verdict.rules))
+    mine = now.verdict.warnings
+    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in mine]
+    again = gate.second_run(rules)
+    return replace(
+        now.verdict,
+        verdict=gate.decide(rules),
+        second_run=again and again.high,
+        second_run_low=again and again.low,
+        rules=rules,
+        warnings=(*against.notes, *mine, *(f"{there.ref}: {note}" for note in notes)),
+        against=against,
+    )
+
+
+def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
+    """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
+    demand = tuple(getattr(rule, each.name) for each in fields(rule) if each.name not in _NOT_DEMANDED)
+    return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
+
+
+def _evidence(rule: Rule, result: RuleResult, checked: CheckResult) -> object:
+    """What a rule was judged by, with no path in it: the copy of a file has another path than the file."""
+    match rule:
+        case ScenarioRule():
+            return checked.sums.patterns.get(rule.pattern)
+        case SuiteRule():
+            return checked.sums.suite
+        case ConditionRule():
+            judged_by = (checked.verdict.metrics.get(name) for name in sorted(formula.names(rule.condition)))
+            return (*judged_by, checked.policy.latency_limit)
+        case BaselineRule() | StepRule() | NewFailuresRule():
+            base = checked.changes and tuple(source.sha256 for source in checked.changes.base.about.sources)
+            return result.value, base
+    return result.value
+
+
+def _as_there(rule: RuleResult, there: Revision) -> RuleResult:
+    file = rule.place.file
+    place = replace(rule.place, file=there.renamed(file)) if file else rule.place
+    return replace(rule, rule=there.name(rule.rule), reason=there.renamed(rule.reason), place=place, slack=None)
+
+
+def _renamed(error: InputError, there: Revision) -> InputError:
+    """The same problems, each marked as one of the policy at the ref."""
+    return InputError(
+        *(
+            replace(
+                problem,
+                message=f"by the policy at {there.ref}: {there.renamed(problem.message)}",
+                file=there.renamed(problem.file) if problem.file else None,
+            )
+            for problem in error.problems
+        )
+    )

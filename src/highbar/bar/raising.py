@@ -1,0 +1,115 @@
+"""The files of a ratchet: read policy and baseline, change the policy's text, prove the change, write it if asked."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from highbar import policy as policies
+from highbar.bar.ratchet import Climb, propose
+from highbar.errors import InputError, Problem
+from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
+from highbar.model.proposals import Proposal, Ratchet
+from highbar.policy.bounds import Bound, bounds_of
+from highbar.policy.editing import Edit, PolicyText
+from highbar.policy.files import read_bytes, read_document
+from highbar.store import baseline_reading
+from highbar.store.replacing import rewrite
+
+_CLIMBS = (
+    "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"
+    " more often"
+)
+_SELDOM_SURE = (
+    "evidence: confident: against a threshold at its own bound, an agent that stays as it is will soon be"
+    " inconclusive more often than not"
+)
+
+_Held = tuple[str, Threshold, Place]
+
+
+def ratchet(
+    path: Path, baseline: Path | None = None, climb: Climb | None = None, version: str | None = None, *, write: bool
+) -> Ratchet:
+    """Raise the thresholds of the policy at `path` to what a baseline showed: its own, or the named one.
+
+    With `write` the policy is replaced, whole or not at all; without, nothing is touched. Raises InputError.
+    """
+    data = read_bytes(path)
+    policy = policies.read(path, data)
+    recorded = baseline_reading.read(baseline or policies.baseline_file(policy))
+    text = PolicyText(path, data)
+    proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
+    edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]
+    after = text.edited(edits) if edits else data
+    _prove(_thresholds(policy, path, data), _thresholds(policies.read(path, after), path, after), proposals)
+    if write and after != data:
+        rewrite(path, data, after)
+    return Ratchet(
+        policy=str(path),
+        baseline=str(recorded.file),
+        forced=recorded.forced,
+        proposals=proposals,
+        diff=_diff(str(path), data, after),
+        written=write and after != data,
+        notes=tuple(_notes(policy, proposals)),
+    )
+
+
+def _notes(policy: Policy, proposals: Iterable[Proposal]) -> Iterator[str]:
+    """What a threshold at the bound of one run means; docs/concepts/rising-bars.md has the figures."""
+    raised = {each.place for each in proposals if each.after is not None}
+    if not raised:
+        return
+    yield _CLIMBS
+    steps = [
+        (step.threshold_place, step.demand)
+        for rule in policy.rules
+        if isinstance(rule, ProgressiveRule)
+        for step in rule.steps
+    ]
+    single = [(rule.threshold_place, rule.demand) for rule in policy.rules if isinstance(rule, ThresholdRule)]
+    conditions = [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
+    weighed = [demand for place, demand in (*steps, *single) if place in raised] + conditions
+    if any(demand.evidence == "confident" for demand in weighed):
+        yield _SELDOM_SURE
+
+
+def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[Proposal]) -> None:
+    """Raise InputError unless the policy, read again, has exactly the thresholds that were proposed."""
+    meant = {each.place: each.after for each in proposals if each.after is not None}
+    wanted = [(name, (meant.get(place) or threshold).text) for name, threshold, place in before]
+    if wanted != [(name, threshold.text) for name, threshold, _ in after]:
+        raise InputError(Problem("the thresholds could not be replaced one by one"))
+
+
+def _thresholds(policy: Policy, path: Path, data: bytes) -> Iterator[_Held]:
+    """Every threshold of the policy, with its name and place."""
+    for rule in policy.rules:
+        if isinstance(rule, ThresholdRule):
+            yield rule.name, rule.threshold, rule.threshold_place
+        elif isinstance(rule, ProgressiveRule):
+            yield from ((f"{rule.name}.{step.version}", step.threshold, step.threshold_place) for step in rule.steps)
+    yield from ((bound.metric, bound.threshold, bound.place) for bound in _bounds(policy, path, data))
+
+
+def _bounds(policy: Policy, path: Path, data: bytes) -> tuple[Bound, ...]:
+    """The bounds in the condition to pass, if the policy has one."""
+    conditions = [rule for rule in policy.rules if isinstance(rule, ConditionRule)]
+    if not conditions:
+        return ()
+    root = read_document(path, data=data).root
+    return tuple(bound for rule in conditions for bound in bounds_of(rule, root, policy.metrics))
+
+
+def _diff(name: str, before: bytes, after: bytes) -> str:
+    """The unified diff, as `git apply` and `patch -p1` read it; empty if nothing changed."""
+    # Only at line feeds: YAML may hold other characters that Python takes for the end of a line.
+    old, new = (re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
+    prefixed = not Path(name).is_absolute() and not name.startswith(os.pardir)
+    names = (f"a/{name}", f"b/{name}") if prefixed else (name, name)
+    lines = difflib.unified_diff(old, new, *names)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -1,0 +1,111 @@
+"""A run that passes → the baseline that later runs are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from highbar import gate, pipeline
+from highbar import policy as policies
+from highbar.changes.run import Run
+from highbar.changes.since import excused
+from highbar.errors import InputError, Problem
+from highbar.model import Policy, Verdict
+from highbar.model.baseline import Baseline, RecordedRule
+from highbar.model.job import SILENT, Job, JobWatch
+from highbar.store import baseline_reading, replacing
+from highbar.store.baseline_text import render
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A baseline that was written, where, and whether it replaced another."""
+
+    baseline: Baseline
+    file: str
+    replaced: bool
+    reasons: tuple[str, ...]  # why --force was needed, if it was
+
+
+def record(
+    job: Job, watch: JobWatch = SILENT, *, file: str | None = None, date: str | None = None, force: str | None = None
+) -> Recorded:
+    """Record a run as the baseline: a complete one that passes, or any with `force`, the reason that is stored.
+
+    Raises InputError, and then nothing was written.
+    """
+    policy = policies.choose(job.policy)
+    if policy.advisory:  # nothing says that later runs should be compared with this one
+        raise InputError(policies.missing())
+    target = policies.baseline_file(policy, file)
+    seen = replacing.digest(target)
+    before = baseline_reading.read(target) if seen is not None else None
+    done = pipeline.checked(
+        replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
+    )
+    verdict, run = done.verdict, done.run
+    if run is None:
+        raise ValueError("the job did not want its run")
+    _refuse_undecided(run, str(target))
+    reasons = _reasons(verdict, _gone(policy, run, before))
+    if reasons and not force:
+        hint = "--force REASON records it all the same; the reason is stored and shown in every report"
+        raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
+    baseline = made(verdict, run, date, force if reasons else None)
+    replacing.write(target, render(baseline), seen=seen)
+    return Recorded(baseline, str(target), seen is not None, reasons)
+
+
+def _refuse_undecided(run: Run, target: str) -> None:
+    """Refuse undecided trials, even with --force: a baseline says what became of every trial."""
+    ids = [id_ for id_, _ in run.undecided]
+    if ids:
+        message = f"the run has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {_some(ids)}"
+        raise InputError(Problem(message, target, hint="judge them and check again: a baseline must be complete"))
+
+
+def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
+    """Why later runs should not be compared with this one."""
+    found = []
+    if verdict.verdict != "pass":
+        missed = [rule.rule for rule in verdict.rules if rule.level == "blocking" and rule.outcome != "pass"]
+        word = "failed" if verdict.verdict == "fail" else "is inconclusive"
+        found.append(f"the run {word}: {_some(missed)}")
+    if gone:
+        found.append(f"the run is not complete: {len(gone)} of the present baseline without a result: {_some(gone)}")
+    return tuple(found)
+
+
+def _gone(policy: Policy, run: Run, before: Baseline | None) -> list[str]:
+    """The scenarios of the present baseline that should have a result and have none."""
+    there = {record.id for record in run.records}
+    missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
+    return [id_ for id_ in missing if not excused(policy, id_)]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+def made(verdict: Verdict, run: Run, date: str | None, forced: str | None) -> Baseline:
+    """The baseline of a run that was judged; `forced`: the --force reason, if it was needed."""
+    return Baseline(
+        scenarios=run.records,
+        metrics={name: value for name, value in sorted(verdict.metrics.items()) if value.value is not None},
+        rules=tuple(
+            RecordedRule(rule.rule, rule.metric, rule.slice, rule.threshold, rule.value)
+            for rule in verdict.rules
+            if rule.metric is not None and rule.value is not None and rule.value.value is not None
+        ),
+        verdict=gate.decide(verdict.rules),
+        agent_version=verdict.agent_version,
+        date=date,
+        forced=forced,
+        confidence=verdict.confidence,
+        scoring=run.scoring,
+        judges=run.judges,
+        suites=run.suites,
+        policy=verdict.policy,
+        suite=run.suite,
+        results=verdict.results,
+    )

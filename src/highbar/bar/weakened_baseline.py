@@ -1,0 +1,54 @@
+"""Two baselines in, what the later one demands less of out: metrics that are worse there, scenarios that it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from highbar.language.digits import amount
+from highbar.language.phrases import some_and_more
+from highbar.model import BaselineRule, NewFailuresRule, Policy, StepRule, Value, Weakening
+from highbar.model.baseline import Baseline
+from highbar.policy import matches
+from highbar.store import baseline_reading
+
+
+def weakened_baseline(policy: Policy, before: Path | None, now: Path | None) -> tuple[Weakening, ...]:
+    """What the baseline in the file `before` demands more of than the one in `now`, if there is still one.
+
+    Only what a rule of the `policy` asks about: among many metrics some are always lower, by chance.
+    """
+    # A policy that no longer compares has lost its rules, which are listed already.
+    if before is None or not before.exists() or now is None:
+        return ()
+    old = baseline_reading.read(before)
+    if not now.exists():
+        return (Weakening(now.name, "removed", f"{len(old.scenarios)} scenarios"),)
+    new = baseline_reading.read(now)
+    return (*_metrics(policy, old, new, now.name), *_scenarios(policy, old, new, now.name))
+
+
+def _metrics(policy: Policy, before: Baseline, now: Baseline, name: str) -> Iterator[Weakening]:
+    compared = {rule.metric for rule in policy.rules if isinstance(rule, BaselineRule | StepRule)}
+    for metric, old in before.metrics.items():
+        new = now.metrics.get(metric)
+        if metric in compared and old.value is not None and (new is None or _worse(new, old)):
+            shown = "undefined" if new is None or new.value is None else amount(new.value, new.unit)
+            yield Weakening(f"{name}: {metric}", "lowered", amount(old.value, old.unit), shown)
+
+
+def _worse(new: Value, old: Value) -> bool:
+    if new.value is None or old.value is None:
+        return old.value is not None
+    return new.value < old.value if old.better == "higher" else new.value > old.value
+
+
+def _scenarios(policy: Policy, before: Baseline, now: Baseline, name: str) -> Iterator[Weakening]:
+    gone = {each.id for each in before.scenarios} - {each.id for each in now.scenarios}
+    if gone:
+        yield Weakening(f"{name}: scenarios", "removed", some_and_more(sorted(gone)))
+    patterns = [each for rule in policy.rules if isinstance(rule, NewFailuresRule) for each in rule.patterns]
+    passed, passes = ({each.id for each in side.scenarios if each.all_passed} for side in (before, now))
+    lost = {each for each in passed - passes - gone if any(matches(pattern, each) for pattern in patterns)}
+    if lost:
+        yield Weakening(f"{name}: scenarios that passed", "removed", some_and_more(sorted(lost)))

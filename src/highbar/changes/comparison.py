@@ -1,0 +1,241 @@
+"""Two runs and a policy → a Comparison: every metric, every slice, what broke and what was fixed, and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from highbar import gate
+from highbar import policy as policies
+from highbar.changes.differences import Differences
+from highbar.changes.pairing import Pairs, pair_up
+from highbar.changes.run import Run, measured
+from highbar.changes.since import Changes, since, warnings
+from highbar.errors import InputError, Problem
+from highbar.language import digits
+from highbar.model import BaselineRule, Policy, RuleResult, Source
+from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
+from highbar.statistics.paired import mcnemar_mid_p
+from highbar.statistics.slices import adjusted_p_values
+
+COMPARED = "pass_rate"
+FALSE_DISCOVERIES = 0.10
+"""How many of the slices that stand out may do so by chance: the false discovery rate."""
+FEW_PAIRS = 30
+"""Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
+MOST_NAMED = 10
+_MOST_SLICES = 1000
+_UNLIMITED = float("inf")
+
+
+def compare_runs(policy: Policy, base: Run, head: Run, slices: Sequence[str]) -> Comparison:
+    """Everything that changed between two runs that the user named. Raises InputError if they share no scenario."""
+    if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
+        raise InputError(_nothing_in_common(base, head))
+    if policy.advisory:  # nobody named a policy, so no rule decides
+        return compare(policies.without_rules(policy), base, head, slices=slices)
+    return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
+
+
+def _nothing_in_common(base: Run, head: Run) -> Problem:
+    shown = [", ".join(record.id for record in run.records[:3]) for run in (base, head)]
+    message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
+    return Problem(message, hint="the same scenario must have the same id in both runs")
+
+
+def compare(
+    policy: Policy, base: Run, head: Run, *, slices: Sequence[str] = (), source: Source | None = None
+) -> Comparison:
+    """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
+    changes = since(policy, base.at_best(), head)
+    best = since(policy, base, head.at_best()) if base.best or head.best else None
+    other = best.differences if best is not None else None
+    rules = _rules(changes, best)
+    margins = _margins(policy)
+    pairs, sure = changes.pairs, (best or changes).pairs  # what surely broke did so with undecided trials at their best
+    return Comparison(
+        verdict=gate.decide(rules) if rules else None,
+        pairs=len(pairs.base),
+        metrics=_metrics(changes.differences, list(policy.metrics), margins, other),
+        slices=_slices(changes, slices, margins, best),
+        passes=_passes(pairs, sure),
+        broken=sure.broken,
+        fixed=pairs.fixed,
+        flaky=pair_up(base.records, head.records).flaky if best else pairs.flaky,
+        only_in_base=pairs.only_in_base,
+        only_in_head=pairs.only_in_head,
+        rules=rules,
+        base=base.about,
+        head=head.about,
+        warnings=(
+            *policy.notes,
+            *warnings(changes),
+            *_undecided(base, head),
+            *_unsliced(changes, slices),
+            *_few(pairs),
+        ),
+        policy=source,
+        confidence=policy.confidence,
+        latency=changes.differences.latency(),
+    )
+
+
+def _rules(changes: Changes, best: Changes | None) -> tuple[RuleResult, ...]:
+    policy = changes.policy
+    compared = policy.comparing
+    if not compared:
+        return ()
+    whole = measured(policy, changes.head)
+    evidence = gate.Evidence(whole, policy.metrics, {}, None, float(1 - policy.confidence), changes)
+    if best is not None:
+        at_best = replace(evidence, measured=whole.at_best() or whole, baseline=best, at_best=True)
+        trials = (*best.base.undecided, *changes.head.undecided)[:MOST_NAMED]
+        evidence = replace(evidence, best=at_best, undecided={rule.name: trials for rule in compared})
+    return tuple(gate.judge(rule, evidence) for rule in compared)
+
+
+def _undecided(base: Run, head: Run) -> list[str]:
+    """Warnings about undecided trials."""
+    found = []
+    for name, side in (("base", base), ("head", head)):
+        ids = [id_ for id_, _ in side.undecided]
+        if ids:
+            some = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
+            found.append(
+                f"the {name} has undecided trials in {len(ids)} scenario{'' if len(ids) == 1 else 's'}: {some};"
+                " what they could be is part of every interval"
+            )
+    return found
+
+
+def _margins(policy: Policy) -> Mapping[str, BaselineRule]:
+    """The margin of each metric over all scenarios; of several, the narrowest."""
+    found: dict[str, BaselineRule] = {}
+    for rule in policy.rules:
+        if isinstance(rule, BaselineRule) and not rule.where:
+            known = found.get(rule.metric)
+            if known is None or (known.relative == rule.relative and rule.margin < known.margin):
+                found[rule.metric] = rule
+    return found
+
+
+def _metrics(
+    differences: Differences,
+    names: Sequence[str],
+    margins: Mapping[str, BaselineRule],
+    best: Differences | None = None,
+) -> dict[str, MetricChange]:
+    found = {name: _change(differences, name, margins.get(name)) for name in names}
+    if best is None:
+        return found
+    return {name: _spanning(change, _change(best, name, margins.get(name))) for name, change in found.items()}
+
+
+def _spanning(worst: MetricChange, best: MetricChange) -> MetricChange:
+    """The change at the worst, with the interval and the outcome that hold however undecided trials turn out."""
+    one, two = worst.difference, best.difference
+    outcome: Change = worst.outcome if worst.outcome == best.outcome else "cannot_tell"
+    if one.value is None or two.value is None or (one.value, one.low, one.high) == (two.value, two.low, two.high):
+        return replace(worst, outcome=outcome)
+    low = None if one.low is None or two.low is None else min(one.low, two.low)
+    high = None if one.high is None or two.high is None else max(one.high, two.high)
+    return replace(worst, difference=replace(one, low=low, high=high, factor=None), outcome=outcome)
+
+
+def _change(differences: Differences, name: str, rule: BaselineRule | None) -> MetricChange:
+    difference = differences.difference(name)
+    if difference.value is None:
+        return MetricChange(difference, "cannot_tell", None if rule is None else _shown(rule, difference))
+    sign = 1 if difference.head.better == "higher" else -1
+    worst, best = _oriented((difference.low, difference.high), sign)
+    spare_worst, spare_best = worst, best
+    if rule and rule.relative:
+        share = 1 - sign * rule.margin
+        ends = differences.bounds(name, (), share)
+        spare_worst, spare_best = _oriented(tuple(None if abs(end) == _UNLIMITED else end for end in ends), sign)
+    elif rule:
+        spare_worst, spare_best = worst + rule.margin, best + rule.margin
+    return MetricChange(
+        difference, outcome(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
+    )
+
+
+def outcome(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
+    """Surely better; surely worse by more than the margin; surely not that; or none of these.
+
+    `worst` is the worse end of the difference, positive being good; the others have what the margin accepts added.
+    """
+    if worst > 0:
+        return "better"
+    if spare_best < 0:
+        return "worse"
+    return "within_margin" if spare_worst >= 0 else "cannot_tell"
+
+
+def _oriented(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
+    """The worse and the better end, positive being good."""
+    low, high = (_exact(end, side) for end, side in zip(ends, (-1, 1), strict=True))
+    return (low, high) if sign > 0 else (-high, -low)
+
+
+def _exact(end: float | None, side: int) -> Fraction | float:
+    return side * _UNLIMITED if end is None else Fraction(end)
+
+
+def _shown(rule: BaselineRule, difference: Difference) -> str:
+    if rule.relative:
+        return f"{digits.amount(rule.margin, 'ratio')} of the baseline"
+    return digits.gap(rule.margin, difference.head.unit)
+
+
+def _passes(pairs: Pairs, sure: Pairs) -> PassChange:
+    broken, fixed = len(sure.broken), len(pairs.fixed)
+    return PassChange(broken, fixed, mcnemar_mid_p(fixed, broken))
+
+
+def _slices(
+    changes: Changes, columns: Sequence[str], margins: Mapping[str, BaselineRule], best: Changes | None
+) -> tuple[SliceChange, ...]:
+    """Each value of each column, of the scenarios that have it in both runs."""
+    named = list(dict.fromkeys((*changes.policy.slices, *columns))) or ["category"]
+    pairs = changes.pairs
+    parts: list[tuple[tuple[str, str], Differences, Differences | None]] = []
+    for column in named:
+        found = [
+            value if (value := before.columns.get(column)) == after.columns.get(column) else None
+            for before, after in zip(pairs.base, pairs.head, strict=True)
+        ]
+        values = sorted({value for value in found if value is not None})[:_MOST_SLICES]
+        for value in values:
+            chosen = [one == value for one in found]
+            other = None if best is None else best.differences.over(chosen)
+            parts.append(((column, value), changes.differences.over(chosen), other))
+    passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
+    adjusted = adjusted_p_values([change.p_value for change in passes])
+    names = [name for name in changes.policy.metrics if name == COMPARED or name in margins]
+    return tuple(
+        SliceChange(
+            by=by,
+            pairs=len(part.pairs.base),
+            metrics=_metrics(part, names, margins, other),
+            passes=change,
+            adjusted=p_value,
+            stands_out=p_value <= FALSE_DISCOVERIES,
+        )
+        for (by, part, other), change, p_value in zip(parts, passes, adjusted, strict=True)
+    )
+
+
+def _unsliced(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that were asked for and that no pair has."""
+    found = {column for record in (*changes.pairs.base, *changes.pairs.head) for column in record.columns}
+    named = dict.fromkeys((*changes.policy.slices, *columns))
+    return tuple(f"no scenario of both runs has a value for the slice {name}" for name in named if name not in found)
+
+
+def _few(pairs: Pairs) -> tuple[str, ...]:
+    count = len(set(pairs.units))
+    if count >= FEW_PAIRS:
+        return ()
+    return (f"only {count} independent pairs: the bounds of tokens, costs and times are rough below {FEW_PAIRS}",)

@@ -1,0 +1,227 @@
+"""A metric in two runs of the same scenarios → head less base, with bounds that use the pairing.
+
+A share of scenarios has Tango's score interval if each was tried once and passed or failed, else the wider of Bonett
+and Price's and of the bound of a share; a ratio of other sums (tokens, cost) the jackknife of its
+logarithm; a percentile combines the bounds of both runs; a formula is linearised: what each scenario adds to it, by the
+gradient of the formula in its own run, head less base. Swapping the runs turns every interval over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from highbar.changes.gradient import Leaf, evaluate, leaves
+from highbar.changes.record_sums import RecordSums
+from highbar.measure import doubts
+from highbar.measure.intervals import Bounds
+from highbar.measure.parts import Formula, Node, is_share, is_weighted
+from highbar.model import Doubt, Percentile, Ratio
+from highbar.model.comparison import Factor
+from highbar.statistics.bounds import effective_clusters
+from highbar.statistics.interval import Interval
+from highbar.statistics.paired import (
+    bounds_of_difference,
+    correlation_of,
+    least_half_width,
+    paired_bounds,
+    single_trial_bounds,
+)
+from highbar.statistics.ratio import influence_difference, log_ratio_difference, ratio_influences
+
+UNBOUNDED = Interval(-math.inf, math.inf)
+_ONE = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRuns:
+    """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
+
+    base: RecordSums
+    head: RecordSums
+    alpha: float
+
+    def bounds(self, root: Node, share: Fraction = _ONE) -> tuple[Interval, Factor | None]:
+        """The bounds of head less `share` times base, and of head over base if it is measured that way."""
+        if isinstance(root, Ratio):
+            if is_share(root):
+                same = self._of_share(root) if share == 1 else None
+                if same is not None:
+                    return same, None
+            else:
+                factor = self._factor(root)
+                if factor is not None:
+                    return self._by_factor(root, factor, float(share)), factor
+        return self._linearised(root, float(share)), None
+
+    def mean_factor(self, ratio: Ratio) -> Factor | None:
+        """Head over base of a ratio of two sums, by the paired jackknife of its logarithm."""
+        return self._factor(ratio)
+
+    def _of_share(self, ratio: Ratio) -> Interval | None:
+        """The bounds of a share; None if a scenario has another weight in the other run."""
+        weights = self.base.linear(ratio.d)
+        if weights != self.head.linear(ratio.d):
+            return None
+        after, before = self.head.linear(ratio.z), self.base.linear(ratio.z)
+        counts = self._tried_once(before, after, weights)
+        if counts is not None:
+            return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
+        gained = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
+        weight = self.head.by_unit(weights)
+        return paired_bounds(((gained[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+
+    def _tried_once(
+        self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
+    ) -> tuple[int, int, int] | None:
+        """How many scenarios only the head and only the base passed, and how many there are.
+
+        None unless every scenario is a unit of its own, counts once and has one trial in each run, passed or failed.
+        """
+        run = self.base
+        once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)
+        plain = all(weight in (0, 1) for weight in weights) and all(part in (0, 1) for part in (*before, *after))
+        if not once or not plain or len(set(run.units)) < len(run.units):
+            return None
+        better = sum(b < a for b, a in zip(before, after, strict=True))
+        worse = sum(b > a for b, a in zip(before, after, strict=True))
+        return better, worse, int(sum(weights))
+
+    def doubt(self, root: Node) -> Doubt | None:
+        """Why no interval of the difference is known to hold."""
+        for part in Formula(root).parts():
+            found = self._doubt_of(part)
+            if found is not None:
+                return found
+        return None
+
+    def _doubt_of(self, part: Ratio | Percentile) -> Doubt | None:
+        if isinstance(part, Percentile):
+            found = (doubts.of_trials(run.ranks[part]) for run in (self.base, self.head))
+            return next((one for one in found if one is not None), None)
+        if is_share(part) and is_weighted(part) and doubts.weights_differ(part, self.head.group):
+            totals = self.head.ratios[part]
+            return doubts.of_weights(effective_clusters(totals.sums), totals.largest / float(totals.sums.d))
+        return None
+
+    def _factor(self, ratio: Ratio) -> Factor | None:
+        sides = [self.base.by_unit(self.base.linear(side)) for side in (ratio.z, ratio.d)]
+        sides += [self.head.by_unit(self.head.linear(side)) for side in (ratio.z, ratio.d)]
+        rows = [tuple(float(side[unit]) for side in sides) for unit in sides[0]]
+        there = [(a, b, c, d) for a, b, c, d in rows if b or d or a or c]
+        try:
+            change = log_ratio_difference(there, self.alpha)
+        except OverflowError:
+            return None  # so wide that no float holds it
+        known = change is not None and change.low > 0 and change.high < math.inf
+        return Factor(change.ratio, change.low, change.high) if change is not None and known else None
+
+    def _by_factor(self, ratio: Ratio, factor: Factor, share: float) -> Interval:
+        """The bounds of the difference if those of the factor are known, with the geometric mean of both runs fixed.
+
+        head - base = √(base·head) · 2 sinh(log(head / base) / 2), which swapping the runs turns over.
+        """
+        base, head = (float(run.ratios[ratio].sums.value) for run in (self.base, self.head))
+        middle = 2 * math.sqrt(base * share * head)
+        low, high = (-math.inf if end is None else math.log(end / share) for end in (factor.low, factor.high))
+        return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
+
+    def _linearised(self, root: Node, share: float) -> Interval:
+        before, slopes_before = evaluate(root, self._values(self.base, root), self._sizes(self.base))
+        after, slopes_after = evaluate(root, self._values(self.head, root), self._sizes(self.head))
+        value = after - share * before
+        influences: dict[Hashable, float] = {}
+        floor = below = above = 0.0
+        for leaf in leaves(root):
+            slope, other = slopes_after.get(leaf, 0.0), share * slopes_before.get(leaf, 0.0)
+            if slope == 0 and other == 0:
+                continue
+            if not isinstance(leaf, Ratio):
+                reach = self._percentile(leaf, slope, other)
+                below, above = below + reach[0], above + reach[1]
+                continue
+            if not self._influence(influences, leaf, slope, other):
+                return UNBOUNDED
+            if is_share(leaf):
+                units = min(run.ratios[leaf].sums.clusters for run in (self.base, self.head))
+                floor += (max(abs(slope), abs(other)) * least_half_width(units, self.alpha)) ** 2
+        half = 0.0
+        if influences:
+            found = influence_difference(value, list(influences.values()), self.alpha)
+            if found is None:
+                return UNBOUNDED
+            half = max(found.high - value, math.sqrt(floor))
+        return Interval(value - half - below, value + half + above)
+
+    def _influence(self, found: dict[Hashable, float], ratio: Ratio, slope: float, other: float) -> bool:
+        """Add what each unit does to the formula through one ratio; False if that is unknown."""
+        for run, gradient in ((self.head, slope), (self.base, -other)):
+            z, d = run.by_unit(run.linear(ratio.z)), run.by_unit(run.linear(ratio.d))
+            units = [unit for unit in d if d[unit] or z[unit]]
+            influences = ratio_influences([(float(z[unit]), float(d[unit])) for unit in units])
+            if influences is None:
+                return False
+            for unit, influence in zip(units, influences, strict=True):
+                found[unit] = found.get(unit, 0.0) + gradient * influence
+        return True
+
+    def _values(self, run: RecordSums, root: Node) -> dict[Leaf, float]:
+        return {leaf: self._value(run, leaf) for leaf in leaves(root)}
+
+    def _value(self, run: RecordSums, leaf: Leaf) -> float:
+        if isinstance(leaf, Ratio):
+            return float(run.ratios[leaf].sums.value)
+        percentile = _percentile_in(leaf)
+        at = run.ranks[percentile].value
+        return evaluate(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
+
+    def _sizes(self, run: RecordSums) -> _Sizes:
+        return _Sizes(run)
+
+    def _percentile(self, leaf: Leaf, slope: float, other: float) -> tuple[float, float]:
+        """How far below and above a percentile, or what is made of one, may move the difference."""
+        percentile = _percentile_in(leaf)
+        sides = []
+        for run, gradient in ((self.head, slope), (self.base, other)):
+            value, ends = self._value(run, leaf), Bounds(run.group, self.alpha).of(Formula(leaf))
+            reach = (gradient * (ends.low - value), gradient * (ends.high - value)) if gradient else (0.0, 0.0)
+            sides.append((0.0, Interval(min(reach), max(reach))))
+        return bounds_of_difference(sides[0], sides[1], self._together(percentile))
+
+    def _together(self, percentile: Percentile) -> float:
+        """How far the same units lie below the percentile in both runs."""
+        columns = [_below(run, percentile) for run in (self.base, self.head)]
+        units = list(dict.fromkeys(unit for column in columns for unit in column))
+        first, second = ([column.get(unit, 0.0) for unit in units] for column in columns)
+        return correlation_of(first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How large the lower sum of a ratio is in a run."""
+
+    run: RecordSums
+
+    def __call__(self, ratio: Ratio) -> float:
+        return float(self.run.ratios[ratio].sums.d)
+
+
+def _percentile_in(leaf: Node) -> Percentile:
+    parts: Sequence[object] = Formula(leaf).parts()
+    found = parts[0]
+    if not isinstance(found, Percentile):
+        raise TypeError(f"{leaf} holds no percentile")
+    return found
+
+
+def _below(run: RecordSums, percentile: Percentile) -> dict[Hashable, float]:
+    """For each unit, how many of its trials are at or below the percentile's value, less how many should be."""
+    at = run.ranks[percentile].value
+    share = float(percentile.share)
+    found: dict[Hashable, float] = {}
+    for value, unit in run.ranked(percentile):
+        inside = value is not None and (at is None or value <= at)
+        found[unit] = found.get(unit, 0.0) + inside - share
+    return found

@@ -1,0 +1,148 @@
+"""Pairs and a policy → the difference of any metric, over any scenarios; each is computed once, when asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from highbar import measure
+from highbar.changes.difference import UNBOUNDED, PairedRuns
+from highbar.changes.pairing import Pairs
+from highbar.changes.record_sums import Computed, RecordSums
+from highbar.measure.parts import Formula, of_metric, ratios
+from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
+from highbar.model.comparison import Difference, Factor
+from highbar.statistics.interval import Interval
+
+_ONE = Fraction(1)
+_LATENCY = Ratio(((Term("latency_ms"), _ONE),), ((Term("latency_ms", "count"), _ONE),))
+
+
+@dataclass(frozen=True)  # without slots, so that differences are computed once and when they are asked for
+class Differences:
+    """What changed between two runs, metric by metric.
+
+    A metric is compared over the pairs that have it in both runs: a scenario that has it in one only says nothing
+    about a difference, and is counted.
+    """
+
+    policy: Policy
+    pairs: Pairs
+
+    def difference(self, metric: str, where: Where = ()) -> Difference:
+        """The metric in both runs over the scenarios that `where` chooses, and head less base."""
+        return self._differences[metric, where]
+
+    @cached_property
+    def _differences(self) -> Mapping[tuple[str, Where], Difference]:
+        return Computed(self._compared)
+
+    def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
+        """The bounds of head less `share` times base, of a metric that is defined in both."""
+        formula = self._formula(metric, where)
+        _, _, pair = self._at(self._mask(formula)[0])
+        try:
+            low, high = pair.bounds(formula.root, share)[0]
+        except OverflowError:
+            return UNBOUNDED
+        return UNBOUNDED if math.isnan(low) or math.isnan(high) else Interval(low, high)
+
+    def over(self, mask: Sequence[bool]) -> Differences:
+        """The same of some of the pairs."""
+        return Differences(self.policy, self.pairs.chosen(mask))
+
+    def latency(self) -> Factor | None:
+        """The factor by which the mean latency of completed pairs changed; None if it is unknown."""
+        mask, _ = self._mask(Formula(_LATENCY))
+        for i, pair in enumerate(zip(self.pairs.base, self.pairs.head, strict=True)):
+            mask[i] = mask[i] and not any("latency_ms" in record.valueless for record in pair)
+        return self._at(mask)[2].mean_factor(_LATENCY) if any(mask) else None
+
+    def _formula(self, metric: str, where: Where) -> Formula:
+        return of_metric(self.policy, self.policy.metrics[metric], where)
+
+    def _compared(self, metric_and_where: tuple[str, Where]) -> Difference:
+        metric, where = metric_and_where
+        formula = self._formula(metric, where)
+        mask, lost = self._mask(formula)
+        before, after, pair = self._at(mask)
+        base, head = before.value(metric, where), after.value(metric, where)
+        missing, pairs = len(mask) - sum(mask), min(base.scenarios, head.scenarios)
+        if base.value is None or head.value is None:
+            side, reason = ("head", head.reason) if head.value is None else ("base", base.reason)
+            return Difference(base, head, None, None, None, pairs, missing, lost, f"undefined in the {side}: {reason}")
+        change = head.value - base.value
+        try:
+            interval, factor = pair.bounds(formula.root)
+            low, high = _around(interval, float(change), base)
+        except OverflowError:
+            low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
+        doubt = pair.doubt(formula.root)
+        return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor, doubt=doubt)
+
+    def _mask(self, formula: Formula) -> tuple[list[bool], int]:
+        """Which pairs have the metric in both runs or in neither, and how many have lost it."""
+        base, head = self._runs
+        mask = [True] * len(self.pairs.base)
+        lost = [False] * len(mask)
+        for term in _terms(formula):
+            before, after = base.has(term), head.has(term)
+            if before != after:
+                for i, (had, has) in enumerate(zip(before, after, strict=True)):
+                    mask[i] = mask[i] and had == has
+                    lost[i] = lost[i] or (had and not has)
+        return mask, sum(lost)
+
+    @cached_property
+    def _runs(self) -> tuple[RecordSums, RecordSums]:
+        return self._made(self.pairs)
+
+    def _made(self, pairs: Pairs) -> tuple[RecordSums, RecordSums]:
+        alpha = float(1 - self.policy.confidence)
+        weights = self.policy.weights
+        below = frozenset(column for column, ends in measure.ends(self.policy).items() if ends.higher)
+        return RecordSums(pairs.base, pairs.units, weights, alpha, below), RecordSums(
+            pairs.head, pairs.units, weights, alpha, below
+        )
+
+    def _at(self, mask: Sequence[bool]) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
+        return self._sides[bytes(mask)]
+
+    @cached_property
+    def _sides(self) -> Mapping[bytes, tuple[measure.Measured, measure.Measured, PairedRuns]]:
+        return Computed(self._both_sides)
+
+    def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
+        """The metrics of both runs, over the pairs whose byte is 1."""
+        base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
+        return (
+            measure.Measured(self.policy, base.group),
+            measure.Measured(self.policy, head.group),
+            PairedRuns(base, head, base.alpha),
+        )
+
+
+def _terms(formula: Formula) -> Iterable[Term | Percentile]:
+    found: dict[Term | Percentile, None] = {}
+    for ratio in ratios(formula.root):
+        found.update(dict.fromkeys(term for term, _ in (*ratio.z, *ratio.d)))
+    found.update(dict.fromkeys(part for part in formula.parts() if isinstance(part, Percentile)))
+    return found
+
+
+def _around(interval: Interval, value: float, metric: Value) -> tuple[float | None, float | None]:
+    """The bounds, never beyond what the metric can be, and never on the wrong side of the difference itself."""
+    low, high = interval
+    if math.isnan(low) or math.isnan(high):
+        return None, None
+    if metric.unit == "ratio":
+        low, high = max(low, -1.0), min(high, 1.0)
+    return _shown(min(low, value)), _shown(max(high, value))
+
+
+def _shown(end: float) -> float | None:
+    """An end to twelve digits, on which sums in any order agree; None if unbounded."""
+    return float(f"{end:.12g}") if math.isfinite(end) else None

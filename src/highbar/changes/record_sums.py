@@ -1,0 +1,277 @@
+"""Records of scenarios → the sums that metrics are made of, as an engine makes them of rows.
+
+The scenarios of a run are in a fixed order, so that two runs of the same scenarios can be compared one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeVar
+
+from highbar.engine.contribution import is_repeated, repeated
+from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
+from highbar.model.records import ONE, ScenarioRecord
+from highbar.model.reduction import Group, Rank, RatioTotals, Total
+from highbar.statistics.bounds import Sums, effective_trials
+from highbar.statistics.composite import CrossSums
+from highbar.statistics.percentile import Ranks, clustered_ranks_of, nearest_rank, percentile_ranks
+from highbar.statistics.ratio import ThirdSums
+
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
+_ZERO = Fraction(0)
+_OF_EVERY_SCENARIO = ("error", "violated", "unjudged")
+
+
+class Computed(dict[_K, _V]):
+    """A mapping that computes a value when it is first asked for."""
+
+    def __init__(self, make: Callable[[_K], _V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: _K) -> _V:
+        self[key] = self._make(key)
+        return self[key]
+
+    def get(self, key: _K, _default: Any = None) -> Any:
+        """The value: there is always one."""
+        return self[key]
+
+
+@dataclass(frozen=True)  # without slots, so that sums are computed once and when they are asked for
+class RecordSums:
+    """Scenarios of one run, with the policy's weights; scenarios of one unit are not independent of each other."""
+
+    records: Sequence[ScenarioRecord]
+    units: Sequence[Hashable]
+    weights: Weights
+    alpha: float
+    below: frozenset[str] = frozenset()  # columns in which higher is better, so that a crash ranks first
+
+    @cached_property
+    def group(self) -> Group:
+        """The sums as an engine gives them, each computed when it is looked up."""
+        trials = sum(record.trials for record in self.records)
+        return Group(None, len(self.records), trials, self.totals, self.ranks, self.ratios, self.crosses)
+
+    @cached_property
+    def totals(self) -> Mapping[Term, Total]:
+        """Of each term."""
+        return Computed(self._total)
+
+    @cached_property
+    def ratios(self) -> Mapping[Ratio, RatioTotals]:
+        """Of each ratio."""
+        return Computed(self._ratio)
+
+    @cached_property
+    def ranks(self) -> Mapping[Percentile, Rank]:
+        """Of each percentile."""
+        return Computed(self._rank)
+
+    @cached_property
+    def crosses(self) -> Mapping[tuple[Ratio, Ratio], CrossSums]:
+        """Of each pair of ratios."""
+        return Computed(self._cross)
+
+    def parts(self, term: Term) -> list[Fraction | None]:
+        """What each scenario adds to a term; None if it has no value, or is not among those that count."""
+        return self._parts[term]
+
+    @cached_property
+    def _parts(self) -> Mapping[Term, list[Fraction | None]]:
+        return Computed(self._taken)
+
+    def has(self, wanted: Term | Percentile) -> list[bool]:
+        """Which scenarios have what a term or a percentile is about and are among those that count."""
+        return self._having[isinstance(wanted, Term), wanted.column, wanted.where]
+
+    @cached_property
+    def _having(self) -> Mapping[tuple[bool, str, Where], list[bool]]:
+        return Computed(self._has)
+
+    def _has(self, wanted: tuple[bool, str, Where]) -> list[bool]:
+        is_term, column, where = wanted
+        if not is_term:
+            return [let_through(record, where) and bool(record.ranked(column)) for record in self.records]
+        return [let_through(record, where) and _value(record, column) is not None for record in self.records]
+
+    def linear(self, linear: Linear) -> list[Fraction]:
+        """What each scenario adds to a weighted sum of terms."""
+        columns = [(self.parts(term), factor) for term, factor in linear]
+        if len(columns) == 1 and columns[0][1] == 1:
+            return [part or _ZERO for part in columns[0][0]]
+        # Most parts are 0 or 1: an exact product with a factor is computed only for the rest.
+        return [
+            sum((factor if part is ONE else factor * part for part, factor in row if part), _ZERO)
+            for row in zip(*([(part, factor) for part in parts] for parts, factor in columns), strict=True)
+        ]
+
+    def by_unit(self, numbers: Sequence[Fraction]) -> dict[Hashable, Fraction]:
+        """The numbers of the scenarios, added up by unit."""
+        found: dict[Hashable, Fraction] = {}
+        for unit, number in zip(self.units, numbers, strict=True):
+            found[unit] = found[unit] + number if unit in found else number
+        return found
+
+    def _taken(self, term: Term) -> list[Fraction | None]:
+        column, where = term.column, term.where
+        values = [_value(record, column) if let_through(record, where) else None for record in self.records]
+        if not any(
+            value is not None and column not in one.lone for value, one in zip(values, self.records, strict=True)
+        ):
+            values = [None] * len(values)  # errors count only if some scenario has a value of its own
+        if term.of == "count":
+            values = [None if value is None else ONE for value in values]
+        if not term.weighted:
+            return values
+        weights = (self._weight(record) for record in self.records)
+        return [
+            value if value is None or weight is ONE else value * weight
+            for value, weight in zip(values, weights, strict=True)
+        ]
+
+    def _weight(self, record: ScenarioRecord) -> Fraction:
+        by_category, by_capability = self.weights.by_category, self.weights.by_capability
+        if not by_category and not by_capability:
+            return record.weight
+        category, capability = record.columns.get("category"), record.columns.get("capability")
+        of_category = by_category.get(category, ONE) if category else ONE
+        return record.weight * of_category * (by_capability.get(capability, ONE) if capability else ONE)
+
+    def _total(self, term: Term) -> Total:
+        present = [value for value in self.parts(term) if value is not None]
+        valueless = sum(
+            part is not None and term.column in record.valueless
+            for part, record in zip(self.parts(term), self.records, strict=True)
+        )
+        return Total(add_up(present), len(present), valueless=valueless)
+
+    def _sides(self, ratio: Ratio) -> tuple[list[Fraction], list[Fraction]]:
+        return self.linear(ratio.z), self.linear(ratio.d)
+
+    def _ratio(self, ratio: Ratio) -> RatioTotals:
+        above, below = self._sides(ratio)
+        z, d = self.by_unit(above), self.by_unit(below)
+        pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
+        weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
+        heaviest = max(
+            (
+                max(part, float(weight)) / trials
+                for part, weight, record in zip(_doubles(below), weights, self.records, strict=True)
+                if part > 0 and (trials := record.trials // _together(ratio)) > 0
+            ),
+            default=0.0,
+        )
+        return RatioTotals(
+            Sums(
+                clusters=sum(1 for _, weight in pairs if weight > 0),
+                d=add_up(below),
+                z=add_up(above),
+                zz=sum(score * score for score, _ in pairs),
+                zd=sum(score * weight for score, weight in pairs),
+                dd=sum(weight * weight for _, weight in pairs),
+            ),
+            max((weight for _, weight in pairs), default=0.0),
+            float(effective_trials(add_up(below), heaviest)) if heaviest else 0.0,
+            ThirdSums(
+                sum(z * z * z for z, _ in pairs),
+                sum(z * z * d for z, d in pairs),
+                sum(z * d * d for z, d in pairs),
+                sum(d * d * d for _, d in pairs),
+            ),
+        )
+
+    def _cross(self, pair: tuple[Ratio, Ratio]) -> CrossSums:
+        columns = [self.by_unit(side) for ratio in pair for side in self._sides(ratio)]
+        z1, d1, z2, d2 = (_doubles(column.values()) for column in columns)
+        return CrossSums(*(sum(map(float.__mul__, a, b)) for a, b in ((z1, z2), (z1, d2), (d1, z2), (d1, d2))))
+
+    def ranked(self, wanted: Percentile) -> list[tuple[Fraction | None, Hashable]]:
+        """The values of the trials that are ranked, the smallest first, each with its unit; None ranks last."""
+        return self._rankings[wanted.column, wanted.where]
+
+    @cached_property
+    def _rankings(self) -> Mapping[tuple[str, Where], list[tuple[Fraction | None, Hashable]]]:
+        return Computed(self._ranked)
+
+    def _ranked(self, wanted: tuple[str, Where]) -> list[tuple[Fraction | None, Hashable]]:
+        column, where = wanted
+        found = [
+            (value, unit)
+            for record, unit in zip(self.records, self.units, strict=True)
+            if let_through(record, where)
+            for value in record.ranked(column)
+        ]
+        never = float("-inf" if column in self.below else "inf")
+        # They were doubles once, so that as doubles they are in the same order, and sorted ten times as fast.
+        return sorted(found, key=lambda one: never if one[0] is None else float(one[0]))
+
+    def _rank(self, wanted: Percentile) -> Rank:
+        ranked = self.ranked(wanted)
+        values = [value for value, _ in ranked]
+        there = [
+            record for record in self.records if let_through(record, wanted.where) and record.ranked(wanted.column)
+        ]
+        # Errors rank beyond every number, but do not give one to a run that records none.
+        if all(wanted.column in record.lone for record in there):
+            return Rank(None, 0, 0, 0)
+        resting = len(there)
+        low, high = _ends([unit for _, unit in ranked], wanted.share, self.alpha)
+        return Rank(
+            value=values[nearest_rank(len(values), wanted.share) - 1],
+            trials=len(values),
+            errors=values.count(None),
+            scenarios=resting,
+            low=None if low is None else values[low - 1],
+            high=None if high is None else values[high - 1],
+            fewest=min(len(record.ranked(wanted.column)) for record in there),
+            most=max(len(record.ranked(wanted.column)) for record in there),
+        )
+
+
+def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:
+    if len(set(units)) == len(units):
+        return percentile_ranks(len(units), share, alpha)
+    return clustered_ranks_of(units, share, alpha)
+
+
+def let_through(record: ScenarioRecord, where: Where) -> bool:
+    """Whether the scenario is among those that count."""
+    return not where or all(record.columns.get(column) in values for column, values in where)
+
+
+def add_up(numbers: Iterable[Fraction]) -> Fraction:
+    """The exact sum: numerators of one denominator first, which is many times faster than one by one."""
+    by_denominator: dict[int, int] = {}
+    for number in numbers:
+        above, below = number.as_integer_ratio()
+        by_denominator[below] = by_denominator.get(below, 0) + above
+    return sum((Fraction(above, below) for below, above in by_denominator.items()), _ZERO)
+
+
+def _doubles(numbers: Iterable[Fraction]) -> list[float]:
+    """The nearest double of each, as float() finds it but in a third of the time."""
+    return [above / below for above, below in map(Fraction.as_integer_ratio, numbers)]
+
+
+def _value(record: ScenarioRecord, column: str) -> Fraction | None:
+    if column == "scenario":
+        return ONE
+    if column == "passed":
+        return ONE if record.all_passed else Fraction(record.passed, record.trials) if record.passed else _ZERO
+    if column in _OF_EVERY_SCENARIO:
+        return record.values.get(column, _ZERO)
+    if is_repeated(column):
+        return repeated(column, record.trials, record.passed)
+    return record.values.get(column)
+
+
+def _together(ratio: Ratio) -> int:
+    """How many trials of a scenario pass@k and pass^k take at once: its trials are worth so many times fewer."""
+    column = ratio.z[0][0].column
+    return int(column.rpartition("_")[2]) if is_repeated(column) else 1

@@ -1,0 +1,124 @@
+"""A run, scenario by scenario: the one that a baseline holds, or one that was just reduced."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from highbar import measure
+from highbar.changes.record_sums import RecordSums
+from highbar.load.results import Results
+from highbar.model import Policy, Source, Trial
+from highbar.model.baseline import Baseline, Scoring
+from highbar.model.comparison import Side
+from highbar.model.job import Job
+from highbar.model.judging import Judging, Selection
+from highbar.model.records import ScenarioRecord
+from highbar.model.reduction import Reduction
+from highbar.store import baseline_reading
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run, scenario by scenario, and what must be the same in another run that it is compared with."""
+
+    records: tuple[ScenarioRecord, ...]
+    about: Side
+    scoring: Scoring
+    judges: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+    suite: Source | None = None
+    best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if nothing is undecided
+
+    def at_best(self) -> Run:
+        """The run with undecided trials at their best."""
+        return replace(self, records=self.best or self.records, best=())
+
+    @property
+    def undecided(self) -> tuple[Trial, ...]:
+        """The scenarios with undecided trials."""
+        pairs = zip(self.records, self.best, strict=True) if self.best else ()
+        return tuple((worst.id, None) for worst, best in pairs if worst != best)
+
+
+def run_in(baseline: Baseline) -> Run:
+    """The run that a baseline holds."""
+    source = Source(baseline.file or "<baseline>", baseline.sha256)
+    about = Side(
+        (source,),
+        is_baseline=True,
+        agent_version=baseline.agent_version,
+        scenarios=len(baseline.scenarios),
+        trials=baseline.trials,
+        date=baseline.date,
+        forced=baseline.forced,
+        judged_by=tuple(Judging(tool, judges) for tool, judges in baseline.scoring.judged_by),
+        selection=Selection(baseline.scoring.select) if baseline.scoring.select else None,
+    )
+    return Run(baseline.scenarios, about, baseline.scoring, baseline.judges, baseline.suites, baseline.suite)
+
+
+def baseline_of(job: Job) -> Run | None:
+    """The run in the baseline that a job names instead of results; None if its results are no baseline."""
+    if len(job.results) != 1 or job.names or not baseline_reading.is_baseline(job.results[0]):
+        return None
+    return run_in(baseline_reading.read(job.results[0]))
+
+
+def run_of(policy: Policy, sums: Reduction, results: Results) -> Run:
+    """A run that was just reduced. The engine must have been asked for the record of every scenario."""
+    records = sums.records
+    if records is None:
+        raise ValueError("the engine was not asked for the scenarios")
+    about = Side(
+        results.sources(),
+        is_baseline=False,
+        agent_version=policy.agent_version or sums.agent_version,
+        scenarios=sums.whole.scenarios,
+        trials=sums.whole.trials,
+        judged_by=results.judged_by,
+        selection=sums.selection,
+    )
+    return Run(
+        records.scenarios,
+        about,
+        scoring_of(policy, results.judged_by),
+        records.judges,
+        records.suites,
+        _suite_source(policy),
+        records.best,
+    )
+
+
+def scoring_of(policy: Policy, judged_by: tuple[Judging, ...] = ()) -> Scoring:
+    """The settings by which a policy scores trials, and who judged in the files of other tools."""
+    judges: dict[str, set[str]] = {}
+    for one in judged_by:
+        judges.setdefault(one.tool, set()).update(one.judges)
+    found = tuple((tool, tuple(sorted(names))) for tool, names in sorted(judges.items()))
+    return Scoring(policy.pass_score, policy.positive, policy.select, found)
+
+
+def _suite_source(policy: Policy) -> Source | None:
+    """The suite's file and the digest of its bytes."""
+    if policy.suite is None:
+        return None
+    digest = None
+    with suppress(OSError):  # a policy that was read from a git ref: the copy of its suite may be gone
+        digest = hashlib.sha256(Path(policy.suite.file).read_bytes()).hexdigest()
+    return Source(policy.suite.file, digest)
+
+
+def measured(policy: Policy, run: Run) -> measure.Measured:
+    """The metrics of one run over all its scenarios."""
+    return measure.Measured(
+        policy, _sums(policy, run.records).group, _sums(policy, run.best).group if run.best else None
+    )
+
+
+def _sums(policy: Policy, records: tuple[ScenarioRecord, ...]) -> RecordSums:
+    units = tuple(record.id if record.cluster is None else ("cluster", record.cluster) for record in records)
+    below = frozenset(column for column, ends in measure.ends(policy).items() if ends.higher)
+    return RecordSums(records, units, policy.weights, float(1 - policy.confidence), below)

@@ -1,0 +1,198 @@
+"""Two runs and a policy → what changed: the evidence for rules that compare with a baseline, and warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from highbar import measure
+from highbar import policy as policies
+from highbar.changes.differences import Differences
+from highbar.changes.pairing import Pairs, pair_up
+from highbar.changes.run import Run, measured, run_in
+from highbar.errors import InputError, Problem
+from highbar.model import Policy, ScenarioRule, Value, Where
+from highbar.model.baseline import Scoring
+from highbar.model.comparison import Difference
+from highbar.model.job import Job
+from highbar.statistics.interval import Interval
+from highbar.store import baseline_reading
+
+_MOST_NAMES = 5
+_MOST_IDS = 10
+
+
+@dataclass(frozen=True)  # without slots, so that it can compute what is asked for once
+class Changes:
+    """What changed from the base to the head."""
+
+    policy: Policy
+    base: Run
+    head: Run
+    pairs: Pairs
+    differences: Differences
+    problem: str | None
+    absent: frozenset[str]
+    broken: frozenset[str]
+    best: Changes | None = None  # the same with undecided trials at their best; None if nothing is undecided
+
+    @property
+    def passed_in_base(self) -> tuple[str, ...]:
+        """The scenarios that passed all trials in the base, sorted."""
+        return tuple(record.id for record in self.base.records if record.all_passed)
+
+    def difference(self, metric: str, where: Where = ()) -> Difference:
+        """A metric over the pairs, in both runs."""
+        return self.differences.difference(metric, where)
+
+    def bounds(self, metric: str, where: Where, share: Fraction) -> Interval:
+        """The bounds of its value in the head, less `share` times that in the base."""
+        return self.differences.bounds(metric, where, share)
+
+    def follows(self, metric: str, where: Where = ()) -> bool:
+        """Whether, in both runs, a metric is at its worst and best with undecided trials at theirs."""
+        return all(measured(self.policy, run).follows(metric, where) for run in (self.base, self.head) if run.best)
+
+    def base_value(self, metric: str, where: Where = ()) -> Value:
+        """A metric over all scenarios of the base."""
+        return self._base_metrics.value(metric, where)
+
+    @cached_property
+    def _base_metrics(self) -> measure.Measured:
+        return measured(self.policy, self.base)
+
+
+def since_baseline(job: Job, policy: Policy, head: Run | None) -> tuple[Changes | None, tuple[str, ...]]:
+    """What changed since the baseline, and the warnings about it. None if no rule compares or no file exists."""
+    file, allow = job.baseline, job.allow_missing_baseline
+    if head is None or not policy.compares:
+        if file is not None:
+            hint = "baseline: { file: baseline.json, margin: { accuracy: 1% } } in the policy; or highbar compare"
+            raise InputError(Problem("--baseline: no rule of the policy compares with a baseline", hint=hint))
+        return None, ()
+    path = policies.baseline_file(policy, file)
+    if not path.exists():
+        if file is not None and not allow:
+            raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))
+        return None, (f"there is no baseline at {path}: nothing was compared",) if allow else ()
+    base = run_in(baseline_reading.read(path))
+    found = since(policy, base, head)
+    best = since(policy, base, head.at_best()) if head.best else None
+    return replace(found, best=best), (*warnings(found), *_what_changed(found, best or found))
+
+
+def _what_changed(worst: Changes, best: Changes) -> tuple[str, ...]:
+    """Which scenarios changed since the baseline, in one line; nothing if none did."""
+    broken, fixed = best.pairs.broken, worst.pairs.fixed
+    parts = [f"{len(broken)} broke: {_names(broken, _MOST_IDS)}"] if broken else []
+    parts += [f"{len(fixed)} were fixed: {_names(fixed, _MOST_IDS)}"] if fixed else []
+    return (f"since the baseline, of {len(worst.pairs.base)} scenarios {'; '.join(parts)}",) if parts else ()
+
+
+def since(policy: Policy, base: Run, head: Run) -> Changes:
+    """What changed from base to head; `problem` says why they cannot be compared, if so."""
+    pairs = pair_up(base.records, head.records)
+    return Changes(
+        policy=policy,
+        base=base,
+        head=head,
+        pairs=pairs,
+        differences=Differences(policy, pairs),
+        problem=_problem(base, head, pairs),
+        absent=frozenset(id_ for id_ in pairs.only_in_base if not excused(policy, id_)),
+        broken=frozenset(pairs.broken),
+    )
+
+
+def excused(policy: Policy, id_: str) -> bool:
+    """Whether a scenario need not have a result: it is optional, or the suite does not hold it any more."""
+    if policy.suite is not None and id_ not in policy.suite.scenarios:
+        return True
+    optional = [rule.pattern for rule in policy.rules if isinstance(rule, ScenarioRule) and rule.level == "warning"]
+    return any(policies.matches(pattern, id_) for pattern in optional)
+
+
+def _problem(base: Run, head: Run, pairs: Pairs) -> str | None:
+    """Why a difference of the two would not be one of the agents."""
+    if not pairs.base:
+        return "no scenario is in both the baseline and the results"
+    for noun, before, after in (("judge", base.judges, head.judges), ("suite", base.suites, head.suites)):
+        if before and after and before != after:
+            return f"another {noun}: {_names(before)} in the baseline, {_names(after)} now"
+    other = _other_judges(base.scoring, head.scoring)
+    if other:
+        return other
+    if base.scoring.select != head.scoring.select:
+        return f"other rows: {_rows(base.scoring)} in the baseline, {_rows(head.scoring)} now"
+    if (base.scoring.pass_score, base.scoring.positive) != (head.scoring.pass_score, head.scoring.positive):
+        return f"scored by other settings: {_scoring(base.scoring)} in the baseline, {_scoring(head.scoring)} now"
+    return None
+
+
+def _other_judges(base: Scoring, head: Scoring) -> str | None:
+    """Which tool's records other scorers judged in the base; a tool that only one of the two has is not compared."""
+    after = dict(head.judged_by)
+    if base.judged_by and after and not after.keys() & dict(base.judged_by).keys():
+        tools = (_names(tuple(tool for tool, _ in judged)) for judged in (base.judged_by, head.judged_by))
+        return "judged by other tools: {} in the baseline, {} now".format(*tools)
+    for tool, judges in base.judged_by:
+        if tool in after and after[tool] != judges:
+            return f"judged by other scorers: {tool}: {_names(judges)} in the baseline, {_names(after[tool])} now"
+    return None
+
+
+def _rows(scoring: Scoring) -> str:
+    return " and ".join(f"{column} {' or '.join(values)}" for column, values in scoring.select) or "all"
+
+
+def _names(names: tuple[str, ...], most: int = _MOST_NAMES) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def _scoring(scoring: Scoring) -> str:
+    positive = f", positive {scoring.positive}" if scoring.positive else ""
+    return f"pass_score {float(scoring.pass_score):g}{positive}"
+
+
+def warnings(changes: Changes) -> tuple[str, ...]:
+    """In what the two runs are not alike, which a reader must know before any number."""
+    problem = [f"base and head are not alike: {changes.problem}"] if changes.problem else []
+    return (*problem, *_run_warnings(changes.base, changes.head), *_pair_warnings(changes.pairs))
+
+
+def _run_warnings(base: Run, head: Run) -> list[str]:
+    found: list[str] = []
+    for noun, before, after in (("judge", base.judges, head.judges), ("suite", base.suites, head.suites)):
+        if bool(before) != bool(after):
+            side = "base" if before else "head"
+            found.append(f"which {noun} it was is known of the {side} only: {_names(before or after)}")
+    if bool(base.scoring.judged_by) != bool(head.scoring.judged_by):
+        side = "base" if base.scoring.judged_by else "head"
+        judges = tuple(f"{tool}: {_names(names)}" for tool, names in base.scoring.judged_by or head.scoring.judged_by)
+        found.append(f"who judged is known of the {side} only: {_names(judges)}")
+    if base.suite and head.suite and base.suite.sha256 != head.suite.sha256:
+        found.append(f"the suite {head.suite.file} is not what it was when the baseline was recorded")
+    for name, about in (("base", base.about), ("head", head.about)):
+        if about.forced:
+            found.append(f"the {name} is a baseline that was recorded by force: {about.forced}")
+    if base.about.agent_version and base.about.agent_version == head.about.agent_version:
+        found.append(f"base and head are of the same agent version, {base.about.agent_version}")
+    return found
+
+
+def _pair_warnings(pairs: Pairs) -> list[str]:
+    moved = tuple(
+        before.id
+        for before, after in zip(pairs.base, pairs.head, strict=True)
+        if before.columns.get("category") != after.columns.get("category")
+    )
+    found = [f"{_count(len(moved))} of another category in the base: {_names(moved)}"] if moved else []
+    for where, ids in (("base", pairs.only_in_base), ("head", pairs.only_in_head)):
+        if ids:
+            found.append(f"{_count(len(ids))} only in the {where}, and so not compared: {_names(ids)}")
+    return found
+
+
+def _count(number: int) -> str:
+    return f"{number} scenario is" if number == 1 else f"{number} scenarios are"

@@ -1,0 +1,137 @@
+"""The table of engines, and the reduction: Results and what is needed of them in, sums out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
+
+from highbar.engine.protocol import Engine, FileEngine, PathEngine
+from highbar.errors import InputError, Problem
+from highbar.load import accounts, refusals
+from highbar.load.results import Results
+from highbar.model.job import EngineChoice
+from highbar.model.reduction import Reduction
+from highbar.model.requests import Request
+
+if TYPE_CHECKING:  # see _entry_points
+    from importlib.metadata import EntryPoint
+
+GROUP = "highbar.engines"
+"""The entry points by which other packages add an engine: each names an EngineKind."""
+Needs = Callable[[Sequence[str]], Request]
+"""What is needed of results that have these columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EngineKind:
+    """How an engine is opened over results, and whether it finds and reads the files by their paths itself."""
+
+    open: Callable[[Results], AbstractContextManager[Engine]]
+    reads_paths: bool = False
+
+
+def _duckdb(results: Results) -> AbstractContextManager[Engine]:
+    from highbar.engine.duckdb import over_results  # another engine does without DuckDB's modules
+
+    return over_results(results.files, results.table, results.engine)
+
+
+def _spark(results: Results) -> AbstractContextManager[Engine]:
+    from highbar.engine import spark_session  # an optional extra, and seconds to start
+
+    if results.table is not None:
+        return spark_session.over_frame(results.table.rows)
+    choice = results.engine
+    return spark_session.over_paths(
+        results.paths, input_format=results.input_format, master=choice.spark_master, remote=choice.spark_remote
+    )
+
+
+ENGINES: Mapping[str, EngineKind] = MappingProxyType(
+    {"duckdb": EngineKind(_duckdb), "spark": EngineKind(_spark, reads_paths=True)}
+)
+
+
+def names() -> tuple[str, ...]:
+    """The engines of this package, then those that installed packages add."""
+    return tuple(dict.fromkeys((*ENGINES, *_entry_points())))
+
+
+def kind(name: str) -> EngineKind:
+    """The engine of that name. Raises LookupError if no package has it."""
+    if name in ENGINES:
+        return ENGINES[name]
+    found: EngineKind = _entry_points()[name].load()
+    return found
+
+
+def _entry_points() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points  # 20 ms: only for an engine that is not ours
+
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def choose(
+    name: str = "duckdb",
+    *,
+    memory_limit: str | None = None,
+    spark_master: str | None = None,
+    spark_remote: str | None = None,
+) -> EngineChoice:
+    """The choice of an engine by its name. Raises LookupError if no package has it."""
+    return EngineChoice(name, kind(name).reads_paths, memory_limit, spark_master, spark_remote)
+
+
+def open_(results: Results) -> AbstractContextManager[Engine]:
+    """The chosen engine over the results; the DataFrame of a Spark session is reduced there."""
+    on_frame = results.table is not None and results.table.on_spark
+    return kind("spark" if on_frame else results.engine.name).open(results)
+
+
+def reduce(results: Results, needs: Needs) -> Reduction:
+    """The sums that are needed, once every result that the files hold is in them. Raises InputError with lines."""
+    with refusals.explained(results), open_(results) as engine, engine.watched(results.progress):
+        with _accounted(results, engine) as settle:
+            reduction = _reduced(engine, results, needs)
+            settle(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))
+        return reduction
+
+
+def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
+    """Reduce until the columns are known for sure: some of them may show only while the rows are read."""
+    while True:
+        columns = engine.columns()
+        refusals.refuse_columns(results, columns)
+        request = needs(columns)
+        reduction = engine.reduce(request)
+        if engine.columns() == columns:
+            break
+    if request.record_by is None:
+        return reduction
+    from highbar.engine.records import widened  # only for a baseline or a comparison
+
+    return replace(reduction, records=engine.records(widened(request, request.record_by)))
+
+
+@contextmanager
+def _accounted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
+    """Count the results without the engine, and give a function that refuses another number of used rows."""
+    if not results.paths:
+        yield lambda used: accounts.settle(results.accounts(), used, cast("FileEngine", engine).rows_of)
+        return
+    from highbar.load import shared  # only for an engine that reads paths
+
+    remote = cast("PathEngine", engine)
+    files = shared.local_files(remote.addresses(), results.paths, remote.format)
+
+    def settle(used: int) -> None:
+        accounts.settle(accounts_of(), used)
+        if files is None and (counted := remote.count()) != used:  # files that only the engine can read: ask it again
+            message = f"a second count finds {counted} results, and {used} were read"
+            raise InputError(Problem(message, hint="do the files change while they are read?"))
+
+    with accounts.started(files or ()) as accounts_of:
+        yield settle

@@ -1,0 +1,158 @@
+"""Results that an engine refused → the same refusal with files, lines and hints; and columns that are near misses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+from highbar import measure
+from highbar import policy as policies
+from highbar.columns import COLUMNS
+from highbar.errors import InputError, Problem, Twice
+from highbar.language.spelling import near_miss
+from highbar.load import accounts, hints
+from highbar.load.results import Results
+from highbar.model.ranges import ColumnRange
+
+MOST_NEAR_MISSES = 20
+"""Near misses that are reported at once: each makes us search the files for its line."""
+OF_THE_RESULTS = {
+    "BinderException", "ConversionException", "IOException", "InvalidInputException", "InvalidTypeException",
+    "NotImplementedException", "OutOfRangeException", "SerializationException", "TypeMismatchException",
+}  # fmt: skip
+"""DuckDB's exceptions that a results file can cause; any other is a fault of ours, or of the machine."""
+
+
+@contextmanager
+def explained(results: Results) -> Iterator[None]:
+    """Turn whatever an engine raises about the results into problems with files and lines."""
+    if results.is_remote:  # its rows cannot be looked at one by one
+        yield
+        return
+    import duckdb  # for its exceptions; the engine needs it anyway, and 0.1 s of start-up is too much for others
+
+    try:
+        yield
+    except (duckdb.Error, InputError) as error:
+        if type(error) is InputError and any(problem.hint or problem.line for problem in error.problems):
+            raise _placed(error, results) from None
+        raise _explained(error, results) from error
+
+
+def _explained(error: Exception, results: Results) -> InputError:
+    limit = results.engine.memory_limit
+    if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
+        return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
+    problems = accounts.damages(results.accounts()) or _row_problems(results)
+    if problems:
+        return InputError(*problems)
+    if isinstance(error, InputError):
+        return _placed(error, results)
+    if type(error).__name__ not in OF_THE_RESULTS:
+        raise error
+    message, hint = hints.of_engine(error)
+    return InputError(Problem(message, file=results.only_file, hint=hint))
+
+
+def _placed(error: InputError, results: Results) -> InputError:
+    """The same problems, with the file if there is only one, and the lines of results that are there twice."""
+    damaged = accounts.damages(results.accounts())
+    if damaged:  # a damaged file explains whatever else is wrong with it
+        return InputError(*damaged)
+    if isinstance(error, Twice) and results.files:
+        from highbar.load.places import name_twice  # only for results that are refused
+
+        return InputError(*name_twice(error.problems, error.keys, results.files))
+    name = results.only_file
+    if name is None:
+        return error
+    return InputError(*(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems))
+
+
+def _row_problems(results: Results) -> tuple[Problem, ...]:
+    """What is wrong with the rows, one by one; nothing if they are out of reach."""
+    if results.is_remote:
+        return ()
+    policy = results.policy
+    ranges = measure.column_ranges(policy)
+    any_number = set(measure.own_columns(policy)) - {range_.column for range_ in ranges}
+    numbers = (*(ColumnRange(column) for column in sorted(any_number)), *ranges)
+    chosen_by = (*policies.chosen_by(policy), *(column for column, _ in policy.select))
+    tags = (column for column in chosen_by if column.startswith("tags."))
+    scalars = tuple(dict.fromkeys((*policy.slices, *results.slices, *tags)))
+    if results.table is not None:
+        from highbar.load import tables  # only for a refused table
+
+        return tables.explain(results.table, scalars, numbers)
+    from highbar.load import explain  # likewise
+
+    return explain.explain(results.files, scalars, numbers)
+
+
+def refuse_columns(results: Results, columns: Sequence[str]) -> None:
+    """Refuse a column that is a near miss of a known one, or that differs from another only in case."""
+    policy = results.policy
+    known = [column.name for column in COLUMNS]
+    problems = [
+        Problem(f"the columns {first!r} and {second!r} differ only in case", file=_place(results, first).file)
+        for first, second in pairwise(sorted(columns, key=lambda name: (name.casefold(), name)))
+        if first.casefold() == second.casefold()
+    ]
+    problems += [
+        Problem(
+            f"the columns {column!r} and {name!r}, which the policy names, differ only in case",
+            file=_place(results, column).file,
+            hint=hints.ONE_SPELLING,
+        )
+        for name in dict.fromkeys((*policy.slices, *results.slices, *policies.chosen_by(policy)))
+        for column in columns
+        if column != name and column.casefold() == name.casefold() and name.startswith("tags.") and name not in columns
+    ]
+    problems += [
+        Problem("a column without a name", file=_place(results, name).file, hint="name it, or leave it out")
+        for name in columns
+        if not name.strip()
+    ]
+    problems += _near_misses(results, "column", columns, known, policy.allow_columns)
+    if problems:
+        raise InputError(*problems, *_row_problems(results))
+
+
+def refuse_categories(results: Results, categories: Sequence[str]) -> None:
+    """Refuse a category that is a near miss of a known one: it would leave the safety set unseen."""
+    policy = results.policy
+    problems = _near_misses(results, "category", categories, policies.categories(policy), policy.allow_categories)
+    if problems:
+        raise InputError(*problems)
+
+
+def _near_misses(
+    results: Results, what: str, found: Sequence[str], known: Iterable[str], allowed: Collection[str]
+) -> list[Problem]:
+    """A problem for each name that is nearly a known one, unless the policy allows it."""
+    problems: list[Problem] = []
+    candidates = frozenset(known)
+    for name in found:
+        if len(problems) == MOST_NEAR_MISSES:
+            break
+        meant = None if name in allowed else near_miss(name, candidates) or _nearly_a_tag(what, name)
+        if meant:
+            place = _place(results, name)
+            key = {"column": "allow_columns", "category": "allow_categories"}[what]
+            hint = f"did you mean {meant!r}? If not, name it in the policy's {key}"
+            problems.append(Problem(f"unknown {what} {name!r}", file=place.file, line=place.line, hint=hint))
+    return problems
+
+
+def _nearly_a_tag(what: str, name: str) -> str | None:
+    """The column `tags.NAME` that a column was probably meant to be: `Tags.locale`, `tag.locale`."""
+    prefix, dot, tag = name.partition(".")
+    return f"tags.{tag}" if what == "column" and dot and near_miss(prefix, ("tags",)) else None
+
+
+def _place(results: Results, text: str) -> Problem:
+    """A problem without a message, at the file and line where a text first occurs."""
+    from highbar.load import explain  # likewise
+
+    return explain.locate(results.files, text)

@@ -1,0 +1,83 @@
+"""Job → Results: files that were found, imported and are being counted; a table; or paths that the engine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from highbar.errors import InputError, Problem
+from highbar.load import accounts, files, foreign
+from highbar.model import Policy, ResultsFile, Source
+from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
+
+if TYPE_CHECKING:  # of files of other tools
+    from highbar.model.judging import Judging
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Results:
+    """What an engine reads, and what is known of it without the engine; `policy` says which columns are expected."""
+
+    policy: Policy
+    slices: tuple[str, ...]
+    engine: EngineChoice
+    files: tuple[ResultsFile, ...] = ()
+    table: Table | None = None
+    paths: tuple[str, ...] = ()  # for an engine that finds and reads the files itself
+    input_format: str | None = None
+    accounts: accounts.Accounts = tuple  # waits until the files are counted
+    progress: Progress | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the rows are out of this process's reach, so that no row can be looked at here."""
+        return self.engine.reads_paths or (self.table is not None and self.table.on_spark)
+
+    @property
+    def judged_by(self) -> tuple[Judging, ...]:
+        """Who judged in the files of other tools, each once."""
+        return tuple(dict.fromkeys(file.judging for file in self.files if file.judging))
+
+    @property
+    def only_file(self) -> str | None:
+        """The name of the file, if there is just one."""
+        return self.files[0].name if len(self.files) == 1 else None
+
+    def sources(self) -> tuple[Source, ...]:
+        """Every file with its digest, for the verdict; paths that another engine reads have none."""
+        if self.paths:
+            return tuple(Source(path, None) for path in self.paths)
+        return tuple(account.source for account in self.accounts())
+
+
+@contextmanager
+def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
+    """Open what the job names. Raises InputError with every problem; temporary copies are removed at the end."""
+    found = Results(policy, job.wants.slices, job.engine, input_format=job.input_format, progress=watch.progress)
+    guidance = foreign.guidance(job.map_file, policy)
+    if job.table is not None:
+        yield replace(found, table=job.table)
+    elif job.engine.reads_paths:
+        if guidance.mapping is not None:
+            hint = "highbar import map writes the rows that Spark can read"
+            raise InputError(Problem("Spark does not read by a mapping", hint=hint))
+        yield replace(found, paths=job.results)
+    else:
+        with ExitStack() as stack:
+            named = files.find(
+                job.results, stack=stack, input_format=job.input_format, stdin=job.stdin, guidance=guidance
+            )
+            read = tuple(replace(file, name=job.names.get(file.name, file.name)) for file in named)
+            _tell(read, watch)
+            yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
+
+
+def _tell(read: tuple[ResultsFile, ...], watch: JobWatch) -> None:
+    for file in read:
+        if watch.say is not None and file.imported:
+            watch.say(file.imported)
+        if watch.urge is not None:
+            for note in file.urgent:
+                watch.urge(note)

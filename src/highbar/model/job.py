@@ -1,0 +1,88 @@
+"""A job: which results are judged by which policy, on which engine, and what the reports want of them.
+
+Nothing compares or prints these classes, and without the methods for it every start is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from highbar.model.rules import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class EngineChoice:
+    """Which engine reduces the rows, by its name in the table of engines, and its options.
+
+    An engine that `reads_paths` finds and reads the files itself; others are given the files that were found.
+    """
+
+    name: str = "duckdb"
+    reads_paths: bool = False
+    memory_limit: str | None = None  # of this process: `600MB`
+    spark_master: str | None = None
+    spark_remote: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Table:
+    """A frame or an Arrow table with columns of one type each; some hold the JSON text of their values."""
+
+    rows: Any
+    as_json: frozenset[str] = frozenset()
+    on_spark: bool = False  # the rows are a DataFrame that Spark has
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Wants:
+    """What the caller wants of the results besides the verdict."""
+
+    slices: tuple[str, ...] = ()  # columns to show the metrics by, besides those that the policy names
+    subset: bool = False  # accept that the choice of rows leaves a scenario without any
+    scenarios: bool = False  # every scenario, for reports that list them
+    details: bool = False  # the trials of failed scenarios in full
+    run: bool = False  # the record of every scenario, for a baseline or a comparison
+
+
+DUCKDB = EngineChoice()
+NOTHING_MORE = Wants()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Job:
+    """Results in one form or the other (paths, or a table), and all that says how they are read and judged."""
+
+    results: tuple[str, ...] = ()  # files, folders, patterns, or - for standard input
+    table: Table | None = None
+    policy: str | Mapping[str, Any] | Policy | None = None  # None: look for one
+    agent_version: str | None = None
+    where: tuple[str, ...] = ()  # COLUMN=VALUE: which rows are judged, if the policy does not say
+    baseline: str | None = None  # instead of the file that the policy names
+    allow_missing_baseline: bool = False
+    input_format: str | None = None
+    map_file: str | None = None  # a mapping instead of the policy's
+    engine: EngineChoice = DUCKDB
+    wants: Wants = NOTHING_MORE
+    stdin: BinaryIO | None = None
+    names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
+
+
+Progress = Callable[[float], None]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JobWatch:
+    """Whom to tell while a job runs: how much is read (0 to 1), and what was made of each file of another tool.
+
+    `urge` is called with the notes that no option hides, for callers that do not want to hear the rest.
+    """
+
+    progress: Progress | None = None
+    say: Say | None = None
+    urge: Say | None = None
+
+
+SILENT = JobWatch()

@@ -1,0 +1,92 @@
+"""What an engine is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from highbar.model.ranges import ColumnRange
+from highbar.model.rules import Suite, Weights
+from highbar.model.sums import Ends, Percentile, Ratio, Term, Undecided
+from highbar.model.words import Where
+
+NO_WEIGHTS = Weights()
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The sums that are wanted, and what scoring a trial needs to know."""
+
+    terms: tuple[Term, ...]
+    percentiles: tuple[Percentile, ...] = ()
+    slices: tuple[str, ...] = ()
+    positive: str | None = None
+    pass_score: Fraction = Fraction(1)
+    weights: Weights = NO_WEIGHTS
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    suite: Suite | None = None
+    failed_limit: int = 1000
+    alpha: float = 0.05
+    ratios: tuple[Ratio, ...] = ()
+    crosses: tuple[tuple[Ratio, Ratio], ...] = ()
+    thirds: tuple[Ratio, ...] = ()  # those of the ratios whose sums of three factors are wanted
+    ranges: tuple[ColumnRange, ...] = ()  # a row with a value outside of them is bad
+    ends: Mapping[str, Ends] = field(default_factory=dict)  # by column, for those that have no bounds of their own
+    undecided: tuple[Undecided, ...] = ()  # whose undecided trials are to be named
+    trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
+    count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
+    details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
+    select: Where = ()  # which rows take part; all unless given
+    subset: bool = False  # whether a scenario may lose all its rows by that
+    scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them
+    record_by: tuple[str, ...] | None = None  # the columns that the record of every scenario has; None: no records
+
+
+def covering(one: Request, other: Request) -> Request | None:
+    """One request that has the sums of both, if both score and read the same trials alike; None if they do not.
+
+    The sums of one must not change by those of the other: a column more, or one more to choose scenarios by, could be
+    undecided in some trial, or contradict itself.
+    """
+    same_suite = (one.suite and one.suite.scenarios) == (other.suite and other.suite.scenarios)
+    as_one = replace(
+        other,
+        terms=one.terms,
+        percentiles=one.percentiles,
+        ratios=one.ratios,
+        crosses=one.crosses,
+        thirds=one.thirds,
+        undecided=one.undecided,
+        suite=one.suite if same_suite else other.suite,  # whose file may be a copy
+        details=one.details,
+        failed_limit=one.failed_limit,
+        scenario_limit=one.scenario_limit,
+        record_by=one.record_by,
+    )
+    if as_one != one or _columns(one) != _columns(other):
+        return None
+    recorded = [by for by in (one.record_by, other.record_by) if by is not None]
+    return replace(
+        one,
+        terms=_either(one.terms, other.terms),
+        percentiles=_either(one.percentiles, other.percentiles),
+        ratios=_either(one.ratios, other.ratios),
+        crosses=_either(one.crosses, other.crosses),
+        thirds=_either(one.thirds, other.thirds),
+        undecided=_either(one.undecided, other.undecided),
+        record_by=_either(*recorded) if recorded else None,
+    )
+
+
+def _either(*parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
+    return tuple(dict.fromkeys(each for part in parts for each in part))
+
+
+def _columns(request: Request) -> frozenset[str]:
+    """Every column that is summed, or by which scenarios are chosen."""
+    wanted: tuple[Term | Percentile, ...] = (*request.terms, *request.percentiles)
+    return frozenset({one.column for one in wanted} | {column for one in wanted for column, _ in one.where})

@@ -1,0 +1,297 @@
+"""The text of a baseline → a Baseline, or every problem that it has: a file that was bent by hand is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+
+from highbar.columns import quantities
+from highbar.errors import InputError, Problem
+from highbar.language.exact import read_decimal
+from highbar.language.limits import MOST_DIGITS
+from highbar.model import Better, Decision, Source, Unit, Value, Where
+from highbar.model.baseline import SCHEMA, Baseline, RecordedRule, Scoring
+from highbar.model.records import ONE, ScenarioRecord
+
+_MOST_BYTES = 512 * 1024 * 1024
+_HEAD = 4096
+_QUOTIENT = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
+_AGAIN = "highbar baseline record writes it anew"
+KEYS = (
+    "schema", "agent_version", "date", "verdict", "forced", "confidence", "scoring", "judges", "suites", "policy",
+    "suite", "results", "metrics", "rules", "scenarios",
+)  # fmt: skip
+SOMETIMES = ("select", "judged_by")
+"""Keys that only baselines of chosen rows, or of files of other tools, have."""
+SHARES = quantities("counted", "scored") - {"passed"}  # a record counts its passed trials instead
+AMOUNTS = quantities("paired", "unbounded")
+_MEASURED = ("value", "low", "high", "scenarios", "missing", "unit", "better", "reason")
+_SCENARIO = ("columns", "cluster", "weight", "trials", "passed", "bare", "lone", "valueless", "values", "ranks")
+
+
+def is_baseline(path: str) -> bool:
+    """Whether a file is a baseline, by its first bytes. A file that cannot be read is none."""
+    try:
+        with Path(path).open("rb") as stream:
+            head = stream.read(_HEAD)
+    except OSError:
+        return False
+    return re.match(rb'\s*\{\s*"schema"\s*:\s*"highbar/baseline/', head) is not None
+
+
+def read(path: Path | str) -> Baseline:
+    """The baseline in a file. Raises InputError if it is no baseline, or is damaged."""
+    name = str(path)
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(_MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Problem(f"cannot be read: {reason}", name)) from None
+    if len(data) > _MOST_BYTES:
+        raise InputError(Problem(f"larger than {_MOST_BYTES // 2**20} MiB", name))
+    return read_bytes(data, name)
+
+
+def read_bytes(data: bytes, name: str) -> Baseline:
+    """The baseline in these bytes; `name` is what messages call them."""
+    try:
+        document = json.loads(
+            data.decode("utf-8"),
+            parse_float=_decimal,
+            parse_int=_decimal,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_unique,
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(Problem(f"not JSON: {error.msg}", name, error.lineno, error.colno, hint=_AGAIN)) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(Problem(f"not a baseline: {error}", name, hint=_AGAIN)) from None
+    return _DocumentReader(name).baseline(document, hashlib.sha256(data).hexdigest())
+
+
+def _decimal(text: str) -> Fraction:
+    number = read_decimal(text.removeprefix("-")) if len(text) <= MOST_DIGITS else _long(text)
+    if number is None:
+        raise ValueError(f"found the number {text[:40]}, wanted plain digits")
+    return -number if text.startswith("-") else number
+
+
+def _long(text: str) -> Fraction | None:
+    """A number of many digits, as exact ones can be."""
+    plain = text.removeprefix("-")
+    return Fraction(plain) if len(plain) < 1200 and re.fullmatch(r"[0-9]+(\.[0-9]+)?", plain, re.ASCII) else None
+
+
+def _refuse_constant(constant: str) -> float:
+    raise ValueError(f"found {constant}, wanted a number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:i]))
+        raise ValueError(f"the key {twice[:80]!r} is there twice")
+    return found
+
+
+class _DocumentReader:
+    """Reads the parts of one document; what is wrong is gathered and raised once."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.problems: list[Problem] = []
+
+    def refuse(self, place: str, found: object, wanted: str) -> None:
+        shown = str(found)[:60]
+        self.problems.append(Problem(f"{place}: found {shown}, wanted {wanted}", self.name, hint=_AGAIN))
+
+    def baseline(self, document: object, sha256: str) -> Baseline:
+        top = self._object(document, "the baseline", (*KEYS, *SOMETIMES), KEYS)
+        if top.get("schema") != SCHEMA and not self.problems:
+            self.refuse("schema", top.get("schema"), SCHEMA)
+        if self.problems:
+            raise InputError(*self.problems)
+        scoring = self._object(top["scoring"], "scoring", ("pass_score", "positive"), ("pass_score", "positive"))
+        read = Baseline(
+            scenarios=self._scenarios(top["scenarios"]),
+            metrics={name: self._value(value, f"metrics.{name}") for name, value in self._items(top, "metrics")},
+            rules=tuple(self._rule(rule, f"rules[{i}]") for i, rule in enumerate(self._list(top["rules"], "rules"))),
+            verdict=self._choice(top["verdict"], "verdict", get_args(Decision)),
+            agent_version=self._text(top["agent_version"], "agent_version"),
+            date=self._text(top["date"], "date"),
+            forced=self._text(top["forced"], "forced"),
+            confidence=self._number(top["confidence"], "confidence", lambda n: Fraction(1, 2) < n < 1) or Fraction(1),
+            scoring=Scoring(
+                self._number(scoring.get("pass_score"), "scoring.pass_score", lambda n: 0 < n <= 1) or ONE,
+                self._text(scoring.get("positive"), "scoring.positive"),
+                self._where(top.get("select"), "select"),
+                self._where(top.get("judged_by"), "judged_by"),
+            ),
+            judges=self._texts(top["judges"], "judges"),
+            suites=self._texts(top["suites"], "suites"),
+            policy=self._source(top["policy"], "policy"),
+            suite=self._source(top["suite"], "suite"),
+            results=tuple(
+                source
+                for i, item in enumerate(self._list(top["results"], "results"))
+                if (source := self._source(item, f"results[{i}]"))
+            ),
+            file=self.name,
+            sha256=sha256,
+        )
+        if not read.scenarios and not self.problems:
+            self.refuse("scenarios", "none", "at least one")
+        if self.problems:
+            raise InputError(*self.problems[:100])
+        return read
+
+    def _object(
+        self, found: object, place: str, known: Iterable[str] | None = None, required: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        if not isinstance(found, dict):
+            self.refuse(place, found, "an object")
+            return {}
+        for key in found:
+            if known is not None and key not in known:
+                self.refuse(place, f"the key {key!r}", f"only {', '.join(known)}")
+        for key in required:
+            if key not in found:
+                self.refuse(place, f"no {key!r}", "it")
+        return found
+
+    def _items(self, top: Mapping[str, Any], key: str) -> Iterable[tuple[str, Any]]:
+        return self._object(top[key], key).items()
+
+    def _list(self, found: object, place: str) -> list[Any]:
+        if isinstance(found, list):
+            return found
+        self.refuse(place, found, "a list")
+        return []
+
+    def _text(self, found: object, place: str) -> str | None:
+        if found is None or isinstance(found, str):
+            return found
+        self.refuse(place, found, "text")
+        return None
+
+    def _texts(self, found: object, place: str) -> tuple[str, ...]:
+        return tuple(text for item in self._list(found, place) if (text := self._text(item, place)) is not None)
+
+    def _choice(self, found: object, place: str, words: tuple[Any, ...]) -> Any:
+        if found not in words:
+            self.refuse(place, found, " or ".join(words))
+        return found
+
+    def _number(self, found: object, place: str, holds: Callable[[Fraction], bool]) -> Fraction | None:
+        quotient = _QUOTIENT.fullmatch(found) if isinstance(found, str) else None
+        number = Fraction(int(quotient[1]), int(quotient[2])) if quotient else found
+        if not isinstance(number, Fraction) or not holds(number):
+            self.refuse(place, found, "a number that it can be")
+            return None
+        return number
+
+    def _count(self, found: object, place: str, least: int) -> int:
+        number = self._number(found, place, lambda n: n.denominator == 1 and n >= least)
+        return least if number is None else int(number)
+
+    def _end(self, found: object, place: str) -> float | None:
+        number = None if found is None else self._number(found, place, lambda n: abs(n) < 10**300)
+        return None if number is None else float(number)
+
+    def _source(self, found: object, place: str) -> Source | None:
+        if found is None:
+            return None
+        fields = self._object(found, place, ("file", "sha256"), ("file", "sha256"))
+        return Source(
+            self._text(fields.get("file"), f"{place}.file") or "", self._text(fields.get("sha256"), f"{place}.sha256")
+        )
+
+    def _value(self, found: object, place: str, extra: tuple[str, ...] = ()) -> Value:
+        fields = self._object(found, place, (*extra, *_MEASURED), (*extra, *_MEASURED[:-1]))
+        value = fields.get("value")
+        return Value(
+            value=None if value is None else self._number(value, f"{place}.value", lambda _: True),
+            scenarios=self._count(fields.get("scenarios"), f"{place}.scenarios", 0),
+            missing=self._count(fields.get("missing"), f"{place}.missing", 0),
+            unit=self._choice(fields.get("unit"), f"{place}.unit", get_args(Unit)),
+            better=self._choice(fields.get("better"), f"{place}.better", get_args(Better)),
+            reason=self._text(fields.get("reason"), f"{place}.reason"),
+            low=self._end(fields.get("low"), f"{place}.low"),
+            high=self._end(fields.get("high"), f"{place}.high"),
+        )
+
+    def _rule(self, found: object, place: str) -> RecordedRule:
+        value = self._value(found, place, ("rule", "metric", "slice", "threshold"))
+        fields = found if isinstance(found, dict) else {}
+        return RecordedRule(
+            rule=self._text(fields.get("rule"), f"{place}.rule") or "",
+            metric=self._text(fields.get("metric"), f"{place}.metric") or "",
+            slice=self._where(fields.get("slice"), f"{place}.slice"),
+            threshold=self._text(fields.get("threshold"), f"{place}.threshold"),
+            value=value,
+        )
+
+    def _where(self, found: object, place: str) -> Where:
+        if found is None:
+            return ()
+        return tuple(
+            sorted((column, self._texts(values, place)) for column, values in self._object(found, place).items())
+        )
+
+    def _scenarios(self, found: object) -> tuple[ScenarioRecord, ...]:
+        items = self._object(found, "scenarios").items()
+        return tuple(sorted((self._scenario(id_, item) for id_, item in items), key=lambda scenario: scenario.id))
+
+    def _scenario(self, id_: str, found: object) -> ScenarioRecord:
+        place = f"scenarios.{id_}"
+        fields = self._object(found, place, _SCENARIO, ("trials", "passed", "values"))
+        trials = self._count(fields.get("trials"), f"{place}.trials", 1)
+        passed = self._count(fields.get("passed"), f"{place}.passed", 0)
+        if passed > trials:
+            self.refuse(f"{place}.passed", passed, f"at most {trials}")
+        if fields.get("bare", True) is not True:
+            self.refuse(f"{place}.bare", fields["bare"], "true")
+        columns = self._object(fields.get("columns", {}), f"{place}.columns")
+        values = {
+            name: number
+            for name, item in self._object(fields.get("values", {}), f"{place}.values").items()
+            if (number := self._amount(name, item, f"{place}.values.{name}")) is not None
+        }
+        lone = set(self._texts(fields.get("lone", []), f"{place}.lone"))
+        if fields.get("bare"):  # as the first version wrote an error without any expectation
+            lone |= {name for name in ("correct", "behavior_score") if name not in values}
+            values = dict.fromkeys(lone - values.keys(), Fraction(0)) | values
+        return ScenarioRecord(
+            id=id_,
+            trials=trials,
+            passed=passed,
+            columns={name: self._text(text, f"{place}.columns.{name}") or "" for name, text in columns.items()},
+            values=values,
+            ranks={
+                name: tuple(self._rank(item, f"{place}.ranks.{name}") for item in self._list(items, place))
+                for name, items in self._object(fields.get("ranks", {}), f"{place}.ranks").items()
+            },
+            weight=self._number(fields.get("weight", ONE), f"{place}.weight", lambda n: n > 0) or ONE,
+            cluster=self._text(fields.get("cluster"), f"{place}.cluster"),
+            lone=frozenset(lone),
+            valueless=frozenset(self._texts(fields.get("valueless", []), f"{place}.valueless")),
+        )
+
+    def _amount(self, column: str, found: object, place: str) -> Fraction | None:
+        if column in SHARES:
+            return self._number(found, place, lambda n: 0 <= n <= 1)
+        if column in AMOUNTS:
+            return self._number(found, place, lambda n: n >= 0)
+        if not column.startswith("extra:"):
+            self.refuse(place, f"the measure {column!r}", "one that Highbar knows")
+            return None
+        return self._number(found, place, lambda _: True)
+
+    def _rank(self, found: object, place: str) -> Fraction | None:
+        return None if found is None else self._number(found, place, lambda _: True)

@@ -1,0 +1,157 @@
+"""A policy, its results and their sums in, a verdict out: evidence for the rules, their outcomes, and what to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from highbar import gate, measure
+from highbar import policy as policies
+from highbar.errors import InputError, Problem
+from highbar.load.results import Results
+from highbar.model import Counts, Policy, RuleResult, Slice, Source, Verdict
+from highbar.model.job import Job
+from highbar.model.reduction import Reduction
+from highbar.verdicts import notes
+from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
+
+if TYPE_CHECKING:  # few policies compare
+    from highbar.changes.run import Run
+    from highbar.changes.since import Changes
+
+MOST_FAILED = 1000
+"""How many failed scenarios a verdict lists, the worst first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CheckResult:
+    """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
+
+    The run, scenario by scenario, is there if the job wants it or a rule compares.
+    """
+
+    verdict: Verdict
+    policy: Policy
+    sums: Reduction
+    run: Run | None = None
+    changes: Changes | None = None
+
+
+def verdict(
+    job: Job,
+    policy: Policy,
+    results: Results,
+    sums: Reduction,
+    changes: Changes | None = None,
+    warnings: Sequence[str] = (),
+) -> Verdict:
+    """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
+    whole = measure.Measured(policy, sums.whole, sums.best)
+    if policies.is_typical(policy):
+        known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
+        policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
+    evidence = _evidence(job, policy, whole, sums, changes)
+    rules = tuple(gate.judge(rule, evidence) for rule in policy.rules)
+    unjudgeable = nothing_to_judge(policy, whole, sums)
+    if unjudgeable and not policy.advisory:
+        raise InputError(unjudgeable)
+    found = _described(policy, results, whole, sums)
+    found = replace(found, warnings=(*notes.beside(policy, results, whole, sums, rules), *warnings))
+    if job.wants.details:
+        from highbar.verdicts.details import details  # few reports need them
+
+        found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
+    return _advised(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
+
+
+def refuse_unusable(policy: Policy, results: Results, sums: Reduction) -> None:
+    """Raise InputError if no metric of the policy can be computed from one side of a comparison."""
+    unusable = nothing_to_compare(policy, measure.Measured(policy, sums.whole, sums.best), sums)
+    if unusable:
+        raise InputError(replace(unusable, file=unusable.file or results.only_file))
+
+
+def _evidence(
+    job: Job, policy: Policy, whole: measure.Measured, sums: Reduction, changes: Changes | None
+) -> gate.Evidence:
+    """All that a rule may look at; with what it would be if undecided trials turned out well, if there are any."""
+    pooled, undecided = policy.population == "suite", sums.undecided > 0
+    noise = measure.trial_noise(sums.repetition, sums.whole.scenarios, pooled=pooled, undecided=undecided)
+    evidence = gate.Evidence(
+        whole,
+        policy.metrics,
+        sums.patterns,
+        sums.suite,
+        float(1 - policy.confidence),
+        changes,
+        allow_missing_baseline=job.allow_missing_baseline,
+        baseline_file=job.baseline,
+        noise=noise,
+    )
+    best = whole.at_best()
+    if best is None:
+        return evidence
+    trials = {rule.name: sums.undecided_trials.get(measure.undecided_of(rule, policy), ()) for rule in policy.rules}
+    changes_at_best = changes.best or changes if changes else None
+    at_best = replace(evidence, measured=best, at_best=True, baseline=changes_at_best)
+    return replace(evidence, best=at_best, undecided=trials)
+
+
+def _described(policy: Policy, results: Results, whole: measure.Measured, sums: Reduction) -> Verdict:
+    """All of a verdict that is known before any rule is judged."""
+    return Verdict(
+        verdict=None,
+        counts=Counts(
+            sums.whole.scenarios,
+            sums.whole.trials,
+            sums.errors,
+            sums.unjudged,
+            sums.failed,
+            sums.undecided,
+            sums.selection.rows if sums.selection else 0,
+        ),
+        metrics=whole.values(),
+        slices=_slices(whole, sums),
+        rules=(),
+        scenarios_failed=sums.scenarios_failed[:MOST_FAILED],
+        warnings=(),
+        policy=None,
+        results=results.sources(),
+        scenarios_undecided=sums.scenarios_undecided,
+        agent_version=policy.agent_version or sums.agent_version,
+        confidence=policy.confidence,
+        flaky=() if sums.repetition is None else sums.repetition.scenarios_flaky,
+        repetition=measure.repetition(sums.repetition, sums.whole.scenarios, float(1 - policy.confidence)),
+        scenarios=sums.scenarios,
+        judged_by=results.judged_by,
+        selection=sums.selection,
+    )
+
+
+def _slices(whole: measure.Measured, sums: Reduction) -> tuple[Slice, ...]:
+    groups = [group for group in sums.slices if group.by is not None]
+    best = {group.by: group for group in sums.best_slices}
+    measured = [whole.over(group, best.get(group.by)) for group in groups]
+    return tuple(
+        Slice(group.by or ("", ""), group.scenarios, part.values(), standing.worse, standing.p_value, standing.likely)
+        for group, part, standing in zip(groups, measured, measure.standings(whole, measured), strict=True)
+    )
+
+
+def _decided(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]) -> Verdict:
+    again = gate.second_run(rules)
+    return replace(
+        found,
+        verdict=gate.decide(rules),
+        rules=rules,
+        policy=Source(policy.file or "<policy>", policy.sha256),
+        second_run=again and again.high,
+        second_run_low=again and again.low,
+    )
+
+
+def _advised(found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Problem | None) -> Verdict:
+    """Without a policy nothing is decided: the typical thresholds are advice."""
+    problems = (policies.missing(), *([unjudgeable] if unjudgeable else []))
+    return replace(found, advice=() if unjudgeable else rules, problems=problems)

@@ -1,0 +1,63 @@
+"""The table of engines, and engines that other packages add to it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import highbar
+from highbar.cli.engine_options import NAMES
+from highbar.engine.opening import ENGINES, choose
+from tests.commandline import run
+
+MODULE = """
+import sys
+from highbar.engine.opening import ENGINES, EngineKind
+
+def opened(results):
+    print("opened by another package", file=sys.stderr)
+    return ENGINES["duckdb"].open(results)
+
+KIND = EngineKind(opened)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = ({"id": f"S{i}", "passed": i < 9} for i in range(10))
+    (tmp_path / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "highbar.json").write_text('{"thresholds": {"blocking": {"pass_rate": 50}}}')
+    return tmp_path
+
+
+def installed(folder: Path) -> dict[str, str]:
+    """An environment in which a package with an engine of its own is installed."""
+    about = folder / "packages" / "highbar_mine-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: highbar-mine\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[highbar.engines]\nmine = highbar_mine:KIND\n")
+    (about.parent / "highbar_mine.py").write_text(MODULE)
+    return {"PYTHONPATH": os.pathsep.join([str(about.parent), str(Path(highbar.__file__).parents[1])])}
+
+
+def test_the_command_line_names_every_engine_of_the_table():
+    assert tuple(ENGINES) == NAMES
+    assert [choose(name).reads_paths for name in NAMES] == [False, True]
+
+
+def test_an_engine_that_no_package_has_is_refused(folder: Path):
+    done = run(folder, "check", "results.jsonl", "--engine", "mine")
+    assert done.exit == 2
+    assert "'mine' is not one of 'duckdb', 'spark'" in done.err
+    with pytest.raises(LookupError):
+        choose("mine")
+
+
+def test_an_installed_package_adds_an_engine(folder: Path):
+    environment = installed(folder)
+    done = run(folder, "check", "results.jsonl", "--engine", "mine", "--format", "json", environment=environment)
+    assert (done.exit, done.json["verdict"]) == (0, "pass")
+    assert "opened by another package" in done.err
