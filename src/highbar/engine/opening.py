@@ -119,6 +119,9 @@ def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
 @contextmanager
 def _accounted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
     """Count the results without the engine, and give a function that refuses another number of used rows."""
+    if results.table is not None:
+        yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with
+        return
     if not results.paths:
         yield lambda used: accounts.settle(results.accounts(), used, cast("FileEngine", engine).rows_of)
         return
