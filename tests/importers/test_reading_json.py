@@ -132,7 +132,7 @@ def test_a_value_that_is_too_large_is_refused(monkeypatch):
 def test_a_line_that_is_too_long_is_refused(monkeypatch):
     monkeypatch.setattr(reading, "LARGEST_VALUE", 100)
     with pytest.raises(InputError, match="2: this line is longer"):
-        list(reading.lines(io.BytesIO(b"{}\n" + b"x" * 1000)))
+        list(reading.numbered_lines(io.BytesIO(b"{}\n" + b"x" * 1000)))
 
 
 def test_memory_is_that_of_the_largest_element_not_of_the_file():

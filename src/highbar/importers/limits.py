@@ -1,0 +1,86 @@
+"""Every limit of the importers, with its reason: a file of a stranger must not exhaust memory, disk or a reader."""
+
+from __future__ import annotations
+
+HEAD = 64 * 1024
+"""Bytes at the start of a file that are searched to recognize its format: one read, and every sign is within it."""
+
+LARGEST_HEAD = 1 << 24
+"""Bytes to unpack of the start of a gzip file: rows of ours have an id that early, and a bomb stops there."""
+
+# --- Memory ------------------------------------------------------------------------------------
+
+MEMORY = 128 * 1024 * 1024
+"""Bytes of rows or spans that wait in memory for the end of the file. Further rows go to disk."""
+
+LARGEST_VALUE = 256 * 1024 * 1024
+"""Bytes of one JSON value or one line: several of them fit into the memory that an import may take."""
+
+LARGEST_TAG = 64 * 1024 * 1024
+"""Bytes of XML in which no tag and no text ends: the parser holds all of them."""
+
+DEEPEST_TAG = 256
+"""Levels of XML tags. JUnit files have about five; each level takes memory."""
+
+LONGEST_CELL = 16 * 1024 * 1024
+"""Characters of one CSV cell: the csv module refuses more than 128 KiB by default, and transcripts are longer."""
+
+# --- Zip archives ------------------------------------------------------------------------------
+
+MOST_MEMBERS = 250_000
+"""Members of an archive: `zipfile` makes an object of each. A log has one for each sample."""
+
+LARGEST_MEMBER = 512 * 1024 * 1024
+"""Unpacked bytes of one member, which is in memory as a whole."""
+
+LARGEST_ARCHIVE = 64 * 1024**3
+"""Unpacked bytes of all members: members are read one by one, so this bounds time and not memory."""
+
+LARGEST_RATIO = 1000
+"""Unpacked to packed size. Repetitive logs shrink to a hundredth with deflate; a bomb, to less than a thousandth."""
+
+SMALL_MEMBER = 1024 * 1024
+"""Members of up to this size may have any ratio: they cannot do harm."""
+
+LARGEST_STEP = 4 * 1024 * 1024
+"""Bytes that one step of unpacking may give, so that unpacking stops soon after the declared size."""
+
+# --- Rows --------------------------------------------------------------------------------------
+
+LONGEST_TEXT = 20_000
+"""Characters of an input, an output or an error: enough to show, and no metric reads them."""
+
+LONGEST_TAG = 200
+"""Characters of a value that becomes a tag or a label: longer ones are texts, and nobody slices by them."""
+
+LONGEST_ID = 80
+"""Characters of an id that is made of a question; a longer one is cut and gets a digest."""
+
+LONGEST_NAME = 60
+"""Characters of the name of a promptfoo test or assertion, for the same reason."""
+
+LONGEST_NUMBER = 400
+"""Characters of a number in a CSV cell: exact arithmetic on more digits takes long."""
+
+MOST_TRIALS = 10_000
+"""Trials of a scenario that a file may plan: every one that is missing becomes a row."""
+
+LARGEST_NUMBER = 1e300
+"""Larger numbers overflow in sums and squares."""
+
+LARGEST_SCORE = 1e18
+"""What an infinite score of lm-evaluation-harness becomes: finite, and no average hides it."""
+
+LONGEST_SECONDS = 1e9
+"""Seconds of a test, about 32 years: a larger number is a mistake."""
+
+# --- Messages ----------------------------------------------------------------------------------
+
+LONGEST_SHOWN = 60
+"""Characters of a value in a message, which is one line."""
+
+MOST_SCORERS = 10
+"""Scorers that a message lists: a policy is written by this list, so it is longer than others."""
+
+MOST_NAMED = 5
+"""Names, numbers or values that any other message lists."""
