@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from highbar.importers import Row, signs
+from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
 from highbar.importers.documents import file_head
 from highbar.importers.limits import HEAD
 from highbar.importers.naming import DESCRIBED, Trials, as_text, question_id, scenario_id, tags
@@ -20,7 +21,6 @@ from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import SPAN_CODES, Statuses
-from highbar.importers.tables import by_column, by_index, in_schema, table_records
 from highbar.importers.verdicts import Verdicts
 
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")

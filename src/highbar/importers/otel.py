@@ -6,24 +6,21 @@ too, runs without an evaluation are rows as well: spans with the name of a judge
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-import msgspec
-
 from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
-from highbar.importers.naming import DESCRIBED, Trials, as_text, question_id, scenario_id, tags
+from highbar.importers.naming import DESCRIBED, Trials, question_id, scenario_id, tags
+from highbar.importers.otel_spans import asked, span_columns, span_error, text_of
 from highbar.importers.reading.otlp import Attributes, Interest, Item, finite_number, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
-from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.verdicts import Verdicts
 
 EVENT = "gen_ai.evaluation.result"
@@ -40,7 +37,6 @@ _READ = _EVALUATED | {_RESPONSE}
 _CONVENTIONS = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
 _LABELS |= dict.fromkeys(("fail", "failed", "incorrect", "not_relevant", "irrelevant"), False)
-_USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 _TWICE = "a collector that tried again may have written it twice: keep one"
 _TOGETHER = "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl"
 
@@ -155,7 +151,7 @@ class _OtelSurvey:
             return
         report.records += 1
         report.leave_out("log records that are no evaluation")
-        name = item.text("eventName") or _text(item.get("event.name")) or "no name"
+        name = item.text("eventName") or text_of(item.get("event.name")) or "no name"
         if any(word.startswith(_ABOUT) for word in (name, *item.attributes)):
             self._unread[name] += 1
 
@@ -167,7 +163,7 @@ class _OtelSurvey:
         silent: dict[str, None] = {}
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)
-            scenario = next((str(found[name]) for name in _NAMES if _text(found.get(name))), run)
+            scenario = next((str(found[name]) for name in _NAMES if text_of(found.get(name))), run)
             for one in evaluations:
                 self.scorers.expect(scenario, one.name)
                 if one.score is None and one.label is None:
@@ -192,7 +188,7 @@ class _OtelSurvey:
             self._unread[self._names[key]] += 1
         invoked = item.get(_OPERATION) == _INVOKE
         if invoked:
-            self._agents[key] = _error(item)
+            self._agents[key] = span_error(item)
         if (invoked or judgments) and self._room > 0:
             self._room -= item.size or self._room
             self._items[key] = item
@@ -269,10 +265,6 @@ def _is_event(name: object, place: str) -> bool:
     return name == EVENT
 
 
-def _is_exception(name: object, _place: str) -> bool:
-    return name == "exception"
-
-
 def _target(item: Item) -> str:
     """What a log event judges: the span in which it was emitted, or the response that it names."""
     key = span_key(item.text("traceId"), item.text("spanId"))
@@ -295,7 +287,7 @@ def _evaluation(found: Attributes) -> Evaluation:
         sys.intern(name) if isinstance(name, str) and name else "evaluation",
         finite_number(found.get("gen_ai.evaluation.score.value")),
         label if isinstance(label, str) else None,
-        None if "error.type" not in found else _text(broke) or "error",
+        None if "error.type" not in found else text_of(broke) or "error",
     )
 
 
@@ -307,7 +299,7 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
         report.records += 1
     found = survey.describe(run)
     scenario = _scenario(run, found, item, report)
-    error = (_error(item) if item else None) or survey.error_around(run)
+    error = (span_error(item) if item else None) or survey.error_around(run)
     verdicts = _verdicts(evaluations, survey.scorers)
     if error is None:
         survey.scorers.complete(verdicts, scenario)
@@ -319,11 +311,11 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
     return {
         "id": scenario,
         "trial": trials.number(scenario),
-        **{name: _text(found.get(f"highbar.{name}", found.get(name))) for name in DESCRIBED},
+        **{name: text_of(found.get(f"highbar.{name}", found.get(name))) for name in DESCRIBED},
         **verdicts.columns(),
         "error": error,
-        **(_of_span(item) if item else {}),
-        "suite": _text(found.get(_SUITE)),
+        **(span_columns(item) if item else {}),
+        "suite": text_of(found.get(_SUITE)),
         "agent_version": version if isinstance(version, str) else None,
         "tags": tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),
     }
@@ -347,85 +339,8 @@ def _scenario(run: str, found: Attributes, item: Item | None, report: Report) ->
     for name in _NAMES:
         if isinstance(found.get(name), str) and found[name]:
             return scenario_id(str(found[name]))
-    asked = _asked(item) if item else None
-    if asked:
-        return question_id(asked)
+    question = asked(item) if item else None
+    if question:
+        return question_id(question)
     report.warn(f"scenarios without the attribute {_NAMES[1]} are called by their span, another name in every run")
     return scenario_id(run)
-
-
-def _of_span(item: Item) -> Row:
-    start, end = map(_nanoseconds, item.times)
-    if start is not None and end is not None and end < start:
-        refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
-    return {
-        "latency_ms": None if start is None or end is None else (end - start) / 1_000_000,
-        "tokens_used": _tokens(item),
-        "input": _asked(item),
-        "output": _answered(item),
-    }
-
-
-def _nanoseconds(value: object) -> int | None:
-    if isinstance(value, str) and value.isdecimal():
-        return int(value[:20]) or None
-    return value or None if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _tokens(found: Item) -> int | None:
-    for usage in _USAGE:
-        counts = [found.get(f"{usage}.{side}_tokens") for side in ("input", "output")]
-        whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
-        if len(whole) == len(counts):
-            return sum(whole)
-    return None
-
-
-def _error(item: Item) -> str | None:
-    status = item.status
-    if status is None or not SPAN_CODES.failed(status, "code"):
-        return None
-    texts = [_text(event.get("exception.message")) for event in item.events(_is_exception)]
-    return status.text("message") or next(filter(None, texts), None) or _text(item.get("error.type")) or "error"
-
-
-def _asked(found: Item) -> str | None:
-    """The first message of the user."""
-    messages = _messages(found, "gen_ai.input.messages") or _messages(found, "pydantic_ai.all_messages")
-    return next((_content(message) for message in messages if message.get("role") == "user"), None)
-
-
-def _answered(found: Item) -> str | None:
-    """The last message of the agent."""
-    messages = _messages(found, "gen_ai.output.messages") or _messages(found, "pydantic_ai.all_messages")
-    last = next((_content(message) for message in reversed(messages) if message.get("role") == "assistant"), None)
-    return last or _text(found.get("final_result"))
-
-
-def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
-    """Messages in the form of the conventions, JSON in a text. Content is optional there, so odd ones are skipped."""
-    value = found.get(key)
-    try:
-        decoded = _decoded(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return []
-    return [message for message in decoded if isinstance(message, dict)] if isinstance(decoded, list) else []
-
-
-def _decoded(text: str) -> object:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):  # NaN, or half of a surrogate pair
-        return json.loads(text)
-
-
-def _content(message: Mapping[str, object]) -> str | None:
-    parts = message.get("parts")
-    if not isinstance(parts, list):
-        return as_text(message.get("content")) or None
-    texts = [part.get("content") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    return "\n".join(text for text in texts if isinstance(text, str)) or None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

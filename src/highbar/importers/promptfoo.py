@@ -122,10 +122,8 @@ def _refuse_other_totals(stats: Record, file: _File) -> None:
     if "errors" not in counted:
         found["failures"] += found.pop("errors")
     if counted and sum(counted.values()) != sum(found.values()):
-        message = (
-            f"the file holds {sum(found.values())} results, and its own statistics speak of {sum(counted.values())}"
-        )
-        refuse(message, hint=_WRITE_AGAIN)
+        listed, declared = sum(found.values()), sum(counted.values())
+        refuse(f"the file holds {listed} results, and its own statistics speak of {declared}", hint=_WRITE_AGAIN)
     for key, number in counted.items():
         if number != found[key]:
             refuse(f"the file holds {found[key]} {key}, and its own statistics speak of {number}", hint=_WRITE_AGAIN)

@@ -25,14 +25,11 @@ def in_file(error: InputError, name: str) -> list[Problem]:
     return [Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems]
 
 
-def refuse_without_judge(tool: str, scorers: Iterable[str], *, said: str = "") -> NoReturn:
-    """Refuse a file that declares no judge, and list its scorers. `said` is an addition of the tool's importer.
-
-    The hint can be pasted into the policy.
-    """
+def refuse_without_judge(tool: str, scorers: Iterable[str]) -> NoReturn:
+    """Refuse a file that declares no judge, and list its scorers. The hint can be pasted into the policy."""
     names = sorted(dict.fromkeys(scorers))
     found = f"its scorers are {_listed(names)}" if names else "it has no scorer at all"
-    message = f"nothing in this file declares who judges: {found}{f'; {said}' if said else ''}"
+    message = f"nothing in this file declares who judges: {found}"
     if not names:
         refuse(message, hint="run the tool with a scorer")
     key = tool.replace("-", "_")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Literal, cast
 
+from highbar.importers.data_frames import line_records, table_records
 from highbar.importers.documents import file_head, file_parts
 from highbar.importers.limits import HEAD, LONGEST_CELL
 from highbar.importers.reading import json
 from highbar.importers.record import refuse, shown
-from highbar.importers.tables import line_records, table_records
 from highbar.model.mapping import Path, Walk
 
 Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from highbar.importers import Row
 from highbar.importers.naming import means_correct, score_column
 from highbar.importers.report import Report
-
-Row = dict[str, object]
 
 
 class Verdicts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -18,33 +19,24 @@ class _Ids(msgspec.Struct, gc=False, rename="camel"):
     span_id: str | None = None
 
 
-class _RawSpans(msgspec.Struct, gc=False):
-    spans: list[msgspec.Raw] | None = None
+_Part = TypeVar("_Part", msgspec.Raw, _Ids)  # of each span: all of it, undecoded, or its ids
 
 
-class _SpanIds(msgspec.Struct, gc=False):
-    spans: list[_Ids] | None = None
+class _ScopeParts(msgspec.Struct, Generic[_Part], gc=False):
+    spans: list[_Part] | None = None
 
 
-class _RawResource(msgspec.Struct, gc=False, rename="camel"):
+class _ResourceParts(msgspec.Struct, Generic[_Part], gc=False, rename="camel"):
     resource: msgspec.Raw = msgspec.Raw(b"null")
-    scope_spans: list[_RawSpans] | None = None
+    scope_spans: list[_ScopeParts[_Part]] | None = None
 
 
-class _ResourceIds(msgspec.Struct, gc=False, rename="camel"):
-    scope_spans: list[_SpanIds] | None = None
+class _DocumentParts(msgspec.Struct, Generic[_Part], gc=False, rename="camel"):
+    resource_spans: list[_ResourceParts[_Part]] | None = None
 
 
-class _RawDocument(msgspec.Struct, gc=False, rename="camel"):
-    resource_spans: list[_RawResource] | None = None
-
-
-class _DocumentIds(msgspec.Struct, gc=False, rename="camel"):
-    resource_spans: list[_ResourceIds] | None = None
-
-
-_document = msgspec.json.Decoder(_RawDocument).decode
-_all_ids = msgspec.json.Decoder(_DocumentIds).decode
+_document = msgspec.json.Decoder(_DocumentParts[msgspec.Raw]).decode
+_all_ids = msgspec.json.Decoder(_DocumentParts[_Ids]).decode
 
 
 def chosen(path: str, keys: Container[str]) -> Iterator[tuple[str, Item]]:
