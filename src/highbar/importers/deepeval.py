@@ -119,8 +119,8 @@ class _RepeatedTests:
             found = _REPETITION.fullmatch(name)
             if found and 1 <= int(found["run"]) <= int(found["of"]) <= MOST_TRIALS:
                 runs[_base(found), int(found["of"])][int(found["run"])] = digest
-        proven = {of for (_, of), digests in runs.items() if len(digests) > 1 and len(set(digests.values())) == 1}
-        self._of = max(proven, default=0)
+        repeated = {of for (_, of), digests in runs.items() if len(digests) > 1 and len(set(digests.values())) == 1}
+        self._of = max(repeated, default=0)
         self._runs = {
             base: set(digests)
             for (base, of), digests in runs.items()

@@ -106,9 +106,9 @@ class Header:
             others = [key for key in keys if key[0] not in ids]
             if others:
                 refuse(f"sample {others[0][0]} is in this log and not among the samples that were to run")
-        late = [key for key in keys if key[1] > self._epochs] if self._epochs_given else []
-        if late:
-            refuse(f"sample {late[0][0]} has an epoch {late[0][1]}; the header says {self._epochs}")
+        others = [key for key in keys if key[1] > self._epochs] if self._epochs_given else []
+        if others:
+            refuse(f"sample {others[0][0]} has an epoch {others[0][1]}; the header says {self._epochs}")
 
     def _refuse_other_counts(self, samples: int, crashed: int) -> None:
         """Refuse a log whose counts differ from its samples: either may be wrong."""

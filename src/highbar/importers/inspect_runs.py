@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import RESTORE, Beside
@@ -21,8 +20,7 @@ _COMPLETE = "success"
 _NO_RETRY = "check the logs of different tasks, models or samples each for itself"
 
 
-@dataclass(frozen=True, slots=True)
-class _RunPlan:
+class _RunPlan(NamedTuple):
     """The plan of a run. A retry has the same one."""
 
     task: str
@@ -61,8 +59,7 @@ class _RunPlan:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _LoggedRun:
+class _LoggedRun(NamedTuple):
     """The run of a log, by its header."""
 
     path: str

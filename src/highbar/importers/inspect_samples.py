@@ -30,6 +30,9 @@ class Sample:
         self.key = (str(id_), top.whole("epoch") or 1)
         self.place = f"sample {id_}, epoch {self.key[1]}"
         self._answer: str | None = None
+        self.invalidated = not json.is_null(parts.get("invalidation"))  # by somebody, after the run
+        self.crashed = not json.is_null(parts.get("error"))
+        self.halted = not json.is_null(parts.get("limit"))  # in a summary the limit is text, not an object
 
     def _value(self, key: str) -> Any:
         text = self._parts.get(key)
@@ -56,21 +59,6 @@ class Sample:
                 yield name, value
 
     @property
-    def invalidated(self) -> bool:
-        """If somebody invalidated the sample after the run."""
-        return not json.is_null(self._parts.get("invalidation"))
-
-    @property
-    def crashed(self) -> bool:
-        """If the sample ended in an error."""
-        return not json.is_null(self._parts.get("error"))
-
-    @property
-    def halted(self) -> bool:
-        """If a limit halted the sample; in a summary this is text, not an object."""
-        return not json.is_null(self._parts.get("limit"))
-
-    @property
     def limit(self) -> str | None:
         """The kind of limit that halted the sample."""
         return (self._record("limit").text("type") or "unknown") if self.halted else None
@@ -95,7 +83,7 @@ class Sample:
             "tokens_used": self._without("total_tokens", usage.values(), spent),
             "cost_usd": self._without("total_cost", usage.values(), spent),
             **{name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)},
-            "tags": {**(tags(metadata, DESCRIBED) or {}), **self._circumstances()},
+            "tags": {**(tags(metadata, DESCRIBED) or {}), **self._run_tags()},
         }
 
     def _usage(self, key: str) -> dict[str, Record]:
@@ -144,7 +132,7 @@ class Sample:
             self._report.unread["metadata that is long or nested"] += len(members) - len(flat)
         return flat
 
-    def _circumstances(self) -> dict[str, str]:
+    def _run_tags(self) -> dict[str, str]:
         """The limit that halted the sample, and the number of retries after an error."""
         retries = self._value("error_retries")
         if retries:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from highbar.importers.naming import score_column
 from highbar.importers.record import Record, refuse
@@ -84,8 +84,7 @@ def score_number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Judges:
+class Judges(NamedTuple):
     """The scorers that judge, each with the policy's demand, if the policy names it."""
 
     demands: Mapping[str, ScorerDemand | None]
@@ -126,8 +125,8 @@ def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand 
     if missing:
         there = f"there are {', '.join(known)}" if known else "it has none"
         refuse(f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}")
-    hardest = sorted(report.judged_by, key=lambda demand: demand.least)  # of two for one scorer the harder counts
-    return {demand.scorer: demand for demand in hardest}
+    demands = sorted(report.judged_by, key=lambda demand: demand.least)  # of two for one scorer the harder counts
+    return {demand.scorer: demand for demand in demands}
 
 
 def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:

@@ -344,9 +344,9 @@ class _JUnitReader:
     def _scenario(self, attributes: dict[str, str]) -> str:
         """The class and the name; without a class, the suite and the name."""
         suites = [name for suite in self._suites if (name := suite.attributes.get("name"))]
-        home = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
+        prefix = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
         name = _name(attributes)
-        return scenario_id(f"{home}::{name}" if home else name)
+        return scenario_id(f"{prefix}::{name}" if prefix else name)
 
 
 def _name(attributes: dict[str, str]) -> str:

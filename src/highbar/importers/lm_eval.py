@@ -133,7 +133,7 @@ class _Samples:
             lacking = sorted(set(self._scores) - lines)
             if lacking:
                 refuse(f"{_named(lacking)} no line of the filter {filter_name}, and other documents have one")
-        if totals is not None and self._confirmed(task, totals):
+        if totals is not None and self._matches(task, totals):
             return
         last = max(self._scores, default=-1)
         if last >= documents:
@@ -147,7 +147,7 @@ class _Samples:
         if totals and lacking:
             refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
 
-    def _confirmed(self, task: str, totals: HarnessTotals) -> bool:
+    def _matches(self, task: str, totals: HarnessTotals) -> bool:
         """If the totals are of these very samples, with whatever document ids. Refuses samples of another run."""
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
@@ -182,27 +182,20 @@ class _Samples:
 
     def _judges(self) -> dict[Scored, ScorerDemand | None]:
         """Decide who judges, and note every metric in the report. Refuses a file in which that is ambiguous."""
-        able = [key for key in self._scored if key[0] in _ACCURACIES]
+        accuracies = [key for key in self._scored if key[0] in _ACCURACIES]
         demands = self._report.judged_by
-        judges = self._demanded(demands) if demands else dict.fromkeys(able if len(able) == 1 else ())
+        judges = self._demanded(demands) if demands else dict.fromkeys(accuracies if len(accuracies) == 1 else ())
         for key in self._scored:
-            why = (
-                "judged_by names another"
-                if demands
-                else "not acc or exact_match"
-                if key not in able
-                else "one of several"
-            )
+            not_named = "one of several" if key in accuracies else "not acc or exact_match"
+            why = "judged_by names another" if demands else not_named
             self._report.add_scorer(self._label(key), judges=key in judges, why_not=why)
         self._report.judges = tuple(self._label(key) for key in judges)
         if not judges and self._scored:
-            named = ", ".join(self._label(key) for key in able or self._scored)
-            message = "several metrics say what is right" if able else "nobody judges these documents"
-            metric, filter_name = next(iter(able or self._scored))
-            hint = (
-                f"say in the policy who does: judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
-            )
-            refuse(f"{message}: there are {named}", hint=hint)
+            named = ", ".join(self._label(key) for key in accuracies or self._scored)
+            message = "several metrics say what is right" if accuracies else "nobody judges these documents"
+            metric, filter_name = next(iter(accuracies or self._scored))
+            judged_by = f"judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
+            refuse(f"{message}: there are {named}", hint=f"say in the policy who does: {judged_by}")
         if not judges:
             refuse("nobody judges these documents: there is no metric in this file")
         return judges

@@ -153,8 +153,8 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
 def _needed(mapping: RowMap) -> set[str]:
     """The members of the document that a path uses."""
     paths = [feed.path for _, feeds in mapping.columns for feed in feeds if feed.path]
-    whens = [when for _, feeds in mapping.columns for feed in feeds for when in (feed.when, feed.where) if when]
-    paths += [path for when in (*whens, *([mapping.where] if mapping.where else [])) for path, _ in when.checks]
+    conditions = [when for _, feeds in mapping.columns for feed in feeds for when in (feed.when, feed.where) if when]
+    paths += [path for when in (*conditions, *([mapping.where] if mapping.where else [])) for path, _ in when.checks]
     return {str(path.steps[0]) for path in paths if path.base in ("document", "outer") and path.steps}
 
 
@@ -229,8 +229,8 @@ def _passes(check: Check, value: object, scope: Scope) -> bool:
         return (value is not None) == check.values[0]
     if check.operator in ("is", "is_not"):
         given = value if isinstance(value, list) else [value]
-        among = any(_same(item, wanted, cells=scope.cells) for item in given for wanted in check.values)
-        return among == (check.operator == "is")
+        equal = any(_same(item, wanted, cells=scope.cells) for item in given for wanted in check.values)
+        return equal == (check.operator == "is")
     bound = check.values[0]
     number = _number(value, cells=scope.cells)
     if number is None or not isinstance(bound, Fraction):

@@ -168,7 +168,7 @@ def _traced(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     report.unread.update(column for column in record if "/" not in column and column not in _COLUMNS)
     labels = record.part("tags")
     own = {name: value for name, value in labels.values.items() if not name.startswith("mlflow.")}
-    spent = record.part("trace_metadata")
+    usage = record.part("trace_metadata")
     return {
         "id": _identity(labels.text("id") or record.text("client_request_id"), record.value("request"), record),
         **{name: labels.text(name) for name in DESCRIBED},
@@ -177,8 +177,8 @@ def _traced(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
         "input": as_text(record.value("request")),
         "output": as_text(record.value("response")),
         "latency_ms": _latency(record),
-        "tokens_used": _total(spent, "mlflow.trace.tokenUsage").whole("total_tokens"),
-        "cost_usd": _total(spent, "mlflow.trace.cost").number("total_cost"),
+        "tokens_used": _total(usage, "mlflow.trace.tokenUsage").whole("total_tokens"),
+        "cost_usd": _total(usage, "mlflow.trace.cost").number("total_cost"),
         "tags": tags(own, skip=("id", *DESCRIBED)),
     }
 

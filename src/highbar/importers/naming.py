@@ -57,12 +57,12 @@ def score_column(name: str) -> str:
     ('answer_relevancy', 'equals_expected', 'score_correct', 'score_2nd')
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    slug = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
-    if not slug:
+    column = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
+    if not column:
         # Formulas know no letters of other alphabets; code points are stable and unique.
         return "score_" + "_".join(f"{ord(letter):x}" for letter in name[:16])
-    taken = slug in COLUMN_NAMES or near_miss(slug, COLUMN_NAMES) or slug[0].isdigit()
-    return f"score_{slug}" if taken else slug
+    taken = column in COLUMN_NAMES or near_miss(column, COLUMN_NAMES) or column[0].isdigit()
+    return f"score_{column}" if taken else column
 
 
 @lru_cache(maxsize=4096)

@@ -186,10 +186,10 @@ class _OtelSurvey:
         self._unread.update(item.events_about(_ABOUT, EVENT))
         if item.any_of(_EVALUATED):
             self._unread[self._names[key]] += 1
-        invoked = item.get(_OPERATION) == _INVOKE
-        if invoked:
+        is_agent = item.get(_OPERATION) == _INVOKE
+        if is_agent:
             self._agents[key] = span_error(item)
-        if (invoked or judgments) and self._room > 0:
+        if (is_agent or judgments) and self._room > 0:
             self._room -= item.size or self._room
             self._items[key] = item
         response = item.get(_RESPONSE)

@@ -71,14 +71,14 @@ def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -
             found[_key(one)] -= 1
         else:
             rest.append(one)
-    anything = found[_key({})]
+    unknown = found[_key({})]
     alike = Counter(key[:2] for key in found.elements() if key not in exact)
     missing = []
     for one in rest:
         if alike[_key(one)[:2]] and _is_filled_in(one):
             alike[_key(one)[:2]] -= 1
-        elif anything:
-            anything -= 1
+        elif unknown:
+            unknown -= 1
         else:
             missing.append(one)
     return missing

@@ -92,7 +92,7 @@ class Result:
         own = _flat(self._test.get("metadata"))
         metadata = {**_flat(self._top.value("metadata")), **own}  # an agent's answer can add to the result's metadata
         described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
-        if "category" not in own and self._attacked(metadata):
+        if "category" not in own and self._is_red_team(metadata):
             described["category"] = "adversarial"
         judging = self._judging()
         behaviors, must_not = self._verdicts(judging)
@@ -131,7 +131,7 @@ class Result:
         known = {key: text for key, text in self.column.items() if text}
         return tags({**_flat(self._top.value("vars")), **metadata, **known}, DESCRIBED)
 
-    def _attacked(self, metadata: Row) -> bool:
+    def _is_red_team(self, metadata: Row) -> bool:
         """If this is a red-team test: by its plugin, or by an assertion, checked or not."""
         return (
             bool(metadata.get("pluginId"))

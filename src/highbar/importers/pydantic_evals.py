@@ -51,7 +51,7 @@ class _PydanticSurvey:
         failed: dict[tuple[str, str], str] = {}  # name of the evaluator by scenario and evaluator
         silent: dict[bool, str] = {}  # a case without a list of evaluator failures, and one with it
         for array, case in array_records(path, _ARRAYS):
-            scenario, _ = self.runs.identify(case)
+            scenario, _ = self.runs.scenario_and_trial(case)
             self._add_results(scenario, case)
             for failure in case.records("evaluator_failures"):
                 failed[scenario, _evaluator(failure)] = failure.text("name") or "evaluator"
@@ -116,7 +116,7 @@ class _RepeatedCases:
         self._counts: dict[int, str] = {}  # planned numbers of runs, each with a case name
         self._once: dict[str, str] = {}  # places of cases without repetition
 
-    def identify(self, case: Record) -> tuple[str, int | None]:
+    def scenario_and_trial(self, case: Record) -> tuple[str, int | None]:
         """The scenario and the trial; None as the trial of a case without repetition."""
         name = case.text("name") or refuse(f"{case.place}: found no name, wanted the name of the case")
         source = case.text("source_case_name")
@@ -157,7 +157,7 @@ class _RepeatedCases:
 
 
 def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> Row:
-    scenario, trial = survey.runs.identify(case)
+    scenario, trial = survey.runs.scenario_and_trial(case)
     verdicts = Verdicts()
     error = None
     if array == "failures" or "error_message" in case:
@@ -174,7 +174,7 @@ def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> R
         "id": scenario,
         "trial": trial,
         **_described(case),
-        **_spent(case),
+        **_usage(case),
         **verdicts.columns(),
         "error": error,
         "input": as_text(case.value("inputs")),
@@ -184,20 +184,20 @@ def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> R
 
 def _verdicts(case: Record, survey: _PydanticSurvey) -> Verdicts:
     verdicts = Verdicts()
-    ran: set[str] = set()
+    evaluators: set[str] = set()
     for kind in ("assertions", "scores"):
         for name, result in _results(case, kind):
-            ran.add(_evaluator(result))
+            evaluators.add(_evaluator(result))
             verdict = result.flag("value") if kind == "assertions" else None
             score = result.number("value") if kind == "scores" else None
             survey.scorers.add(verdicts, name, verdict=verdict, score=score, judge=_judge(result))
-    ran.update(_evaluator(result) for _, result in _results(case, "labels"))
+    evaluators.update(_evaluator(result) for _, result in _results(case, "labels"))
     for failure in case.records("evaluator_failures"):
         reason = failure.text("error_message") or "it broke"
         for name in survey.judges_of(_evaluator(failure)) or [failure.text("name") or "evaluator"]:
             survey.scorers.add_broken(verdicts, name, reason)
     # An evaluator with several results gives all of them at once, so a missing one was removed.
-    for evaluator in ran - {_NO_SOURCE}:
+    for evaluator in evaluators - {_NO_SOURCE}:
         for name in survey.judges_of(evaluator):
             if not verdicts.knows(name):
                 survey.scorers.add_broken(verdicts, name, "says nothing of this trial")
@@ -225,7 +225,7 @@ def _described(case: Record) -> Row:
     return {**{name: known.text(name) for name in DESCRIBED}, "tags": labels or None}
 
 
-def _spent(case: Record) -> Row:
+def _usage(case: Record) -> Row:
     metrics = case.part("metrics")
     seconds = case.number("task_duration")
     tokens = [metrics.whole(name) for name in _TOKENS]

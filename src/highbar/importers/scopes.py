@@ -118,7 +118,7 @@ def _walk(steps: tuple[str | int | Walk, ...], value: object) -> object:
 
 def _of_lines(rows: Rows, path: str) -> Iterator[Scope]:
     for line in line_records(path):
-        yield from _descend(rows, Scope(line.values, line.place, document=line.values))
+        yield from _inner_scopes(rows, Scope(line.values, line.place, document=line.values))
 
 
 def _is_json(path: str) -> bool:
@@ -146,7 +146,7 @@ def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]
             continue
         key = None if kind == "[]" else steps[-1]
         name = f"{outermost or 'record'}[{number}]" if key is None else ".".join(steps)
-        yield from _descend(inner, Scope(json.decode(text), name, (document,), document, key, number))
+        yield from _inner_scopes(inner, Scope(json.decode(text), name, (document,), document, key, number))
         number += 1
 
 
@@ -178,7 +178,7 @@ def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) 
     return document
 
 
-def _descend(rows: Rows, scope: Scope) -> Iterator[Scope]:
+def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
     """The records within a record, at the rest of `rows`."""
     if not rows:
         yield scope
@@ -199,7 +199,7 @@ def _descend(rows: Rows, scope: Scope) -> Iterator[Scope]:
     for number, (key, item) in enumerate(members):
         name = f"{place}[{number}]" if key is None else f"{place}.{key}"
         outer = (scope.record, *scope.outer)
-        yield from _descend(inner, Scope(item, name, outer, scope.document, key, number))
+        yield from _inner_scopes(inner, Scope(item, name, outer, scope.document, key, number))
 
 
 def _cells(path: str) -> Iterator[Scope]:

@@ -16,7 +16,7 @@ from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
 from highbar.model.judging import ScorerDemand
 
-_ELSEWHERE = "the policy's judged_by names others"
+_NOT_NAMED = "the policy's judged_by names others"
 
 
 def meets(demand: ScorerDemand | None, score: float | None) -> bool | None:
@@ -92,7 +92,7 @@ class Scorers:
             refuse_without_judge(self._tool, names)
         self._judging = frozenset(judging)
         for name in names:
-            why = _ELSEWHERE if self._demands else self._columns.get(name, "")
+            why = _NOT_NAMED if self._demands else self._columns.get(name, "")
             self._report.add_scorer(name, judges=name in self._judging, why_not=why)
         self._report.judges = judging
 
@@ -145,8 +145,8 @@ class Scorers:
 
     def complete(self, verdicts: Verdicts, scenario: str, given: Collection[str] = ()) -> None:
         """Add the judges without a result for this trial: the policy's, or those of other trials of the scenario."""
-        owed = self._judging if self._demands else self._of_scenario.get(scenario, frozenset()) & self._judging
-        for name in sorted(name for name in owed if name not in given and not verdicts.knows(name)):
+        expected = self._judging if self._demands else self._of_scenario.get(scenario, frozenset()) & self._judging
+        for name in sorted(name for name in expected if name not in given and not verdicts.knows(name)):
             verdicts.add_broken(name, "says nothing of this trial")
 
     def _meets_demand(self, name: str, *, verdict: bool | None, score: float | str | None) -> bool | None:

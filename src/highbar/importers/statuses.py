@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from highbar.importers.record import Record, is_number, refuse, shown
 
 
-@dataclass(frozen=True, slots=True)
-class Statuses:
+class Statuses(NamedTuple):
     """The words of one format, in capitals; `wanted` names them in messages.
 
     Any other word is refused: it may be how a newer version of the tool says that the agent crashed.

@@ -35,7 +35,7 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
     report = Report() if report is None else report
     shapes: Counter[tuple[str, ...]] = Counter()
     distinct: set[tuple[str, ...]] = set()
-    with _rare_garbage_collection():
+    with _rare_collection():
         for given in _rows(read, path, name, report):
             row = _filled(given, report)
             shapes[tuple(row)] += 1
@@ -49,7 +49,7 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
 
 
 @contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
+def _rare_collection() -> Iterator[None]:
     """Decoded records have no cycles, and searching millions of objects for them takes a tenth of the time.
 
     It is not turned off, because a caught exception can leave a cycle.

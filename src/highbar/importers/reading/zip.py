@@ -97,14 +97,14 @@ def opened(path: str) -> Iterator[Archive]:
     """Open the archive after all checks that need no unpacking."""
     with Path(path).open("rb") as stream:
         _refuse_other_files(stream)
-        _refuse_crowds(stream)
+        _refuse_many_members(stream)
         try:
             with zipfile.ZipFile(stream) as archive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
             refuse(f"this zip archive cannot be read: {error}", hint=_WHOLE)
         size = stream.seek(0, 2)
-        _refuse_unsound(infos, size)
+        _refuse_bad_members(infos, size)
         yield Archive(stream, infos)
 
 
@@ -117,7 +117,7 @@ def _refuse_other_files(stream: IO[bytes]) -> None:
         refuse("this is not a zip archive")
 
 
-def _refuse_crowds(stream: IO[bytes]) -> None:
+def _refuse_many_members(stream: IO[bytes]) -> None:
     """Refuse a huge table of contents before `zipfile` makes an object of each of its entries."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - 22 - 65_535))
@@ -134,7 +134,7 @@ def _refuse_crowds(stream: IO[bytes]) -> None:
         refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
 
 
-def _refuse_unsound(infos: list[zipfile.ZipInfo], size: int) -> None:
+def _refuse_bad_members(infos: list[zipfile.ZipInfo], size: int) -> None:
     if len(infos) > MOST_MEMBERS:
         refuse(f"this zip archive has {len(infos):,} members; at most {MOST_MEMBERS:,} are read")
     if sum(info.compress_size for info in infos) > size:
