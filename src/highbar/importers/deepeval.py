@@ -15,7 +15,7 @@ from typing import Any
 from highbar.importers import Row
 from highbar.importers.documents import array_records, file_parts
 from highbar.importers.limits import MOST_TRIALS
-from highbar.importers.naming import DESCRIBED, Trials, as_text, scenario_id, short_digest, tags
+from highbar.importers.naming import DESCRIBED, Trials, as_text, flat_tags, scenario_id, short_digest
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
@@ -250,7 +250,7 @@ def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) 
         "tokens_used": _tokens(case),
         "cost_usd": case.number("tokenCost"),
         "suite": survey.suite,
-        "tags": {**labels, **(tags(metadata.values, skip=DESCRIBED) or {})} or None,
+        "tags": {**labels, **(flat_tags(metadata.values, skip=DESCRIBED) or {})} or None,
     }
 
 

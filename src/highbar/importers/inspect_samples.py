@@ -8,7 +8,7 @@ from typing import Any
 
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
-from highbar.importers.naming import DESCRIBED, short_label, tags
+from highbar.importers.naming import DESCRIBED, flat_tags, short_label
 from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
@@ -83,7 +83,7 @@ class Sample:
             "tokens_used": self._without("total_tokens", usage.values(), spent),
             "cost_usd": self._without("total_cost", usage.values(), spent),
             **{name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)},
-            "tags": {**(tags(metadata, DESCRIBED) or {}), **self._run_tags()},
+            "tags": {**(flat_tags(metadata, DESCRIBED) or {}), **self._run_tags()},
         }
 
     def _usage(self, key: str) -> dict[str, Record]:

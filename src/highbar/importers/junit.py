@@ -17,7 +17,7 @@ from typing import IO
 from highbar.importers import Row
 from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
 from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TAG, LONGEST_TEXT
-from highbar.importers.naming import DESCRIBED, Trials, scenario_id, tags
+from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scenario_id
 from highbar.importers.reading import xml
 from highbar.importers.record import refuse, shown
 from highbar.importers.report import Report
@@ -338,7 +338,7 @@ class _JUnitReader:
             "latency_ms": latency,
             "suite": self._suites[-1].attributes.get("name") if self._suites else None,
             **case.columns,
-            "tags": tags({**{key: value for key, value in placed.items() if value}, **case.tags()}),
+            "tags": flat_tags({**{key: value for key, value in placed.items() if value}, **case.tags()}),
         }
 
     def _scenario(self, attributes: dict[str, str]) -> str:

@@ -20,7 +20,7 @@ from highbar.errors import InputError, Problem
 from highbar.importers import Row
 from highbar.importers.beside import RESTORE, Beside
 from highbar.importers.limits import LARGEST_SCORE, LONGEST_TAG, MOST_NAMED
-from highbar.importers.naming import DESCRIBED, as_text, scenario_id, score_column, short_label, tags
+from highbar.importers.naming import DESCRIBED, as_text, flat_tags, scenario_id, score_column, short_label
 from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, in_file, refuse
@@ -248,7 +248,7 @@ def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
         "expected": short_label(target) if isinstance(answer, str) else None,  # others are log-likelihoods of choices
         "predicted": short_label(answer),
         **{name: asked[name] for name in DESCRIBED if isinstance(asked.get(name), str)},
-        "tags": tags(asked, DESCRIBED),
+        "tags": flat_tags(asked, DESCRIBED),
     }
 
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
-from highbar.importers.naming import DESCRIBED, Trials, scalar, scenario_id, tags
+from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scalar, scenario_id
 from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, scopes, value_at
@@ -143,7 +143,7 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             row[column] = trials.number(str(row["id"]))
-    found = tags(labels)
+    found = flat_tags(labels)
     if len(found or {}) != len(labels):
         refuse(f"{scope.place}: a tag is text, a number, true or false, and no list or object")
     given = row.get("tags")
@@ -303,7 +303,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
         fitted = fitted if isinstance(fitted, bool) else scalar(fitted)
         wanted = None if fitted is not None else "text, true or false"
     elif column == "tags":
-        fitted = tags(fitted) if isinstance(fitted, Mapping) else None
+        fitted = flat_tags(fitted) if isinstance(fitted, Mapping) else None
         wanted = None if fitted is not None else "an object of text, numbers, true or false"
     elif not _is_json(fitted):
         wanted = "text, finite numbers, true or false, in lists and objects"

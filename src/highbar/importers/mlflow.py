@@ -16,7 +16,7 @@ from highbar.importers import Row, signs
 from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
 from highbar.importers.documents import file_head
 from highbar.importers.limits import HEAD
-from highbar.importers.naming import DESCRIBED, Trials, as_text, question_id, scenario_id, tags
+from highbar.importers.naming import DESCRIBED, Trials, as_text, flat_tags, question_id, scenario_id
 from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
@@ -179,7 +179,7 @@ def _traced(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
         "latency_ms": _latency(record),
         "tokens_used": _total(usage, "mlflow.trace.tokenUsage").whole("total_tokens"),
         "cost_usd": _total(usage, "mlflow.trace.cost").number("total_cost"),
-        "tags": tags(own, skip=("id", *DESCRIBED)),
+        "tags": flat_tags(own, skip=("id", *DESCRIBED)),
     }
 
 

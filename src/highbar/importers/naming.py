@@ -75,10 +75,10 @@ def means_correct(name: str) -> bool:
     return score_column(re.sub(r"\s*\[\w+\]$", "", name)).removeprefix("score_") in _CORRECT
 
 
-def tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
+def flat_tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
     """The members that are no lists or objects, as text. None if there are none.
 
-    >>> tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
+    >>> flat_tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
     {'locale': 'de', 'turns': '3', 'rag': 'true'}
     """
     found = {name: text for name, value in values.items() if name not in skip and (text := scalar(value)) is not None}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from highbar.importers import Row
 from highbar.importers.limits import MEMORY, MOST_NAMED
-from highbar.importers.naming import DESCRIBED, Trials, question_id, scenario_id, tags
+from highbar.importers.naming import DESCRIBED, Trials, flat_tags, question_id, scenario_id
 from highbar.importers.otel_spans import asked, span_columns, span_error, text_of
 from highbar.importers.reading.otlp import Attributes, Interest, Item, finite_number, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen
@@ -317,7 +317,7 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
         **(span_columns(item) if item else {}),
         "suite": text_of(found.get(_SUITE)),
         "agent_version": version if isinstance(version, str) else None,
-        "tags": tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),
+        "tags": flat_tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),
     }
 
 

@@ -113,7 +113,7 @@ def _key(assertion: _Assertion) -> _Key:
     if kind == _SET:
         return kind, None, ""
     value = assertion.get("value")
-    return kind, as_text(assertion.get("metric")), value if isinstance(value, str) else digest(value)
+    return kind, as_text(assertion.get("metric")), value if isinstance(value, str) else value_digest(value)
 
 
 def _is_filled_in(assertion: _Assertion) -> bool:
@@ -194,7 +194,7 @@ def as_object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def digest(value: object) -> str:
+def value_digest(value: object) -> str:
     """A short digest of a value, whatever the order of its keys."""
     try:
         text = msgspec.json.encode(value, order="sorted")

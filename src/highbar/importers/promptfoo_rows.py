@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from highbar.importers import Row
 from highbar.importers.limits import LONGEST_TAG
-from highbar.importers.naming import DESCRIBED, as_text, means_correct, score_column, tags
+from highbar.importers.naming import DESCRIBED, as_text, flat_tags, means_correct, score_column
 from highbar.importers.promptfoo_checks import (
     RED_TEAM,
     Checked,
@@ -20,11 +20,11 @@ from highbar.importers.promptfoo_checks import (
     assertion_label,
     assertion_name,
     declared_in,
-    digest,
     each_checked,
     forbids,
     shorten,
     unchecked,
+    value_digest,
 )
 from highbar.importers.record import Record
 from highbar.importers.report import Report
@@ -55,7 +55,7 @@ class Result:
         label = as_text(prompt.get("label") or prompt.get("display")) or ""
         self.column = {
             "provider": self._provider(),
-            "prompt": label if len(label) <= LONGEST_TAG else f"{shorten(label)}#{digest(label)}",
+            "prompt": label if len(label) <= LONGEST_TAG else f"{shorten(label)}#{value_digest(label)}",
         }
 
     @property
@@ -76,7 +76,7 @@ class Result:
         """The name of the test, and a digest that only its repetitions share."""
         variables = self._test.get("vars", self._top.value("vars"))
         described = self._test.get("description")
-        test_digest = digest((described, variables, self._test.get("assert")))
+        test_digest = value_digest((described, variables, self._test.get("assert")))
         if isinstance(described, str) and described:
             return described, test_digest
         only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables
@@ -129,7 +129,7 @@ class Result:
 
     def _tags(self, metadata: Row) -> dict[str, str] | None:
         known = {key: text for key, text in self.column.items() if text}
-        return tags({**_flat(self._top.value("vars")), **metadata, **known}, DESCRIBED)
+        return flat_tags({**_flat(self._top.value("vars")), **metadata, **known}, DESCRIBED)
 
     def _is_red_team(self, metadata: Row) -> bool:
         """If this is a red-team test: by its plugin, or by an assertion, checked or not."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from highbar.importers import Row
 from highbar.importers.documents import array_records, without_arrays
 from highbar.importers.limits import MOST_TRIALS
-from highbar.importers.naming import DESCRIBED, as_text, scenario_id, tags
+from highbar.importers.naming import DESCRIBED, as_text, flat_tags, scenario_id
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
@@ -221,7 +221,7 @@ def _judge(result: Record) -> str | None:
 def _described(case: Record) -> Row:
     metadata = case.value("metadata")
     known = Record(metadata if isinstance(metadata, dict) else {"metadata": metadata}, f"{case.place}: metadata")
-    labels = {**(tags(case.part("attributes").values) or {}), **(tags(known.values, skip=DESCRIBED) or {})}
+    labels = {**(flat_tags(case.part("attributes").values) or {}), **(flat_tags(known.values, skip=DESCRIBED) or {})}
     return {**{name: known.text(name) for name in DESCRIBED}, "tags": labels or None}
 
 

@@ -50,7 +50,7 @@ def decode(data: Bytes, line: int | None = None) -> Any:
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
     except UnicodeDecodeError:
-        refuse("this is not UTF-8 text", line=line, hint=encoding_hint(_start(data)))
+        refuse("this is not UTF-8 text", line=line, hint=encoding_hint(bytes(memoryview(data)[:200])))
     except json.JSONDecodeError as error:
         refuse(_message(error), line=line or error.lineno)
     except RecursionError:
@@ -287,10 +287,6 @@ def encoding_hint(start: bytes) -> str:
     if start.startswith(UTF_16) or b"\x00" in start:
         return "the file looks like UTF-16 (PowerShell's `>` writes that): save it as UTF-8"
     return "save the file as UTF-8"
-
-
-def _start(data: Bytes) -> bytes:
-    return bytes(memoryview(data)[:200])
 
 
 def _message(error: json.JSONDecodeError) -> str:
