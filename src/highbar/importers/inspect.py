@@ -16,7 +16,7 @@ from typing import IO, Any
 from highbar.importers import Row
 from highbar.importers.inspect_header import PARTS, Header, Key
 from highbar.importers.inspect_samples import Sample
-from highbar.importers.inspect_scores import ALONE, Judges, judges, score_number
+from highbar.importers.inspect_scores import ALONE, Judges, score_number, settle_judges
 from highbar.importers.limits import MOST_NAMED
 from highbar.importers.naming import DESCRIBED, scenario_id, score_column
 from highbar.importers.reading import json
@@ -199,7 +199,7 @@ class _Log:
     def rows(self, header: Header) -> Iterator[Row]:
         """The rows, once all scorers are known."""
         alone = self._only_scorer(header)
-        judging = judges(header.metrics, [alone.get(name, name) for name in self._scorers], self.report)
+        judging = settle_judges(header.metrics, [alone.get(name, name) for name in self._scorers], self.report)
         quality = all(self._scorers.get(name, True) for name in judging.demands)
         for row, given in self._buffer:
             scores = {alone.get(name, name): value for name, value in given.items()}

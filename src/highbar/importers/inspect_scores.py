@@ -103,7 +103,7 @@ class Judges(NamedTuple):
         return scores.get(next(iter(self.demands))) if len(self.demands) == 1 else None
 
 
-def judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
+def settle_judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
     """Decide who judges, and note every scorer in the report. Refuses a log without a judge."""
     known = [*(name for name in metrics if not _is_pattern(name, metrics)), *(n for n in seen if n not in metrics)]
     demands = _demanded(known, report) if report.judged_by else _declared(metrics, known)

@@ -62,7 +62,7 @@ _REPEATED = "this attempt was made again; the report does not say how it ended"
 
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file. They wait for its end: only then is it known which attempts were repeated."""
-    _say_who_judges(report)
+    _settle_judges(report)
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
         repeated = _JUnitReader(report, buffer).read(stream)
         if repeated:
@@ -76,7 +76,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
             yield row
 
 
-def _say_who_judges(report: Report) -> None:
+def _settle_judges(report: Report) -> None:
     unknown = [demand.scorer for demand in report.judged_by if demand.scorer != OUTCOME]
     if unknown:
         refuse(
@@ -200,14 +200,14 @@ class _JUnitReader:
             return "case"
         if (ending := self._ending(tag, attributes)) is not None:
             self._endings.append(ending)
-            self._gather(ending.text)
+            self._open_texts(ending.text)
             return "ending"
         if tag == "system-out" and self._cases and not self._endings:
-            self._gather(self._cases[-1].output)
+            self._open_texts(self._cases[-1].output)
             return "output"
         if tag == "property" and self._cases:
             self._properties.append((attributes.get("name", ""), attributes.get("value", ""), []))
-            self._gather(self._properties[-1][2])
+            self._open_texts(self._properties[-1][2])
             return "property"
         if tag not in _KNOWN and not self._endings:
             self._skip(tag, attributes)
@@ -248,7 +248,7 @@ class _JUnitReader:
             return None
         return _Ending("failure", message or f"<{tag}>")
 
-    def _gather(self, text: list[str]) -> None:
+    def _open_texts(self, text: list[str]) -> None:
         self._texts, self._length = text, 0
 
     def _close(self, opened: str) -> None:

@@ -160,7 +160,7 @@ class _Samples:
 
     def rows(self, task: str, model: str | None) -> Iterator[Row]:
         """The rows, once all metrics and filters are known."""
-        judges = self._judges()
+        judges = self._settle_judges()
         columns = self._columns()
         for row, _ in self._buffer:
             scores = self._scores[int(row["id"])]
@@ -180,7 +180,7 @@ class _Samples:
         # Without the judge, Highbar must not compare answer and target itself.
         return {"unjudged": f"judge: no score by {silent}", "judge": judge, "expected": None, "predicted": None}
 
-    def _judges(self) -> dict[Scored, ScorerDemand | None]:
+    def _settle_judges(self) -> dict[Scored, ScorerDemand | None]:
         """Decide who judges, and note every metric in the report. Refuses a file in which that is ambiguous."""
         accuracies = [key for key in self._scored if key[0] in _ACCURACIES]
         demands = self._report.judged_by

@@ -53,7 +53,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
     trials = Trials()
     for record in _records(path):
         report.records += 1
-        row = _traced(record, survey, report) if _is_traced(record) else _scored(record, survey, report)
+        row = _trace_row(record, survey, report) if _is_trace(record) else _score_row(record, survey, report)
         yield {**row, "trial": trials.number(str(row["id"]))}
 
 
@@ -75,7 +75,7 @@ def _records(path: str) -> Iterator[Record]:
     return by_index(path) if looks(signs.MLFLOW_INDEX) else table_records(path)
 
 
-def _is_traced(record: Record) -> bool:
+def _is_trace(record: Record) -> bool:
     """If the row is of `mlflow.genai.evaluate`, and not of the older `mlflow.evaluate`."""
     if any(column.endswith(_VALUE) for column in record):
         return True
@@ -98,7 +98,7 @@ class _MLflowSurvey:
         self.names: dict[str, None] = {}
         silent: dict[str, None] = {}
         for record in _records(path):
-            for name, value, declared in _feedback(record) if _is_traced(record) else _scores(record):
+            for name, value, declared in _feedback(record) if _is_trace(record) else _scores(record):
                 self.names[name] = None
                 if declared:
                     self.scorers.declare(name)
@@ -156,7 +156,7 @@ def _assessed(assessment: Record) -> str:
     return assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
 
 
-def _traced(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
+def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     if "assessments" not in record:
         refuse(
             f"{record.place}: there is no column assessments, without which a verdict looks like an expectation",
@@ -315,7 +315,7 @@ def _scores(record: Record) -> Iterator[tuple[str, object, bool]]:
             yield name[1], record.value(column), name[1] == _EXACT
 
 
-def _scored(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
+def _score_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     """Scores decide nothing, except for exact_match, which is 0 or 1."""
     verdicts = Verdicts()
     for column in record:
