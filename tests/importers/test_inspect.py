@@ -190,7 +190,7 @@ def test_an_error_says_what_happened():
     ],
 )
 def test_values_are_read_as_inspect_reads_them(value, number):
-    assert inspect_scores.number(value) == number
+    assert inspect_scores.score_number(value) == number
 
 
 def test_a_sample_that_was_invalidated_is_an_error(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tracemalloc
 
 import pytest
@@ -132,7 +133,7 @@ def test_a_value_that_is_too_large_is_refused(monkeypatch):
 def test_a_line_that_is_too_long_is_refused(monkeypatch):
     monkeypatch.setattr(reading, "LARGEST_VALUE", 100)
     with pytest.raises(InputError, match="2: this line is longer"):
-        list(reading.lines(io.BytesIO(b"{}\n" + b"x" * 1000)))
+        list(reading.numbered_lines(io.BytesIO(b"{}\n" + b"x" * 1000)))
 
 
 def test_memory_is_that_of_the_largest_element_not_of_the_file():
@@ -168,3 +169,11 @@ def test_a_key_that_stands_twice_is_refused_however_numbers_and_texts_are_spelle
         reading.decode(twice)
     once = f'{{"x": {number}, "b": {{"{key}": 1, "c": {number}, "{key}2": 2}}}}'.encode()
     assert len(reading.decode(once)["b"]) == 3
+
+
+def test_the_end_of_a_value_is_found_whatever_msgspec_says_about_the_text_after_it(monkeypatch):
+    text = b'{"a": [1, {"b": "]}"}], "samples": [ {"c": "\\"" } , 1.5, null], "d": "x"}'
+    found = parts(text, "samples")
+    monkeypatch.setattr(reading, "_AFTER", re.compile("never said"))
+    assert parts(text, "samples") == found
+    assert [place for place, _ in found] == ["a", "samples[]", "samples[]", "samples[]", "d"]

@@ -1,11 +1,13 @@
-"""Another tool's file in, rows with the canonical columns out: one module per tool, one line per tool in `IMPORTERS`.
+"""A file of another tool → rows with our columns: one module and one line in `IMPORTERS` per tool.
 
-A module has one function, `read(path, report)`, that yields the rows and counts in the report what became of every
-record of the file; it takes nothing from the tool's own totals. It refuses a file by `record.refuse`. An outsider's
-package adds its tool with an entry point in the group `highbar.importers`: the name of the format, and a module with
-the same function. If its files are to be known without `--input-format`, an entry point of the same name in the group
-`highbar.recognizers` names a function `recognizes(name, head)`: it is asked without the reader being loaded. A module
-that has `recognizes` itself, and no such entry point, is loaded to be asked.
+The module has one public function, `read(path, report)`, which yields the rows, counts in the report what became of
+every record, and computes nothing from the tool's own totals. It refuses a file with `record.refuse`. Parts of a large
+importer are in modules with the tool's name in front (`inspect_header`).
+
+A plugin adds a tool with an entry point in the group `highbar.importers`: the name of the format, and a module with the
+same function. To recognize its files without `--input-format`, an entry point of the same name in the group
+`highbar.recognizers` names a function `recognizes(name, head)`, which is called without loading the importer. Without
+that entry point, the module's own `recognizes` is called, if it has one.
 """
 
 from __future__ import annotations
@@ -19,36 +21,35 @@ from typing import Any
 
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
+from highbar.importers.limits import HEAD as HEAD
 from highbar.importers.ours import is_ours
 from highbar.importers.report import Report
 
 Row = dict[str, object]
 Read = Callable[[str, Report], Iterator[Row]]
-"""What an importer is: the path of a file and a report to fill in, the rows out, one at a time."""
+"""The function of an importer: the path of a file and a report to fill in → the rows, one at a time."""
 
 GROUP = "highbar.importers"
 RECOGNIZERS = "highbar.recognizers"
-HEAD = 64 * 1024
-"""How many bytes at the start of a file are looked at to know its format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A tool whose files can be read: what to call it, where its module is, and the signs by which a file is known."""
+    """A tool whose files can be read: its name, its title in messages, its module, and the signs of its files."""
 
     name: str
     title: str
     module: str
-    signs: tuple[tuple[str, bytes], ...] = ()  # an ending of the file's name, and a pattern in its first bytes
+    signs: tuple[tuple[str, bytes], ...] = ()  # how the file's name ends, and a pattern for its first bytes
 
     def recognizes(self, name: str, head: bytes) -> bool:
-        """Whether a file of this name with these first bytes is one of the tool's."""
+        """If a file with this name and these first bytes is the tool's."""
         patterns = (pattern for ending, pattern in self.signs if name.lower().endswith(ending))
         return any(re.search(pattern, head, re.DOTALL) for pattern in patterns)
 
     @property
     def read(self) -> Read:
-        """The function that reads its files; its module is loaded now."""
+        """The function that reads its files. Loads the module."""
         read: Read = import_module(self.module).read
         return read
 
@@ -62,7 +63,7 @@ IMPORTERS: tuple[Importer, ...] = (
         (
             (".json", signs.PROMPTFOO),
             (".jsonl", signs.PROMPTFOO_LINE),
-            (".csv", signs.PROMPTFOO_TABLE),  # these are refused, with a word about JSON
+            (".csv", signs.PROMPTFOO_TABLE),  # this and the following are refused with a hint to JSON
             (".xml", signs.PROMPTFOO_XML),
             (".yaml", signs.PROMPTFOO_YAML),
             (".yml", signs.PROMPTFOO_YAML),
@@ -90,7 +91,7 @@ IMPORTERS: tuple[Importer, ...] = (
             *((".json", sign) for sign in (signs.MLFLOW_COLUMNS, signs.MLFLOW_INDEX, signs.MLFLOW_SCHEMA)),
             (".jsonl", signs.MLFLOW_LINE),
             (".json", signs.MLFLOW_LINE),
-            (".csv", signs.MLFLOW_TABLE),  # refused, with a word about JSON
+            (".csv", signs.MLFLOW_TABLE),  # refused with a hint to JSON
         ),
     ),
     Importer(
@@ -102,16 +103,16 @@ IMPORTERS: tuple[Importer, ...] = (
     Importer("map", "results by a mapping", f"{__name__}.mapping"),
     Importer("junit", "JUnit XML", f"{__name__}.junit", ((".xml", signs.JUNIT),)),
 )
-"""Every tool that is known, in the order in which a file is tried."""
+"""All tools, in the order in which they are tried."""
 
 
 def names() -> tuple[str, ...]:
-    """What `--input-format` and `highbar import` take, outsiders' formats included."""
+    """The formats of `--input-format` and `highbar import`, including those of plugins."""
     return tuple(dict.fromkeys((*(importer.name for importer in IMPORTERS), *_entry_points())))
 
 
 def named(name: str) -> Read:
-    """The reader of a format, by name. Raises InputError where there is none."""
+    """The function that reads a format. Raises InputError if the format does not exist."""
     for importer in IMPORTERS:
         if importer.name == name:
             return importer.read
@@ -122,54 +123,54 @@ def named(name: str) -> Read:
 
 
 def title(name: str) -> str:
-    """What messages call the files of a format."""
+    """The name of a format in messages."""
     return next((importer.title for importer in IMPORTERS if importer.name == name), name)
 
 
 def recognize(name: str, head: bytes, start: Callable[[], bytes] | None = None) -> str | None:
-    """The format of a file by its name and first bytes; None if no tool claims it.
+    """The format of a file by its name and first bytes; None if it is not a tool's.
 
-    `start` reads more of the file, to know a row of ours whose columns come after a long text.
+    `start` reads more of the file, to recognize a row of ours in which a long text precedes the other columns.
     """
     own = next((importer.name for importer in IMPORTERS if importer.recognizes(name, head)), None)
-    return own or _recognized_by_outsiders(name, head, start or (lambda: head))
+    return own or _recognized_by_plugins(name, head, start or (lambda: head))
 
 
-def _recognized_by_outsiders(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
-    """No outsider is asked about rows of ours: that would run other people's code, and take longer than a check."""
+def _recognized_by_plugins(name: str, head: bytes, start: Callable[[], bytes]) -> str | None:
+    """No plugin is called for rows of ours: that would run foreign code, and take longer than a check."""
     if is_ours(name, head) or not _entry_points() or is_ours(name, start()):
         return None
     for format_name in _entry_points():
-        claims = _claims(format_name)
-        if claims is not None and _asked(claims, format_name, name, head):
+        recognizes = _recognizer(format_name)
+        if recognizes is not None and _recognizes(recognizes, format_name, name, head):
             return format_name
     return None
 
 
-def _claims(format_name: str) -> Callable[[str, bytes], bool] | None:
-    """What says whether a file is of an outsider's format; its reader is loaded only if nothing lighter is named."""
+def _recognizer(format_name: str) -> Callable[[str, bytes], bool] | None:
+    """The function that recognizes a plugin's format; the importer is loaded only if it has no entry point."""
     if format_name in _entry_points(RECOGNIZERS):
-        claims: Callable[[str, bytes], bool] = _loaded(format_name, RECOGNIZERS)
-        return claims
+        recognizes: Callable[[str, bytes], bool] = _loaded(format_name, RECOGNIZERS)
+        return recognizes
     return getattr(_loaded(format_name), "recognizes", None)
 
 
-def _asked(claims: Callable[[str, bytes], bool], format_name: str, name: str, head: bytes) -> bool:
-    """Whether an outsider claims the file. Raises InputError where it cannot say."""
+def _recognizes(recognizes: Callable[[str, bytes], bool], format_name: str, name: str, head: bytes) -> bool:
+    """If the plugin recognizes the file. Raises InputError if the plugin raises."""
     try:
-        return claims(name, head)
+        return recognizes(name, head)
     except Exception as error:
-        told = f"the format {format_name!r} of an installed package failed on it: {type(error).__name__}: {error}"
-        raise InputError(Problem(told, file=name, hint="name the format: --input-format")) from error
+        message = f"the format {format_name!r} of an installed package failed on it: {type(error).__name__}: {error}"
+        raise InputError(Problem(message, file=name, hint="name the format: --input-format")) from error
 
 
 def _loaded(name: str, group: str = GROUP) -> Any:
-    """What an outsider's entry point names. Raises InputError if the package that brings it is broken."""
+    """The object of a plugin's entry point. Raises InputError if the package is broken."""
     try:
         return _entry_points(group)[name]()
     except Exception as error:
-        told = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
-        raise InputError(Problem(told, hint="repair or remove that package")) from error
+        message = f"the format {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+        raise InputError(Problem(message, hint="repair or remove that package")) from error
 
 
 @cache

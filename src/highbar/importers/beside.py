@@ -1,8 +1,8 @@
-"""Files that stand beside another tool's results: they hold no rows, and say which results there must be.
+"""Files of a tool that have no rows themselves, but say which result files must be in the folder.
 
 Inspect AI writes `eval-set.json` and `logs.json` into a folder of logs, and a new log for each retry of a task;
-lm-evaluation-harness writes `results_DATE.json` beside its samples. Each is held against what is there: one that names
-results that are not there is a problem.
+lm-evaluation-harness writes `results_DATE.json` beside its samples. Results that such a file names and that are not
+there are a problem.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ RESTORE = "put back what is missing, or name the files to check one by one"
 
 @dataclass(slots=True)
 class Beside:
-    """Which of the files that were found are not read for rows, each with what to say of it; and what is missing."""
+    """The files without rows to read, each with a note that says why, and the problems of what is missing."""
 
     left: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
 
 def beside(tools: Mapping[str, str | None]) -> Beside:
-    """Look at files together; `tools` says of each by its path whose it is, if that is known."""
+    """Check the files of one command against each other; `tools` has the tool of each path, if it is known."""
     found = Beside()
     if len(tools) < 2:
         return found
     if "inspect" in tools.values():
-        from highbar.importers import inspect_runs  # most checks read no log
+        from highbar.importers import inspect_runs  # only a check that reads logs needs it
 
-        inspect_runs.look(tools, found)
+        inspect_runs.look_beside(tools, found)
     if "lm-eval" in tools.values():
-        from highbar.importers import lm_eval_totals  # likewise
+        from highbar.importers import lm_eval  # likewise
 
-        lm_eval_totals.look(tools, found)
+        lm_eval.look_beside(tools, found)
     return found

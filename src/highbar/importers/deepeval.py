@@ -1,29 +1,27 @@
 """DeepEval test runs (`.latest_run_full.json`, `test_run_*.json`) → rows: one per test case and conversation.
 
-A trial passes when every metric that decides holds: metrics of the case, of its trace and of the spans in it, and the
-expectations. `success` of a case is not believed by itself, because DeepEval starts it as true before any metric ran.
+A trial passes if every deciding metric passes (metrics of the case, of its trace and of the trace's spans) and so do
+the expectations. `success` alone proves nothing, because DeepEval sets it to true before any metric has run.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from highbar.importers import Row
-from highbar.importers.documents import elements
-from highbar.importers.naming import Trials, as_text, tags
+from highbar.importers.documents import array_records, file_parts
+from highbar.importers.limits import MOST_TRIALS
+from highbar.importers.naming import DESCRIBED, Trials, as_text, flat_tags, scenario_id, short_digest
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import Statuses
 from highbar.importers.verdicts import Verdicts
-from highbar.importers.writing import identifier
 
 _CASES = ("testCases", "conversationalTestCases")
 _WRAPPER = "testRunData"
@@ -31,10 +29,8 @@ _ARRAYS = frozenset({*_CASES, *(f"{_WRAPPER}.{name}" for name in _CASES)})
 _SPANS = ("agentSpans", "llmSpans", "toolSpans", "retrieverSpans", "baseSpans")
 _TOTALS = ("testPassed", "testFailed", "metricsScores")
 _REPETITION = re.compile(r"(?s)(?P<test>[^\[]*)\[(?:(?P<parameters>.*)-)?(?P<run>\d{1,9})-(?P<of>\d{1,9})\]")
-_MOST_RUNS = 10_000
 _EXPECTATIONS = "Expectations"
 _STATUSES = Statuses(frozenset({"SUCCESS"}), frozenset({"ERRORED", "ERROR"}), "SUCCESS or ERRORED")
-_METADATA = ("category", "capability", "cluster")
 _TOKENS = ("inputTokenCount", "outputTokenCount")
 _READ = frozenset(
     {"name", "input", "actualOutput", "scenario", "turns", "order", "success", "metricsData", "expectationsData"}
@@ -45,87 +41,86 @@ _WANTED = "wanted .deepeval/.latest_run_full.json, or test_run_….json from the
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one test run. The file is read twice: who judges, and what names share, must be known first."""
-    survey = _Survey(path, report)
+    """The rows of one test run. Reads the file twice: judges and shared names must be known before the first row."""
+    survey = _DeepEvalSurvey(path, report)
     trials = Trials()
-    for _, case in elements(path, _ARRAYS):
+    for _, case in array_records(path, _ARRAYS):
         report.records += 1
         yield _row(case, survey, trials, report)
     yield from survey.repeats.missing(trials, report)
     report.warn(_ABSENT)
 
 
-class _Survey:
-    """What must be known before the first row: who judges, the inputs of each name, and which data set was run."""
+class _DeepEvalSurvey:
+    """What must be known before the first row: who judges, the inputs of each name, and the data set."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.scorers = Scorers("deepeval", report)
         self.suite: str | None = None
         inputs: defaultdict[str, set[str]] = defaultdict(set)
-        spoken: list[tuple[str, str, frozenset[str]]] = []
-        totals = _Totals()
+        judged: list[tuple[str, str, frozenset[str]]] = []
+        totals = _TestRunTotals()
         keys: set[str] = set()
-        with Path(path).open("rb") as stream:
-            for place, text in json.parts(stream, _ARRAYS):
-                key = place.removeprefix(f"{_WRAPPER}.")
-                keys.add(key.removesuffix("[]"))
-                if key == "datasetAlias":
-                    self.suite = Record({key: json.decode(text)}, "the test run").text(key)
-                elif key in _TOTALS:
-                    totals.declared[key] = json.decode(text)
-                elif key.endswith("[]"):
-                    case = Record(json.decode(text), f"{key.removesuffix('[]')}[{totals.cases}]")
-                    inputs[_name(case)].add(_digest(case))
-                    spoken.append((_name(case), _digest(case), self._declared(case)))
-                    totals.add(case)
+        for place, text in file_parts(path, _ARRAYS):
+            key = place.removeprefix(f"{_WRAPPER}.")
+            keys.add(key.removesuffix("[]"))
+            if key == "datasetAlias":
+                self.suite = Record({key: json.decode(text)}, "the test run").text(key)
+            elif key in _TOTALS:
+                totals.declared[key] = json.decode(text)
+            elif key.endswith("[]"):
+                case = Record(json.decode(text), f"{key.removesuffix('[]')}[{totals.cases}]")
+                inputs[_name(case)].add(_digest(case))
+                judged.append((_name(case), _digest(case), self._declared(case)))
+                totals.add(case)
         if not keys & {*_CASES, "metricsScores", "testPassed"}:
             refuse("this is no DeepEval test run: it has no test cases", hint=_WANTED)
         totals.compare()
-        self.repeats = _Repeats({name: min(digests) for name, digests in inputs.items() if len(digests) == 1})
+        self.repeats = _RepeatedTests({name: min(digests) for name, digests in inputs.items() if len(digests) == 1})
         self._shared = {name for name, digests in inputs.items() if len(digests) > 1}
-        for name, digest, judges in spoken:
+        for name, digest, judges in judged:
             for judge in judges:
-                self.scorers.spoke(self._scenario(name, digest), judge)
+                self.scorers.expect(self._scenario(name, digest), judge)
         self.scorers.settle()
 
     def scenario(self, case: Record) -> str:
-        """The name without the mark of a repetition; with a mark of the input if cases with other inputs share it."""
+        """The name without the number of the run; with a digest of the input if cases with other inputs share it."""
         return self._scenario(_name(case), _digest(case))
 
     def _scenario(self, name: str, digest: str) -> str:
-        return identifier(f"{name}#{digest}" if name in self._shared else self.repeats.plain(name))
+        return scenario_id(f"{name}#{digest}" if name in self._shared else self.repeats.plain(name))
 
     def _declared(self, case: Record) -> frozenset[str]:
-        """Tell who judges by the thresholds and verdicts of the case; their names."""
+        """Declare the scorers of a case by their thresholds and verdicts, and return the names of the judges."""
         found: set[str] = set()
         for name, metric in _metrics(case):
             if metric.flag("flaky"):
-                self.scorers.mention(name, "it is flaky, so it decides nothing in DeepEval either")
+                self.scorers.declare_column(name, "it is flaky, so it decides nothing in DeepEval either")
             elif "threshold" in metric or "success" in metric:
                 self.scorers.declare(name)
                 found.add(name)
             else:
-                self.scorers.mention(name, "it has no threshold")
+                self.scorers.declare_column(name, "it has no threshold")
         if "expectationsData" in case:
             self.scorers.declare(_EXPECTATIONS)
             found.add(_EXPECTATIONS)
         return frozenset(found)
 
 
-class _Repeats:
-    """Tests that ran several times: with `-r 3` pytest calls the three runs of a test `test_a[1-3]`, `test_b[x-2-3]`.
+class _RepeatedTests:
+    """Tests that ran several times: with `-r 3` the three runs of a test are `test_a[1-3]`, `test_b[x-2-3]` and so on.
 
-    Parameters can look the same (`test_c[1-3]`), so that some test must have run twice, with the same input.
+    Parameters can look the same (`test_c[1-3]`), so a repetition counts only if two runs of a test have one input.
     """
 
     def __init__(self, inputs: Mapping[str, str]) -> None:
         runs: defaultdict[tuple[str, int], dict[int, str]] = defaultdict(dict)
         for name, digest in inputs.items():
             found = _REPETITION.fullmatch(name)
-            if found and 1 <= int(found["run"]) <= int(found["of"]) <= _MOST_RUNS:
+            if found and 1 <= int(found["run"]) <= int(found["of"]) <= MOST_TRIALS:
                 runs[_base(found), int(found["of"])][int(found["run"])] = digest
-        proven = {of for (_, of), digests in runs.items() if len(digests) > 1 and len(set(digests.values())) == 1}
-        self._of = max(proven, default=0)
+        repeated = {of for (_, of), digests in runs.items() if len(digests) > 1 and len(set(digests.values())) == 1}
+        self._of = max(repeated, default=0)
         self._runs = {
             base: set(digests)
             for (base, of), digests in runs.items()
@@ -138,20 +133,20 @@ class _Repeats:
         return _base(found) if found and int(found["of"]) == self._of and _base(found) in self._runs else name
 
     def missing(self, trials: Trials, report: Report) -> Iterator[Row]:
-        """A row with an error for every run that a test was to have and has not."""
+        """A row with an error for every missing run of a test."""
         for base, runs in self._runs.items():
             for run in sorted(set(range(1, self._of + 1)) - runs):
                 report.missing += 1
                 error = f"run {run} of {self._of} is not in the file: it crashed before its assertion"
-                yield {"id": identifier(base), "trial": trials.number(identifier(base)), "error": error}
+                yield {"id": scenario_id(base), "trial": trials.number(scenario_id(base)), "error": error}
 
 
 def _base(found: re.Match[str]) -> str:
     return found["test"] + (f"[{found['parameters']}]" if found["parameters"] else "")
 
 
-class _Totals:
-    """What DeepEval counted, beside what is there: a metric or a test case that was taken out of the file shows."""
+class _TestRunTotals:
+    """DeepEval's own counts against the test cases, to notice a metric or a test case that was removed."""
 
     def __init__(self) -> None:
         self.declared: dict[str, Any] = {}
@@ -160,7 +155,7 @@ class _Totals:
         self._metrics: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, case: Record) -> None:
-        """Count as DeepEval does: metrics of a trace alone are in none of its totals."""
+        """Count as DeepEval does: metrics that only the trace has are not in its totals."""
         self.cases += 1
         self._success[case.flag("success")] += 1
         if "metricsData" not in case:
@@ -172,7 +167,7 @@ class _Totals:
             self._metrics[metric.text("name") or ""][outcome] += 1
 
     def compare(self) -> None:
-        """Refuse a file whose totals are not those of its test cases."""
+        """Refuse a file whose totals do not match its test cases."""
         run = Record(self.declared, "the test run")
         for key, success in (("testPassed", True), ("testFailed", False)):
             self._compare(run, key, self._success[success], "test cases")
@@ -200,7 +195,7 @@ def _spans(trace: Record) -> list[Record]:
 
 
 def _metrics(case: Record) -> Iterator[tuple[str, Record]]:
-    """The metrics of the case, of its trace and of the spans in it, by the names that their verdicts get here."""
+    """The metrics of the case, its trace and the trace's spans, with the names of their verdicts in our rows."""
     own: set[str] = set()
     for metric in case.records("metricsData"):
         own.add(_metric_name(metric))
@@ -209,7 +204,7 @@ def _metrics(case: Record) -> Iterator[tuple[str, Record]]:
     if trace is None:
         return
     for metric in trace.records("metricsData"):
-        if _metric_name(metric) not in own:  # the trace repeats the case's own metrics; what it alone has is added
+        if _metric_name(metric) not in own:  # the trace repeats the case's metrics and may have more
             yield _metric_name(metric), metric
     for span in _spans(trace):
         for metric in span.records("metricsData"):
@@ -221,32 +216,32 @@ def _metric_name(metric: Record) -> str:
 
 
 def _question(case: Record) -> str:
-    """What tells cases of one name apart: the input, or the scenario of a conversation, or how the user began it."""
+    """What distinguishes cases of one name: the input, the scenario of a conversation, or its first user message."""
     if "turns" not in case:
         return case.text("input") or ""
-    begun = (turn.text("content") for turn in case.records("turns") if turn.text("role") == "user")
-    return case.text("scenario") or next(begun, None) or ""
+    asked = (turn.text("content") for turn in case.records("turns") if turn.text("role") == "user")
+    return case.text("scenario") or next(asked, None) or ""
 
 
 def _digest(case: Record) -> str:
-    return hashlib.sha256(_question(case).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return short_digest(_question(case))
 
 
-def _row(case: Record, survey: _Survey, trials: Trials, report: Report) -> Row:
+def _row(case: Record, survey: _DeepEvalSurvey, trials: Trials, report: Report) -> Row:
     scenario = survey.scenario(case)
-    metadata = case.record("metadata") or Record({}, case.place)
+    metadata = case.part("metadata")
     error = _error(case)
     verdicts = _verdicts(case, survey.scorers, report)
     if error is None:
-        survey.scorers.complete(verdicts, scenario, heard=[_EXPECTATIONS] if "expectationsData" in case else ())
+        survey.scorers.complete(verdicts, scenario, given=[_EXPECTATIONS] if "expectationsData" in case else ())
         verdicts.count(report)
-    report.unread.update(key for key in case if key not in _READ and key in case)
+    report.unread.update(case.others(_READ))
     labels = {label: "true" for label in case.items("tags") if isinstance(label, str)}
     labels |= {"flaky": "true"} if case.flag("flaky") else {}
     return {
         "id": scenario,
         "trial": trials.number(scenario),
-        **{name: metadata.text(name) for name in _METADATA},
+        **{name: metadata.text(name) for name in DESCRIBED},
         **verdicts.columns(),
         "error": error,
         "input": _question(case) or None,
@@ -255,7 +250,7 @@ def _row(case: Record, survey: _Survey, trials: Trials, report: Report) -> Row:
         "tokens_used": _tokens(case),
         "cost_usd": case.number("tokenCost"),
         "suite": survey.suite,
-        "tags": {**labels, **(tags(metadata.values, skip=_METADATA) or {})} or None,
+        "tags": {**labels, **(flat_tags(metadata.values, skip=DESCRIBED) or {})} or None,
     }
 
 
@@ -266,10 +261,10 @@ def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
             verdicts.add_score(name, metric.number("score"))
             report.unread["verdicts of flaky metrics, which decide nothing"] += 1
         elif metric.text("error"):
-            scorers.hear_broken(verdicts, name, metric.text("error") or "")
+            scorers.add_broken(verdicts, name, metric.text("error") or "")
         else:
             verdict, score, judge = metric.flag("success"), metric.number("score"), metric.text("evaluationModel")
-            scorers.hear(verdicts, name, verdict=verdict, score=score, judge=judge)
+            scorers.add(verdicts, name, verdict=verdict, score=score, judge=judge)
     expectations = case.record("expectationsData")
     if expectations is not None:
         _add_expectations(expectations, verdicts, scorers)
@@ -280,7 +275,7 @@ def _verdicts(case: Record, scorers: Scorers, report: Report) -> Verdicts:
 
 
 def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers) -> None:
-    """MUST is an expected behavior. MUST_NOT is what must not happen, whoever the policy has judge."""
+    """MUST is an expected behavior. MUST_NOT is a must-not, even if the policy names other judges."""
     judges = scorers.judges(_EXPECTATIONS)
     for verdict in expectations.records("verdicts"):
         condition = verdict.text("condition") or verdict.place
@@ -301,14 +296,14 @@ def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers
 
 
 def _error(case: Record) -> str | None:
-    """Why the agent crashed, from its trace or the span that began it; a judge's error is not the agent's."""
+    """Why the agent crashed, by its trace or a root span. An error of a judge is not one of the agent."""
     trace = case.record("trace")
     if trace is None:
         return None
     spans = _spans(trace)
     known = {span.text("uuid") for span in spans}
     roots = [span for span in spans if span.text("parentUuid") not in known or "parentUuid" not in span]
-    ended = [_STATUSES.failed(holder, "status") for holder in (trace, *roots)]  # all: an odd one is refused
+    ended = [_STATUSES.failed(holder, "status") for holder in (trace, *roots)]  # a list: all are checked
     if not any(ended):
         return None
     errors = (span.text("error") for span in (*roots, *spans))
@@ -318,8 +313,8 @@ def _error(case: Record) -> str | None:
 def _output(case: Record) -> str | None:
     if "turns" not in case:
         return as_text(case.value("actualOutput"))
-    said = [turn.text("content") for turn in case.records("turns") if turn.text("role") == "assistant"]
-    return said[-1] if said else None
+    answers = [turn.text("content") for turn in case.records("turns") if turn.text("role") == "assistant"]
+    return answers[-1] if answers else None
 
 
 def _latency(case: Record) -> float | None:
@@ -344,7 +339,7 @@ def _time(trace: Record, key: str) -> datetime | None:
 
 
 def _tokens(case: Record) -> int | None:
-    """The agent's tokens: of the case, or of the trace where every call to a model says how many it took."""
+    """The agent's tokens: of the case, or of the trace if every model call has a count."""
     trace = case.record("trace")
     sources = [case] if "inputTokenCount" in case or trace is None else trace.records("llmSpans")
     counts = [source.whole(key) for source in sources for key in _TOKENS]

@@ -1,4 +1,4 @@
-"""One JSON document whose records stand in arrays: its records one by one, and what else it says."""
+"""A JSON file with its records in arrays → its records one by one, and everything else that it says."""
 
 from __future__ import annotations
 
@@ -10,21 +10,31 @@ from highbar.importers.reading import json
 from highbar.importers.record import Record
 
 
-def elements(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Record]]:
-    """The elements of the named arrays in the order of the file: the array's name, and the record with its place."""
+def file_head(path: str, size: int) -> bytes:
+    """The first bytes of a file."""
+    with Path(path).open("rb") as stream:
+        return stream.read(size)
+
+
+def file_parts(path: str, arrays: Collection[str]) -> Iterator[tuple[str, json.Bytes]]:
+    """The parts of the document in a file, see `json.parts`."""
+    with Path(path).open("rb") as stream:
+        yield from json.parts(stream, arrays)
+
+
+def array_records(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Record]]:
+    """The elements of these arrays, in the order of the file, each with the name of its array."""
     counts: Counter[str] = Counter()
-    with Path(path).open("rb") as stream:
-        for place, text in json.parts(stream, arrays):
-            if place.endswith("[]"):
-                name = place.removesuffix("[]")
-                yield name, Record(json.decode(text), f"{name or 'record'}[{counts[name]}]")
-                counts[name] += 1
+    for place, text in file_parts(path, arrays):
+        if place.endswith("[]"):
+            name = place.removesuffix("[]")
+            yield name, Record(json.decode(text), f"{name or 'record'}[{counts[name]}]")
+            counts[name] += 1
 
 
-def around(path: str, arrays: Collection[str]) -> Record:
-    """Everything but the elements of the named arrays, by path; of an array that has any, only that."""
+def without_arrays(path: str, arrays: Collection[str]) -> Record:
+    """Every other member of the document, by path. An array that has elements is True."""
     found: dict[str, object] = {}
-    with Path(path).open("rb") as stream:
-        for place, text in json.parts(stream, arrays):
-            found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode(text)
+    for place, text in file_parts(path, arrays):
+        found[place.removesuffix("[]")] = True if place.endswith("[]") else json.decode(text)
     return Record(found, "the file")

@@ -1,31 +1,30 @@
 """Inspect AI logs (`.eval` archives and `.json`, from 2024's schema on) → rows: one per sample and epoch.
 
-A scorer *judges* if the task declares the metric `accuracy` for it, or if the policy names it; a sample is correct when
-all who judge give it a 1, and undecided where one of them gave nothing. Every score is a column too. What crashed or
-ran into a limit is an error, and so is an epoch that never ran: the log's own metrics leave these out, or count them.
-A log that lacks whole samples of its plan is refused, and so is one whose parts contradict each other.
+A scorer *judges* if the task declares the metric `accuracy` for it, or if the policy names it; a sample is correct if
+all judges give it a 1, and undecided if one of them has no score. Every score is a column too. A sample that crashed or
+ran into a limit is an error, and so is an epoch that never ran, while the log's own metrics leave out some of these. A
+log without some of its planned samples is refused, and so is one whose parts contradict each other.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from highbar.importers import Row
-from highbar.importers.aside import Aside
-from highbar.importers.inspect_header import PARTS, Found, Header, Key
-from highbar.importers.inspect_samples import FROM_METADATA, Sample
-from highbar.importers.inspect_scores import ALONE, Judges, judges, number
-from highbar.importers.naming import score_column
+from highbar.importers.inspect_header import PARTS, Header, Key
+from highbar.importers.inspect_samples import Sample
+from highbar.importers.inspect_scores import ALONE, Judges, score_number, settle_judges
+from highbar.importers.limits import MOST_NAMED
+from highbar.importers.naming import DESCRIBED, scenario_id, score_column
 from highbar.importers.reading import json
 from highbar.importers.reading import zip as archives
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
-from highbar.importers.writing import identifier
+from highbar.importers.row_buffer import RowBuffer
 
 _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
 _CHUNKED_SAMPLE = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
@@ -36,13 +35,12 @@ _MEMBERS = frozenset(
     {*PARTS, "plan", "stats", "log_updates", "config_updates", "tags", "metadata", "samples", "reductions", "logging"}
     | {"location", "etag"}
 )
-_MOST_NAMED = 5
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one log. They are kept aside until the last sample was seen: only then are all scorers known."""
-    with Aside() as aside, Path(path).open("rb") as stream:
-        log = _Log(report, aside)
+    """The rows of one log. They wait in a buffer until all samples are read: only then are all scorers known."""
+    with RowBuffer() as buffer, Path(path).open("rb") as stream:
+        log = _Log(report, buffer)
         start = stream.read(64)
         if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or start.startswith(json.UTF_16):
             stream.seek(0)
@@ -50,13 +48,13 @@ def read(path: str, report: Report) -> Iterator[Row]:
         else:
             _read_archive(path, log)
         header = Header(log.header, report)
-        header.refuse_unfinished(Found(log.seen, log.crashed, log.invalidated))
+        header.refuse_unfinished(log.seen, crashed=log.crashed, invalidated=log.invalidated)
         yield from log.rows(header)
         yield from log.missing(header)
 
 
-def heading(path: str) -> dict[str, Any]:
-    """The members of a log that its header is made of, without a look at the samples, as far as they come first."""
+def read_header(path: str) -> dict[str, Any]:
+    """The members of the header, without reading samples; of a JSON log those that precede the samples."""
     with Path(path).open("rb") as stream:
         if stream.read(2) != b"PK":
             stream.seek(0)
@@ -105,7 +103,7 @@ def _read_archive(path: str, log: _Log) -> None:
 
 
 def _account_for_members(archive: archives.Archive, report: Report) -> None:
-    """Every member is a sample, a part of one, or known to hold nothing else; a sample in disguise is refused."""
+    """Refuse a member that looks like a sample and is not read as one, and warn of other unknown members."""
     unknown: list[str] = []
     for name in archive:
         part = _CHUNK.match(name)
@@ -120,12 +118,12 @@ def _account_for_members(archive: archives.Archive, report: Report) -> None:
 
 def _warn_of_unknown(what: str, names: list[str], report: Report) -> None:
     if names:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        report.warn(f"not read: {what} that are not known: {', '.join(names[:_MOST_NAMED])}{more}")
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        report.warn(f"not read: {what} that are not known: {', '.join(names[:MOST_NAMED])}{more}")
 
 
 def _events(archive: archives.Archive) -> dict[str, list[str]]:
-    """The members that hold the events of each sample, by the folder of the sample."""
+    """The members with the events of each sample, by the sample's folder."""
     found: dict[str, list[str]] = {}
     for name in archive:
         if events := _EVENTS.match(name):
@@ -134,37 +132,37 @@ def _events(archive: archives.Archive) -> dict[str, list[str]]:
 
 
 def _chunks(archive: archives.Archive, folder: str, events: dict[str, list[str]]) -> dict[str, Bytes]:
-    """The parts of a sample that stand in members of their own, as far as they are read."""
+    """Those parts of a sample in members of their own that an import needs."""
     found: dict[str, Bytes] = {}
     if f"{folder}metadata.json" in archive:
         found["metadata"] = archive.read(f"{folder}metadata.json")
     if folder in events:
-        texts = [bytes(one) for name in events[folder] for one in json.elements(archive.read(name))]
+        texts = [bytes(one) for name in events[folder] for one in json.items(archive.read(name))]
         found["events"] = b"[" + b",".join(texts) + b"]"
     return found
 
 
-@dataclass(slots=True)
 class _Log:
-    """The samples of one log, on their way from the file to the rows."""
+    """The samples of one log, between the file and the rows."""
 
-    report: Report
-    aside: Aside
-    header: dict[str, Any] = field(default_factory=dict)
-    scorers: dict[str, bool] = field(default_factory=dict)  # of each that was seen, whether its numbers are all shares
-    seen: set[Key] = field(default_factory=set)
-    ended: dict[Key, tuple[bool, str | None]] = field(default_factory=dict)  # those with an error, or at a limit
-    crashed: int = 0
-    invalidated: int = 0
-    fixed: dict[str, Row] = field(default_factory=dict)  # what all epochs of a sample share
+    def __init__(self, report: Report, buffer: RowBuffer) -> None:
+        self.report = report
+        self.header: dict[str, Any] = {}
+        self.seen: set[Key] = set()
+        self.crashed = 0
+        self.invalidated = 0
+        self._buffer = buffer
+        self._scorers: dict[str, bool] = {}  # if all numbers of the scorer are from 0 to 1
+        self._ended: dict[Key, tuple[bool, str | None]] = {}  # if a sample crashed, and the limit that halted it
+        self._described: dict[str, Row] = {}  # columns that all epochs of a sample share
 
     @property
     def judge_roles(self) -> frozenset[str]:
-        """The roles of models that judge; the header stands before the samples."""
+        """The roles of models that judge. The header precedes the samples."""
         return Header.judge_roles_of(self.header)
 
     def add(self, text: Bytes, more: dict[str, Bytes] | None = None) -> None:
-        """Take one sample: what a row needs goes aside, the rest is not even decoded."""
+        """Put the row of one sample into the buffer; parts that no row needs are not decoded."""
         self.report.records += 1
         sample = Sample(json.members(text) | (more or {}), self.report)
         if sample.key in self.seen:
@@ -173,75 +171,75 @@ class _Log:
         self.crashed += sample.crashed
         self.invalidated += sample.invalidated
         if sample.crashed or sample.limit:
-            self.ended[sample.key] = (sample.crashed, sample.limit)
-        scores = {name: self._taken(name, value) for name, value in sample.scores()}
+            self._ended[sample.key] = (sample.crashed, sample.limit)
+        scores = {name: self._score(name, value) for name, value in sample.scores()}
         row = sample.row(self.judge_roles)
-        self.fixed[sample.key[0]] = {name: row.get(name) for name in (*FROM_METADATA, "tags")}
-        self.aside.put(row, scores)
+        self._described[sample.key[0]] = {name: row.get(name) for name in (*DESCRIBED, "tags")}
+        self._buffer.put(row, scores)
 
-    def _taken(self, name: str, value: object) -> float | None:
-        taken = number(value)
-        self.scorers[name] = self.scorers.get(name, True) and (taken is None or 0 <= taken <= 1)
-        if isinstance(value, str) and taken is None:
+    def _score(self, name: str, value: object) -> float | None:
+        score = score_number(value)
+        self._scorers[name] = self._scorers.get(name, True) and (score is None or 0 <= score <= 1)
+        if isinstance(value, str) and score is None:
             self.report.unread["scores that are text"] += 1
-        return taken
+        return score
 
     def compare(self, summaries: Bytes) -> None:
-        """Hold the samples against the summary that the archive has of each: what only one of them says is missing."""
-        for place, text in enumerate(json.elements(summaries)):
+        """Refuse a summary of a sample that the log lacks, or of an error or a limit that the sample lacks."""
+        for place, text in enumerate(json.items(summaries)):
             summary = Sample(json.members(text), self.report)
             if summary.key not in self.seen:
                 refuse(f"summaries.json speaks of {summary.place}, which is not in this log")
-            crashed, limit = self.ended.get(summary.key, (False, None))
+            crashed, limit = self._ended.get(summary.key, (False, None))
             if summary.crashed and not crashed:
                 refuse(f"summaries.json[{place}] says that {summary.place} crashed, and the sample has no error")
             if summary.halted and not limit:
                 refuse(f"summaries.json[{place}] says that {summary.place} met a limit, and the sample has none")
 
     def rows(self, header: Header) -> Iterator[Row]:
-        """The rows, now that it is known which scorers judge."""
-        alone = self._name_of_the_only(header)
-        said_by = judges(header.metrics, [alone.get(name, name) for name in self.scorers], self.report)
-        quality = all(self.scorers.get(name, True) for name in said_by.demands)
-        for row, given in self.aside:
+        """The rows, once all scorers are known."""
+        alone = self._only_scorer(header)
+        judging = settle_judges(header.metrics, [alone.get(name, name) for name in self._scorers], self.report)
+        quality = all(self._scorers.get(name, True) for name in judging.demands)
+        for row, given in self._buffer:
             scores = {alone.get(name, name): value for name, value in given.items()}
             tags = {**_tags(header), **row["tags"]}
             yield {
                 **row,
-                "id": identifier(f"{header.task}/{row['id']}"),
+                "id": scenario_id(f"{header.task}/{row['id']}"),
                 "tags": tags,
-                **self._columns(scores, said_by),
+                **self._columns(scores, judging),
                 "suite": header.task,
                 "agent_version": header.agent_version,
-                "judge": ", ".join(said_by.demands),
-                "quality_score": said_by.quality(scores) if quality else None,
-                **self._judged(row, scores, said_by),
+                "judge": ", ".join(judging.demands),
+                "quality_score": judging.quality(scores) if quality else None,
+                **self._judged(row, scores, judging),
             }
 
-    def _name_of_the_only(self, header: Header) -> dict[str, str]:
-        """Old logs give the only score of a sample without a name; the header has it."""
+    def _only_scorer(self, header: Header) -> dict[str, str]:
+        """The name of the only scorer by the header: old logs have its scores without a name."""
         named = list(header.metrics)
-        return {ALONE: named[0]} if ALONE in self.scorers and ALONE not in named and len(named) == 1 else {}
+        return {ALONE: named[0]} if ALONE in self._scorers and ALONE not in named and len(named) == 1 else {}
 
-    def _columns(self, scores: dict[str, float | None], said_by: Judges) -> Row:
-        lost = [name for name in scores if name not in said_by.columns]
+    def _columns(self, scores: dict[str, float | None], judging: Judges) -> Row:
+        lost = [name for name in scores if name not in judging.columns]
         if lost:
             self.report.unread[f"scores whose scorers would share the column {score_column(lost[0])}"] += len(lost)
-        return {said_by.columns[name]: value for name, value in scores.items() if name in said_by.columns}
+        return {judging.columns[name]: value for name, value in scores.items() if name in judging.columns}
 
-    def _judged(self, row: Row, scores: dict[str, float | None], said_by: Judges) -> Row:
-        """What the judges make of a sample: a crash is wrong whatever they say, and a silent judge decides nothing."""
+    def _judged(self, row: Row, scores: dict[str, float | None], judging: Judges) -> Row:
+        """The judgment of a sample: a crash is wrong whatever the scores are, and without a score it is undecided."""
         if row["error"] is not None:
             return {"correct": False}
-        correct, unjudged = said_by.say(scores)
+        correct, unjudged = judging.judge(scores)
         if correct is None:
             self.report.unscored += 1
-            # That the answer equals the target is not for us to demand.
+            # Without the judge, Highbar must not compare answer and target itself.
             return {"unjudged": unjudged, "expected": None, "predicted": None}
         return {"correct": correct}
 
     def missing(self, header: Header) -> Iterator[Row]:
-        """A row for each epoch that was planned and that the log lacks: it did not complete, or was never started."""
+        """A row for each planned epoch without a result: it did not complete, or never started."""
         for id_, epoch in header.planned():
             if (id_, epoch) in self.seen or (id_, epoch) in header.stops:
                 continue
@@ -256,13 +254,13 @@ class _Log:
             yield self._bare(header, id_, epoch) | {"unjudged": f"not run: the task stopped early: {reason}"}
 
     def _bare(self, header: Header, id_: str, epoch: int) -> Row:
-        """What the log says of an epoch without a result: rows are chosen by model and judge, crashed or not."""
-        fixed = self.fixed.get(id_, {})
-        own = fixed.get("tags")
+        """The columns of an epoch without a result, so that `--where` and slices find it like any other."""
+        described = self._described.get(id_, {})
+        own = described.get("tags")
         return {
-            "id": identifier(f"{header.task}/{id_}"),
+            "id": scenario_id(f"{header.task}/{id_}"),
             "trial": epoch,
-            **fixed,
+            **described,
             "tags": {**_tags(header), **(own if isinstance(own, dict) else {})},
             "suite": header.task,
             "agent_version": header.agent_version,

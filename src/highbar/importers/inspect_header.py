@@ -1,9 +1,8 @@
-"""What an Inspect AI log says about the whole run: how it ended, which samples were planned, and what was counted."""
+"""The header of an Inspect AI log: how the run ended, the planned samples, and the log's own counts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from highbar.importers.inspect_scores import Metrics, declared_metrics
@@ -11,30 +10,21 @@ from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 
 NEWEST = 2
-"""The newest version of the log format that is known."""
+"""The newest version of the log format that this importer knows."""
 
 PARTS = ("version", "status", "eval", "results", "error", "invalidated")
-"""The members of a log that are read for its header."""
+"""The members of a log that the header needs."""
 
 _ENDED = ("success", "error", "cancelled")
 _GRADER = "grader"
 _RETRY = "complete it with `inspect eval-retry`; with `--no-fail-on-error` a run goes on after a crash"
 
 Key = tuple[str, int]
-"""A sample and its epoch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What was found of the samples, to be held against the header."""
-
-    keys: Collection[Key]
-    errors: int  # samples that crashed
-    invalidated: int
+"""The id of a sample, and its epoch."""
 
 
 class Header:
-    """The members of a log beside its samples."""
+    """Everything in a log but its samples."""
 
     def __init__(self, values: dict[str, Any], report: Report) -> None:
         record = Record(values, "header")
@@ -68,7 +58,7 @@ class Header:
 
     @staticmethod
     def judge_roles_of(values: dict[str, Any]) -> frozenset[str]:
-        """The roles of models that only judge: `grader`, and any that a scorer was given, if the log has them."""
+        """The roles of models that only judge: `grader`, and those in the options of scorers, if the log has them."""
         spec = values.get("eval")
         if not isinstance(spec, dict) or not spec.get("model_roles"):
             return frozenset()
@@ -78,15 +68,15 @@ class Header:
         return frozenset({_GRADER, *named} & set(record.record("model_roles") or ()))
 
     def planned(self) -> Iterator[Key]:
-        """Every sample and epoch that was to run, if the log names them."""
+        """Every planned sample and epoch, if the log names them."""
         return ((id_, epoch) for id_ in self._ids for epoch in range(1, self._epochs + 1))
 
-    def refuse_unfinished(self, found: Found) -> None:
-        """Nothing is known of a sample that never ran, its category included, so that no rule could count it."""
-        if not found.keys:
+    def refuse_unfinished(self, keys: Collection[Key], *, crashed: int, invalidated: int) -> None:
+        """Refuse a log without some of its samples: their category is unknown, so that no rule could count them."""
+        if not keys:
             unlogged = self._config.flag("log_samples") is False
             refuse("there is no sample in this log" + (": it was written without them" if unlogged else ""))
-        ids = {id_ for id_, _ in found.keys}
+        ids = {id_ for id_, _ in keys}
         lacking = [id_ for id_ in self._ids if id_ not in ids and not self._stopped(id_)]
         ended = f"the run ended with the status {self.status}"
         if lacking:
@@ -94,40 +84,44 @@ class Header:
                 f"{len(lacking)} of {len(self._ids)} planned samples have no result ({lacking[0]} …); {ended}",
                 hint=_RETRY,
             )
-        planned, number = self._planned_number(), len(found.keys) + len(self.stops)
+        planned, number = self._planned_number(), len(keys) + len(self.stops)
         if not self._ids and (number < planned if planned is not None else self.status != "success"):
             refuse(f"the log holds {number} samples of {planned or 'an unknown number'}; {ended}", hint=_RETRY)
-        self._refuse_contradictions(found, planned)
+        self._refuse_other_samples(keys, planned)
+        self._refuse_other_counts(len(keys), crashed)
+        if self._invalidated and not invalidated:
+            refuse("the log says that samples were invalidated, and holds none that was")
 
     def _stopped(self, id_: str) -> bool:
-        """Whether the task stopped before any epoch of this sample."""
+        """If the task stopped before any epoch of this sample."""
         return all((id_, epoch) in self.stops for epoch in range(1, self._epochs + 1))
 
-    def _refuse_contradictions(self, found: Found, planned: int | None) -> None:
-        """What the header counts and what the log holds must agree: of two numbers none is known to be right."""
+    def _refuse_other_samples(self, keys: Collection[Key], planned: int | None) -> None:
+        """Refuse a log with samples or epochs that were not planned."""
         ids = set(self._ids)
         if ids:
             named = len(ids) * self._epochs
             if planned is not None and named != planned and not self._merged:
                 refuse(f"the header names {named} samples and epochs, and its dataset and limit give {planned}")
-            others = [key for key in found.keys if key[0] not in ids]
+            others = [key for key in keys if key[0] not in ids]
             if others:
                 refuse(f"sample {others[0][0]} is in this log and not among the samples that were to run")
-        late = [key for key in found.keys if key[1] > self._epochs] if self._epochs_given else []
-        if late:
-            refuse(f"sample {late[0][0]} has an epoch {late[0][1]}; the header says {self._epochs}")
+        others = [key for key in keys if key[1] > self._epochs] if self._epochs_given else []
+        if others:
+            refuse(f"sample {others[0][0]} has an epoch {others[0][1]}; the header says {self._epochs}")
+
+    def _refuse_other_counts(self, samples: int, crashed: int) -> None:
+        """Refuse a log whose counts differ from its samples: either may be wrong."""
         total, completed = self._results.whole("total_samples"), self._results.whole("completed_samples")
-        number = len(ids) * self._epochs or len(found.keys) + len(self.stops)
+        number = len(set(self._ids)) * self._epochs or samples + len(self.stops)
         if total and total != number:
             refuse(f"this log is of {number} samples and epochs, and its results speak of {total}")
-        sound = len(found.keys) - found.errors
+        sound = samples - crashed
         if total and completed is not None and completed < sound:
             refuse(f"{sound} samples have no error, and the results speak of {completed} that completed")
-        if self._invalidated and not found.invalidated:
-            refuse("the log says that samples were invalidated, and holds none that was")
 
     def _planned_number(self) -> int | None:
-        """How many samples and epochs were to run, by the size of the dataset and the limit."""
+        """The planned number of samples and epochs, by the size of the dataset and the limit."""
         if self._samples is None or "sample_id" in self._config:
             return None
         start, end = self._limit or (0, self._samples)
@@ -151,7 +145,7 @@ def _counted(record: Record, key: str, least: int = 0) -> int | None:
 
 
 def _limit(limit: object) -> tuple[int, int] | None:
-    """The samples from one place to another, as a limit of either form says; 0-based, without the last."""
+    """The range of samples of a limit in either form, a number or two; 0-based, without the end."""
     if limit is None:
         return None
     start, end = limit if isinstance(limit, list) and len(limit) == 2 else (0, limit)
@@ -162,7 +156,7 @@ def _limit(limit: object) -> tuple[int, int] | None:
 
 
 def _early_stops(results: Record) -> dict[Key, str]:
-    """The samples and epochs that the task itself did not start, with the reason."""
+    """The samples and epochs that the task decided not to start, with the reason."""
     stopping = results.record("early_stopping")
     stops = stopping.records("early_stops") if stopping else []
     return {(str(one.value("id")), one.whole("epoch") or 1): one.text("reason") or "no reason given" for one in stops}

@@ -1,19 +1,18 @@
-"""Inspect AI logs that stand together: retries of one task, and the files that say which logs there are."""
+"""Inspect AI logs in one folder: retries of a task, and the files that list the logs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import RESTORE, Beside
-from highbar.importers.inspect import heading
+from highbar.importers.inspect import read_header
 from highbar.importers.reading import json
-from highbar.importers.record import Record, refuse
+from highbar.importers.record import Record, in_file, refuse
 
 _SET = "eval-set.json"
 _LOGS = "logs.json"
@@ -21,21 +20,20 @@ _COMPLETE = "success"
 _NO_RETRY = "check the logs of different tasks, models or samples each for itself"
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What a run was to do. A retry does the same again."""
+class _RunPlan(NamedTuple):
+    """The plan of a run. A retry has the same one."""
 
     task: str
     model: str
-    arguments: str  # of the task, as JSON
+    arguments: str  # task_args as JSON
     ids: tuple[str, ...]
     samples: int | None
-    part: str  # of the dataset, as the limit and the chosen ids say; as JSON
+    part: str  # limit and sample_id as JSON
     epochs: int
     scorers: frozenset[str]
 
-    def difference(self, earlier: _Plan) -> str | None:
-        """What this plan has other than an earlier one; None if nothing."""
+    def difference(self, earlier: _RunPlan) -> str | None:
+        """The first difference to an earlier plan; None if there is none."""
         if self.task != earlier.task:
             return f"the task is {self.task!r}, was {earlier.task!r}"
         if self.model != earlier.model:
@@ -48,7 +46,7 @@ class _Plan:
             return f"the scorer {lost[0]!r} is not among its scorers"
         return self._other_samples(earlier)
 
-    def _other_samples(self, earlier: _Plan) -> str | None:
+    def _other_samples(self, earlier: _RunPlan) -> str | None:
         if bool(self.ids) != bool(earlier.ids):
             return f"{'the other' if self.ids else 'it'} does not name the samples that it plans"
         number, before = len(self.ids) or self.samples, len(earlier.ids) or earlier.samples
@@ -61,12 +59,11 @@ class _Plan:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What the header of a log says about its run."""
+class _LoggedRun(NamedTuple):
+    """The run of a log, by its header."""
 
     path: str
-    plan: _Plan
+    plan: _RunPlan
     task_id: str
     eval_id: str
     created: float
@@ -77,8 +74,8 @@ class _Run:
         return self.status == _COMPLETE
 
 
-def look(tools: Mapping[str, str | None], found: Beside) -> None:
-    """Find the side files and the logs whose place a retry has taken."""
+def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
+    """Find the files that list logs, and the logs that a retry replaces."""
     logs = [path for path, tool in tools.items() if tool == "inspect"]
     runs = [run for path in logs if (run := _run(path))]
     for path, tool in tools.items():
@@ -88,32 +85,32 @@ def look(tools: Mapping[str, str | None], found: Beside) -> None:
             try:
                 missing = list(_missing(path, near, runs))
             except InputError as error:
-                found.problems += [Problem(p.message, p.file or path, p.line, p.column, p.hint) for p in error.problems]
+                found.problems += in_file(error, path)
                 continue
-            found.problems += [Problem(told, file=path, hint=RESTORE) for told in missing[:1]]
+            found.problems += [Problem(message, file=path, hint=RESTORE) for message in missing[:1]]
             found.left[path] = f"{path}: read for what it lists: every log that it names is there"
     _leave_retried(runs, found)
 
 
-def _run(path: str) -> _Run | None:
-    """The run of a log; None if the log cannot say: its reader will."""
+def _run(path: str) -> _LoggedRun | None:
+    """The run of a log; None if its header is unsound, which `read` will refuse."""
     try:
-        values = heading(path)
+        values = read_header(path)
         spec = Record(values, "header").record("eval")
         if spec is None or not spec.text("task_id"):
             return None
         created = datetime.fromisoformat(spec.text("created") or "").timestamp()
         status = str(values.get("status") or "started")
         names = (spec.text("task_id") or "", spec.text("eval_id") or "")
-        return _Run(path, _plan(spec), *names, created, "drained" if _drained(values) else status)
+        return _LoggedRun(path, _plan(spec), *names, created, "drained" if _drained(values) else status)
     except (InputError, OSError, ValueError, OverflowError):
         return None
 
 
-def _plan(spec: Record) -> _Plan:
+def _plan(spec: Record) -> _RunPlan:
     config = spec.record("config") or Record({}, "header: config")
     dataset = spec.record("dataset") or Record({}, "header: dataset")
-    return _Plan(
+    return _RunPlan(
         spec.text("task") or "",
         spec.text("model") or "",
         dumps(spec.value("task_args") or {}, sort_keys=True),
@@ -126,13 +123,13 @@ def _plan(spec: Record) -> _Plan:
 
 
 def _drained(values: Mapping[str, Any]) -> bool:
-    """Whether a run ended well on request, with samples that it did not get to."""
+    """If a run ended successfully on request, before all samples had run."""
     results = values.get("results")
     return isinstance(results, dict) and results.get("logged_samples") is not None
 
 
-def _missing(path: str, logs: Sequence[str], runs: Sequence[_Run]) -> Iterator[str]:
-    """What a side file names and is not there."""
+def _missing(path: str, logs: Sequence[str], runs: Sequence[_LoggedRun]) -> Iterator[str]:
+    """A message for each log that a file lists and that is not there."""
     document = json.decode(Path(path).read_bytes())
     if Path(path).name == _SET:
         record = Record(document, _SET)
@@ -149,9 +146,9 @@ def _missing(path: str, logs: Sequence[str], runs: Sequence[_Run]) -> Iterator[s
                 yield f"{_LOGS} lists {name}, which is not there"
 
 
-def _leave_retried(runs: Sequence[_Run], found: Beside) -> None:
-    """Of several runs of one task the last complete one counts. Copies of one log are left to be refused as doubles."""
-    groups: dict[str, list[_Run]] = {}
+def _leave_retried(runs: Sequence[_LoggedRun], found: Beside) -> None:
+    """Of several runs of one task the last complete one counts. Copies of a log stay, and are refused later."""
+    groups: dict[str, list[_LoggedRun]] = {}
     for run in runs:
         groups.setdefault(run.task_id, []).append(run)
     for group in groups.values():
@@ -159,8 +156,8 @@ def _leave_retried(runs: Sequence[_Run], found: Beside) -> None:
             continue
         complete = [run for run in group if run.complete]
         if not complete:
-            told = ", ".join(sorted({run.status for run in group}))
-            message = f"none of the {len(group)} runs of the task {group[0].plan.task!r} is complete: {told}"
+            statuses = ", ".join(sorted({run.status for run in group}))
+            message = f"none of the {len(group)} runs of the task {group[0].plan.task!r} is complete: {statuses}"
             last = max(group, key=lambda run: run.created)
             found.problems.append(Problem(message, file=last.path, hint="complete it with `inspect eval-retry`"))
             continue

@@ -1,4 +1,4 @@
-"""One sample of an Inspect AI log → a row, and the scores that it was given."""
+"""One sample of an Inspect AI log → a row and its scores."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from datetime import datetime
 from typing import Any
 
 from highbar.importers import Row
-from highbar.importers.naming import tags
+from highbar.importers.limits import LONGEST_TAG
+from highbar.importers.naming import DESCRIBED, flat_tags, short_label
 from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 
-FROM_METADATA = ("category", "capability", "cluster")
-_LONGEST_TAG = 200
 _UNMEASURED = "there are no events that say how long the judge took: latency_ms counts its time too"
 
 
 class Sample:
-    """One sample of a log, of which only what was asked for is decoded."""
+    """One sample of a log; its parts are decoded when they are used."""
 
     def __init__(self, parts: dict[str, Bytes], report: Report) -> None:
         self._parts = parts
@@ -31,6 +30,9 @@ class Sample:
         self.key = (str(id_), top.whole("epoch") or 1)
         self.place = f"sample {id_}, epoch {self.key[1]}"
         self._answer: str | None = None
+        self.invalidated = not json.is_null(parts.get("invalidation"))  # by somebody, after the run
+        self.crashed = not json.is_null(parts.get("error"))
+        self.halted = not json.is_null(parts.get("limit"))  # in a summary the limit is text, not an object
 
     def _value(self, key: str) -> Any:
         text = self._parts.get(key)
@@ -41,14 +43,14 @@ class Sample:
         return Record({} if value is None else value, f"{self.place}: {key}")
 
     def scores(self) -> Iterator[tuple[str, object]]:
-        """Each score by the name of its scorer; of a score with several values each, as `scorer.value`."""
+        """Each score with the name of its scorer; a score with several values is several, named `scorer.value`."""
         text = self._parts.get("scores")
         if json.is_null(text):
             text = b'{"score":%b}' % bytes(self._parts["score"]) if "score" in self._parts else b"{}"
         for name, score in json.members(text or b"{}").items():
             parts = json.members(score)
             value = json.decode(parts.get("value", b"null"))
-            self._answer = self._answer or _short(json.decode(parts.get("answer", b"null")))
+            self._answer = self._answer or short_label(json.decode(parts.get("answer", b"null")))
             if len(bytes(parts.get("history", b"[]")).strip()) > 2:
                 self._report.warn("scores were edited after the run; the edited values count")
             if isinstance(value, dict):
@@ -57,27 +59,12 @@ class Sample:
                 yield name, value
 
     @property
-    def invalidated(self) -> bool:
-        """Whether somebody said after the run that this sample does not count."""
-        return not json.is_null(self._parts.get("invalidation"))
-
-    @property
-    def crashed(self) -> bool:
-        """Whether the sample ended in an error."""
-        return not json.is_null(self._parts.get("error"))
-
-    @property
-    def halted(self) -> bool:
-        """Whether a limit halted the sample; a summary says only which."""
-        return not json.is_null(self._parts.get("limit"))
-
-    @property
     def limit(self) -> str | None:
         """The kind of limit that halted the sample."""
         return (self._record("limit").text("type") or "unknown") if self.halted else None
 
     def row(self, judges: Collection[str]) -> Row:
-        """What stands in the sample itself, once its scores were read; they come in later.
+        """The row without its scores, which must be read first: one of them may have the answer.
 
         `judges` are the roles of models whose time and tokens are not the agent's.
         """
@@ -90,13 +77,13 @@ class Sample:
             "error": self._error(),
             "input": _asked(self._value("input")),
             "output": self._output(),
-            "expected": _short(self._value("target")),
+            "expected": short_label(self._value("target")),
             "predicted": self._answer,
             "latency_ms": self._latency(judges),
             "tokens_used": self._without("total_tokens", usage.values(), spent),
             "cost_usd": self._without("total_cost", usage.values(), spent),
-            **{name: metadata[name] for name in FROM_METADATA if isinstance(metadata.get(name), str)},
-            "tags": {**(tags(metadata, FROM_METADATA) or {}), **self._circumstances()},
+            **{name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)},
+            "tags": {**(flat_tags(metadata, DESCRIBED) or {}), **self._run_tags()},
         }
 
     def _usage(self, key: str) -> dict[str, Record]:
@@ -104,15 +91,15 @@ class Sample:
         return {str(name): Record(one, place) for name, one in self._record(key).values.items()}
 
     def _without(self, key: str, models: Collection[Record], judges: Collection[Record]) -> float | None:
-        """What all models used, without those that judge; None if nothing was counted."""
+        """The sum over all models without those that judge; None if there are no counts."""
         read = Record.whole if key == "total_tokens" else Record.number
         counts = [count for one in models if (count := read(one, key)) is not None]
         if not counts:
             return None
-        left = sum(counts) - sum(read(one, key) or 0 for one in judges)
-        if left < 0:
+        rest = sum(counts) - sum(read(one, key) or 0 for one in judges)
+        if rest < 0:
             refuse(f"{self.place}: role_usage: the judges used more {key} than all models together")
-        return left
+        return rest
 
     def _latency(self, judges: Collection[str]) -> float | None:
         seconds = Record({"total_time": self._value("total_time")}, self.place).number("total_time")
@@ -121,12 +108,12 @@ class Sample:
         return max(0.0, seconds - self._judging_seconds(judges)) * 1000
 
     def _judging_seconds(self, judges: Collection[str]) -> float:
-        """How long models that judge were at work; two at once count once."""
+        """How long judging models worked; overlapping times count once."""
         events = self._parts.get("events")
         if events is None or json.is_null(events):
             self._report.warn(_UNMEASURED)
             return 0
-        spans = [span for text in json.elements(events) if (span := _span(json.members(text), judges))]
+        spans = [span for text in json.items(events) if (span := _span(json.members(text), judges))]
         total, reached = 0.0, float("-inf")
         for start, end in sorted(spans):
             total += max(0.0, end - max(start, reached))
@@ -134,19 +121,19 @@ class Sample:
         return total
 
     def _metadata(self) -> dict[str, object]:
-        """The metadata that can be sliced by: short, and not nested."""
+        """The metadata that can become tags: short and not nested."""
         text = self._parts.get("metadata")
         if text is None or json.is_null(text):
             return {}
         members = json.members(text)
-        short = {key: json.decode(value) for key, value in members.items() if len(value) <= _LONGEST_TAG}
-        kept = {key: value for key, value in short.items() if not isinstance(value, dict | list)}
-        if len(kept) < len(members):
-            self._report.unread["metadata that is long or nested"] += len(members) - len(kept)
-        return kept
+        short = {key: json.decode(value) for key, value in members.items() if len(value) <= LONGEST_TAG}
+        flat = {key: value for key, value in short.items() if not isinstance(value, dict | list)}
+        if len(flat) < len(members):
+            self._report.unread["metadata that is long or nested"] += len(members) - len(flat)
+        return flat
 
-    def _circumstances(self) -> dict[str, str]:
-        """The limit that halted the sample, and how often it was tried again after an error."""
+    def _run_tags(self) -> dict[str, str]:
+        """The limit that halted the sample, and the number of retries after an error."""
         retries = self._value("error_retries")
         if retries:
             self._report.warn("samples were run again after an error; only their last attempt counts")
@@ -154,7 +141,7 @@ class Sample:
         return {key: value for key, value in found.items() if value}
 
     def _error(self) -> str | None:
-        """Why the agent did not come to its end: a crash, a limit, or somebody who took the sample out."""
+        """Why the agent did not finish: the sample was invalidated, crashed, or met a limit."""
         if self.invalidated:
             return f"invalidated: {self._record('invalidation').text('reason') or 'no reason given'}"
         if self.crashed:
@@ -179,11 +166,11 @@ class Sample:
 
 
 def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, float] | None:
-    """From when to when a model that judges was at work; None if this is something else."""
-    said = {key: json.decode(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
-    if said.get("event") != "model" or said.get("role") not in judges:
+    """The start and end of a call to a judging model; None for any other event."""
+    values = {key: json.decode(event[key]) for key in ("event", "role", "timestamp", "completed") if key in event}
+    if values.get("event") != "model" or values.get("role") not in judges:
         return None
-    start, end = said.get("timestamp"), said.get("completed")
+    start, end = values.get("timestamp"), values.get("completed")
     if not isinstance(start, str) or not isinstance(end, str):
         return None
     try:
@@ -192,21 +179,16 @@ def _span(event: dict[str, Bytes], judges: Collection[str]) -> tuple[float, floa
         return None
 
 
-def _short(value: object) -> str | None:
-    """Text that may be a label: short, without the spaces around it."""
-    return value.strip() or None if isinstance(value, str) and len(value) <= _LONGEST_TAG else None
-
-
 def _asked(value: object) -> str | None:
-    """The input as text: of a conversation, what the user said last."""
+    """The input as text; of a conversation, the last message of the user."""
     if not isinstance(value, list):
         return _text_of(value)
-    said = [message for message in value if isinstance(message, dict) and message.get("role") == "user"]
-    return _text_of(said[-1].get("content")) if said else None
+    messages = [message for message in value if isinstance(message, dict) and message.get("role") == "user"]
+    return _text_of(messages[-1].get("content")) if messages else None
 
 
 def _text_of(content: object) -> str | None:
-    """The text of a message: as it is, or the texts among its parts."""
+    """The text of a message, which may be a list of parts."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else None
     texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]

@@ -1,7 +1,7 @@
 """Who judges in an Inspect AI log, and what the values of its scorers mean.
 
-A scorer judges if the task declares the metric `accuracy` for it, or if the policy's `judged_by` names it; the values
-that it gave decide nothing about that. Of a score with several values each is a scorer of its own, `scorer.value`.
+A scorer judges if the task declares the metric `accuracy` for it, or if the policy's `judged_by` names it, whatever its
+values are. Each value of a score with several values is a scorer of its own, `scorer.value`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,27 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from highbar.importers.naming import score_column
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
+from highbar.importers.scorers import meets
 from highbar.model.judging import ScorerDemand
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _DECLARES = "accuracy"
 ALONE = "score"
-"""What the only score of an old log is called, which has no name there."""
+"""Our name for the only score of an old log, which has none there."""
 
 Metrics = dict[str, set[str]]
-"""The names of the metrics that a task declares for each scorer; `scorer.*` stands for every value of a score."""
+"""The declared metrics by scorer; `scorer.*` means every value of a score."""
 
 
 def declared_metrics(spec: Record, results: Record | None) -> Metrics:
-    """The metrics that stand beside the scorers in the header, and those that the log computed of them."""
+    """The metrics that the header declares for each scorer, and those in the results of the log."""
     found: Metrics = {}
     names: list[str] = []
     for scorer in spec.records("scorers"):
@@ -48,13 +49,13 @@ def declared_metrics(spec: Record, results: Record | None) -> Metrics:
 
 
 def _unique(name: str, used: Collection[str]) -> str:
-    """Inspect AI calls the second scorer of one name `match1`."""
+    """The name of a scorer: Inspect AI calls the second `match` `match1`."""
     names = (f"{name}{count or ''}" for count in range(len(used) + 1))
     return next(one for one in names if one not in used)
 
 
 def _groups(metrics: object) -> Iterator[tuple[str, list[str]]]:
-    """The metrics of the score as a whole, under an empty name, and those of its values."""
+    """The metrics of the whole score, with an empty name, and those of its values."""
     for group in metrics if isinstance(metrics, list) else [metrics]:
         if isinstance(group, dict) and "name" not in group:
             for part, listed in group.items():
@@ -65,12 +66,12 @@ def _groups(metrics: object) -> Iterator[tuple[str, list[str]]]:
 
 
 def _bare(metric: str) -> str:
-    """`accuracy` of `inspect_ai/accuracy`."""
+    """`inspect_ai/accuracy` → `accuracy`."""
     return metric.rpartition("/")[2]
 
 
-def number(value: object) -> float | None:
-    """A value as Inspect's metrics read it; None if there is no number in it."""
+def score_number(value: object) -> float | None:
+    """A value as a number, like Inspect's own metrics read it; None if it is none."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
@@ -83,41 +84,33 @@ def number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Judges:
-    """The scorers that judge, each with what the policy demands of it, if that is why."""
+class Judges(NamedTuple):
+    """The scorers that judge, each with the policy's demand, if the policy names it."""
 
     demands: Mapping[str, ScorerDemand | None]
-    columns: Mapping[str, str]  # of each scorer; those that would share one have none
+    columns: Mapping[str, str]  # by scorer; without scorers that would share a column
 
-    def say(self, scores: Mapping[str, float | None]) -> tuple[bool | None, str | None]:
-        """Whether a sample is correct; if that is not known, why. One that says no is enough to know."""
-        said = {name: _holds(demand, scores.get(name)) for name, demand in self.demands.items()}
-        if False in said.values():
+    def judge(self, scores: Mapping[str, float | None]) -> tuple[bool | None, str | None]:
+        """If a sample is correct; if that is unknown, None and the reason. One bad score is enough for False."""
+        met = {name: meets(demand, scores.get(name)) for name, demand in self.demands.items()}
+        if False in met.values():
             return False, None
-        silent = [name for name, holds in said.items() if holds is None]
+        silent = [name for name, good in met.items() if good is None]
         return (None, f"judge: no score by {', '.join(silent)}") if silent else (True, None)
 
     def quality(self, scores: Mapping[str, float | None]) -> float | None:
-        """The number of the only scorer that judges."""
+        """The score of the only judge; None if there are several."""
         return scores.get(next(iter(self.demands))) if len(self.demands) == 1 else None
 
 
-def _holds(demand: ScorerDemand | None, value: float | None) -> bool | None:
-    """An accuracy knows 1 and what is less; what is more is on another scale, of which it is not known what is good."""
-    if value is None or demand is None:
-        return None if value is None else value == 1
-    return demand.holds(value)
-
-
-def judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
-    """Who judges; the report is told what became of every scorer. A log in which nobody does is refused."""
+def settle_judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
+    """Decide who judges, and note every scorer in the report. Refuses a log without a judge."""
     known = [*(name for name in metrics if not _is_pattern(name, metrics)), *(n for n in seen if n not in metrics)]
     demands = _demanded(known, report) if report.judged_by else _declared(metrics, known)
     exact = list(dict.fromkeys([*known, *demands]))
     for name in exact:
         why = _why_not(name, metrics, policy=bool(report.judged_by))
-        report.scorers[name] = "judges" if name in demands else f"a column, does not judge: {why}"
+        report.add_scorer(name, judges=name in demands, why_not=why)
     report.judges = tuple(demands)
     if not demands:
         refuse(_without(exact, metrics), hint=_hint(exact))
@@ -127,20 +120,20 @@ def judges(metrics: Metrics, seen: Collection[str], report: Report) -> Judges:
 
 
 def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand | None]:
-    """The scorers that the policy names. One that the log does not know is refused."""
+    """The scorers that the policy names. Refuses a log without one of them."""
     missing = [demand.scorer for demand in report.judged_by if demand.scorer not in known]
     if missing:
         there = f"there are {', '.join(known)}" if known else "it has none"
         refuse(f"the policy's judged_by names the scorer {missing[0]!r}, which this log does not have; {there}")
-    hardest = sorted(report.judged_by, key=lambda demand: demand.least)  # of two for one scorer both must hold
-    return {demand.scorer: demand for demand in hardest}
+    demands = sorted(report.judged_by, key=lambda demand: demand.least)  # of two for one scorer the harder counts
+    return {demand.scorer: demand for demand in demands}
 
 
 def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:
-    """The scorers with a declared accuracy. A pattern that fits no value that was seen judges too, and is never met."""
-    meant = [name for name, listed in metrics.items() if _DECLARES in listed]
+    """The scorers with a declared accuracy. A pattern without a matching value judges too, and never has a score."""
+    declared = [name for name, listed in metrics.items() if _DECLARES in listed]
     found: dict[str, ScorerDemand | None] = {}
-    for name in meant:
+    for name in declared:
         fitting = [one for one in known if _fits(one, name)] if _is_pattern(name, metrics) else []
         found |= dict.fromkeys(fitting or [name])
     return found
@@ -151,7 +144,7 @@ def _is_pattern(name: str, metrics: Metrics) -> bool:
 
 
 def _fits(name: str, pattern: str) -> bool:
-    """Whether this is a value of the scorer that the pattern is for, and fits it."""
+    """If this is a value of the pattern's scorer and matches the pattern."""
     scorer, _, part = pattern.partition(".")
     return name != pattern and name.startswith(f"{scorer}.") and fnmatchcase(name[len(scorer) + 1 :], part)
 
@@ -164,7 +157,7 @@ def _why_not(name: str, metrics: Metrics, *, policy: bool) -> str:
 
 
 def _without(names: Collection[str], metrics: Metrics) -> str:
-    """That nobody judges, and who is there."""
+    """The message that nobody judges, with the scorers."""
     if not names:
         return "nobody judges these samples: the log has no scorer"
     listed = [f"{name} ({', '.join(sorted(metrics.get(name, set()))) or 'no metric'})" for name in names]

@@ -1,9 +1,9 @@
 """JUnit XML of any test runner → rows: one per attempt at a test case.
 
-A failure is a failed trial, an error is an error, and a skipped test is not passed. Test cases of one class and name
-are trials of one scenario, and so are the attempts that a runner made again (`flakyFailure`, `rerunFailure`, or test
-cases that are listed more often than they are counted): a test that passed at the third attempt passed one time in
-three. What a suite counts must be what it lists (`junit_counts`).
+A failure is a failed trial, an error is an error, and a skipped test has not passed. Test cases of one class and name
+are trials of one scenario, and so are repeated attempts of a runner (`flakyFailure`, `rerunFailure`, or more test cases
+than the suite counts): a test that passed at the third attempt passed one time in three. The counts of a suite must
+match its test cases (`junit_counts`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import IO
 
 from highbar.importers import Row
-from highbar.importers.aside import Aside
-from highbar.importers.junit_counts import ENDINGS, Found, compare
-from highbar.importers.junit_properties import Properties, Property
-from highbar.importers.naming import Trials, tags
+from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
+from highbar.importers.limits import LONGEST_SECONDS, LONGEST_TAG, LONGEST_TEXT
+from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scenario_id
 from highbar.importers.reading import xml
 from highbar.importers.record import refuse, shown
 from highbar.importers.report import Report
-from highbar.importers.writing import LONGEST_TEXT, identifier
+from highbar.importers.row_buffer import RowBuffer
 
 OUTCOME = "outcome"
-"""What `judged_by` calls the one judge of a report: the runner, which says how each test ended."""
+"""The only judge of a report, as `judged_by` names it: the runner, which records how each test ended."""
 
-_AGAIN = {"flakyfailure": "failure", "flakyerror": "error", "rerunfailure": "failure", "rerunerror": "error"}
+_REPEATED_TAGS = {"flakyfailure": "failure", "flakyerror": "error", "rerunfailure": "failure", "rerunerror": "error"}
 _SUITES = {"testsuites", "testsuite"}
 _KNOWN = {
     *_SUITES, "testcase", "properties", "property", "system-out", "system-err", "stacktrace", "attachments",
@@ -39,7 +38,7 @@ _NAMES = frozenset({"name", "classname"})
 _SAYS_OUTCOME = ("status", "result", "outcome", "state", "success", "passed")
 _GOOD_WORDS = frozenset(
     {"passed", "pass", "success", "succeeded", "successful", "ok", "true"}
-    | {"run", "completed", "executed", "finished", "done"}  # that it ran; how it ended is for its endings to say
+    | {"run", "completed", "executed", "finished", "done"}  # these say that it ran, and its endings how
 )
 _BAD_WORDS = {
     **dict.fromkeys(("failed", "fail", "failure", "false", "unsuccessful", "ko", "notok"), "failure"),
@@ -47,37 +46,37 @@ _BAD_WORDS = {
     **dict.fromkeys(("skipped", "skip", "notrun", "notexecuted", "suppressed", "disabled", "ignored"), "skipped"),
     **dict.fromkeys(("pending", "todo", "cancelled", "canceled", "untested", "undefined", "filtered"), "skipped"),
 }
+_COLUMNS = (*DESCRIBED, "agent_version")
 _SUBTESTS = "subtests"
 _SECONDS = re.compile(
     r"[0-9]{1,3}(,[0-9]{3})+\.[0-9]+|[0-9]{1,9}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?|\.[0-9]+"
-    r"|0,[0-9]+|[0-9]{1,9},([0-9]{1,2}|[0-9]{4,})"  # a comma before other than three digits is no thousand
+    r"|0,[0-9]+|[0-9]{1,9},([0-9]{1,2}|[0-9]{4,})"  # a comma that is not before three digits is a decimal one
 )
-_LONGEST = 1e9
 _PYTEST, _ITS_SUITE = "pytest tests", "pytest"
-_TEARDOWN = "failed on teardown with"  # pytest, of a test whose call had ended before
+_TEARDOWN = "failed on teardown with"  # how pytest reports a test whose call had passed before
 _SUBTEST = re.compile(r"subtest", re.IGNORECASE)
 _PROMPTFOO, _ITS_PROMPTS = "promptfoo", re.compile(r"\[.*\] prompt [0-9]+", re.DOTALL)
 _AS_JUNIT = "have the runner write each test as a <testcase>, and how it ended as <failure>, <error> or <skipped>"
-_MADE_AGAIN = "this attempt was made again; the report does not say how it ended"
+_REPEATED = "this attempt was made again; the report does not say how it ended"
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. They wait for its end: only then is it known which of them were made again."""
-    _say_who_judges(report)
-    with Aside() as aside, Path(path).open("rb") as stream:
-        made_again = _Reader(report, aside).read(stream)
-        if made_again:
-            report.warn(f"{len(made_again)} attempts were made again: they are trials that did not pass")
+    """The rows of one file. They wait for its end: only then is it known which attempts were repeated."""
+    _settle_judges(report)
+    with RowBuffer() as buffer, Path(path).open("rb") as stream:
+        repeated = _JUnitReader(report, buffer).read(stream)
+        if repeated:
+            report.warn(f"{len(repeated)} attempts were made again: they are trials that did not pass")
         trials = Trials()
-        for row, number in aside:
-            if number in made_again and row["passed"]:
+        for row, number in buffer:
+            if number in repeated and row["passed"]:
                 row["passed"] = False
-                row["output"] = row["output"] or _MADE_AGAIN
+                row["output"] = row["output"] or _REPEATED
             row["trial"] = trials.number(row["id"])
             yield row
 
 
-def _say_who_judges(report: Report) -> None:
+def _settle_judges(report: Report) -> None:
     unknown = [demand.scorer for demand in report.judged_by if demand.scorer != OUTCOME]
     if unknown:
         refuse(
@@ -90,78 +89,99 @@ def _say_who_judges(report: Report) -> None:
 
 @dataclass(slots=True)
 class _Ending:
-    """How an attempt ended that did not pass, and what was said about it."""
+    """The end of an attempt that did not pass, with its message."""
 
     kind: str
     message: str = ""
-    made_again: bool = False
+    repeated: bool = False
     is_attribute: bool = False
     text: list[str] = field(default_factory=list)
 
-    def told(self) -> str:
+    def reason(self) -> str:
         return self.message or "".join(self.text).strip() or f"a {self.kind} without a message"
 
 
 @dataclass(slots=True)
-class _Case:
-    """A test case on its way from its opening to its closing tag."""
+class _TestCase:
+    """A test case between its opening and its closing tag."""
 
     attributes: dict[str, str]
     endings: list[_Ending] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
-    properties: Properties = field(default_factory=Properties)
-    unknown: str | None = None  # a word for its outcome that nobody knows
+    columns: dict[str, str] = field(default_factory=dict)  # properties that are columns of a row
+    properties: dict[str, list[str]] = field(default_factory=dict)  # other properties, each with its values
+    unknown: str | None = None  # an attribute with an unknown outcome
+
+    def add_property(self, name: str, attribute: str, text: str) -> None:
+        """Add a property; its value is an attribute or the text between its tags. A column must have only one value."""
+        values = [value for value in (attribute, text.strip()) if value.strip()]
+        column = name.strip().lower()
+        if column not in _COLUMNS:
+            known = self.properties.setdefault(name, [])
+            known += [value for value in (values or [""])[:1] if value not in known]
+            return
+        for value in values:
+            before = self.columns.setdefault(column, value.strip())
+            if before != value.strip():
+                hint = "record it once for each test"
+                test = _name(self.attributes)
+                refuse(f"{test}: the property {column} is {shown(before)} and {shown(value.strip())}", hint=hint)
+
+    def tags(self) -> dict[str, str]:
+        """The short properties that are not columns, each with all its values."""
+        joined = {name: ", ".join(values) for name, values in self.properties.items() if name}
+        return {name: value for name, value in joined.items() if len(value) <= LONGEST_TAG}
 
 
 @dataclass(slots=True)
-class _Suite:
-    """A suite that is open: what it says about itself, and what was found in it."""
+class _OpenSuite:
+    """A suite before its closing tag: its attributes, and its test cases without and with those of inner suites."""
 
     attributes: dict[str, str]
-    own: Found = field(default_factory=Found)
-    whole: Found = field(default_factory=Found)
+    own: ListedTests = field(default_factory=ListedTests)
+    whole: ListedTests = field(default_factory=ListedTests)
 
     def name(self) -> str:
         return self.attributes.get("name") or "a suite without a name"
 
-    def each(self) -> tuple[Found, Found]:
+    def each(self) -> tuple[ListedTests, ListedTests]:
         return self.own, self.whole
 
 
-class _Reader:
-    """Follows the tags of one document, and keeps its rows aside, each with its number."""
+class _JUnitReader:
+    """Follows the tags of one document, and puts its rows into a buffer, each with its number."""
 
-    def __init__(self, report: Report, aside: Aside) -> None:
+    def __init__(self, report: Report, buffer: RowBuffer) -> None:
         self._report = report
-        self._aside = aside
+        self._buffer = buffer
         self._rows = 0
-        self._suites: list[_Suite] = []
-        self._cases: list[_Case] = []
+        self._suites: list[_OpenSuite] = []
+        self._cases: list[_TestCase] = []
         self._endings: list[_Ending] = []
-        self._properties: list[Property] = []
-        self._tags: list[str] = []  # of every tag that is open, what it opened here
-        self._gathered: list[str] | None = None  # where text goes now
+        self._properties: list[tuple[str, str, list[str]]] = []  # name, value and texts
+        self._tags: list[str] = []  # the role of every open tag
+        self._texts: list[str] | None = None  # where text goes now
         self._length = 0
         self._is_pytest = False
-        self._made_again: set[int] = set()
-        self._broke_late: set[int] = set()  # test cases whose call had passed before they broke
+        self._repeated: set[int] = set()
+        self._broke_late: set[int] = set()  # test cases that broke after their call had passed
 
     def read(self, stream: IO[bytes]) -> set[int]:
-        """Keep all rows aside; the numbers of those that were made again."""
+        """Put all rows into the buffer, and return the numbers of repeated attempts."""
         for event in xml.events(stream):
             if event.kind == "start":
-                attributes = _in_small_letters(event.text, event.attributes)
+                attributes = _in_lower_case(event.text, event.attributes)
                 if not self._tags:
-                    self._know_root(event.text, attributes)
+                    self._check_root(event.text, attributes)
                 self._tags.append(self._open(event.text.lower(), attributes))
             elif event.kind == "end":
                 self._close(self._tags.pop())
-            elif self._gathered is not None and self._length < LONGEST_TEXT:
-                self._gathered.append(event.text)
+            elif self._texts is not None and self._length < LONGEST_TEXT:
+                self._texts.append(event.text)
                 self._length += len(event.text)
-        return self._made_again
+        return self._repeated
 
-    def _know_root(self, tag: str, attributes: dict[str, str]) -> None:
+    def _check_root(self, tag: str, attributes: dict[str, str]) -> None:
         if tag.lower() not in _SUITES:
             refuse(f"this is no JUnit XML: found <{tag}>, wanted <testsuites> or <testsuite>")
         if attributes.get("name") == _PROMPTFOO:
@@ -169,32 +189,32 @@ class _Reader:
         self._is_pytest = attributes.get("name") == _PYTEST
 
     def _open(self, tag: str, attributes: dict[str, str]) -> str:
-        """Take a tag, and say what it opens."""
+        """Open a tag, and return its role."""
         if tag in _SUITES:
             if tag == "testsuite" and _ITS_PROMPTS.fullmatch(attributes.get("name", "")):
                 _refuse_promptfoo()
-            self._suites.append(_Suite(attributes))
+            self._suites.append(_OpenSuite(attributes))
             return "suite"
         if tag == "testcase":
-            self._cases.append(self._opened(attributes))
+            self._cases.append(self._test_case(attributes))
             return "case"
         if (ending := self._ending(tag, attributes)) is not None:
             self._endings.append(ending)
-            self._gather(ending.text)
+            self._open_texts(ending.text)
             return "ending"
         if tag == "system-out" and self._cases and not self._endings:
-            self._gather(self._cases[-1].output)
+            self._open_texts(self._cases[-1].output)
             return "output"
         if tag == "property" and self._cases:
-            self._properties.append(Property(attributes.get("name", ""), attributes.get("value", "")))
-            self._gather(self._properties[-1].text)
+            self._properties.append((attributes.get("name", ""), attributes.get("value", ""), []))
+            self._open_texts(self._properties[-1][2])
             return "property"
         if tag not in _KNOWN and not self._endings:
-            self._pass_over(tag, attributes)
+            self._skip(tag, attributes)
         return ""
 
-    def _pass_over(self, tag: str, attributes: dict[str, str]) -> None:
-        """Leave out what no report is known to have, unless it may be a test, or say how one ended."""
+    def _skip(self, tag: str, attributes: dict[str, str]) -> None:
+        """Skip an unknown tag, or refuse one that may be a test or the end of one."""
         in_suite = self._tags[-1] == "suite"
         says_outcome = tag in _SAYS_OUTCOME or not attributes.keys().isdisjoint(_SAYS_OUTCOME)
         is_named = in_suite and not attributes.keys().isdisjoint(_NAMES)
@@ -204,9 +224,9 @@ class _Reader:
         if in_suite:
             self._report.warn(f"not read: <{tag}> in a suite")
 
-    def _opened(self, attributes: dict[str, str]) -> _Case:
-        """A test case, with what its attributes say of its outcome: a known word that is bad is an ending."""
-        case = _Case(attributes)
+    def _test_case(self, attributes: dict[str, str]) -> _TestCase:
+        """A test case with the outcome of its attributes: a known bad word is an ending."""
+        case = _TestCase(attributes)
         for key, value in attributes.items():
             word = re.sub(r"[^a-z]", "", value.lower())
             if key not in _SAYS_OUTCOME or not value.strip():
@@ -218,34 +238,35 @@ class _Reader:
         return case
 
     def _ending(self, tag: str, attributes: dict[str, str]) -> _Ending | None:
-        """An ending, also by a name that only looks like one; None for anything else."""
+        """The ending of a tag, also if its name only resembles one; None for other tags."""
         message = attributes.get("message", "")
         if tag in ENDINGS:
             return _Ending(tag, message)
-        if tag in _AGAIN:
-            return _Ending(_AGAIN[tag], message, made_again=True)
+        if tag in _REPEATED_TAGS:
+            return _Ending(_REPEATED_TAGS[tag], message, repeated=True)
         if self._endings or tag in _KNOWN or not _BAD_TAG.search(tag):
             return None
         return _Ending("failure", message or f"<{tag}>")
 
-    def _gather(self, text: list[str]) -> None:
-        self._gathered, self._length = text, 0
+    def _open_texts(self, text: list[str]) -> None:
+        self._texts, self._length = text, 0
 
     def _close(self, opened: str) -> None:
         if opened == "ending":
             self._end(self._endings.pop())
         elif opened == "output":
-            self._gathered = None
+            self._texts = None
         elif opened == "property":
-            self._cases[-1].properties.add(_name(self._cases[-1].attributes), self._properties.pop())
-            self._gathered = self._endings[-1].text if self._endings else None
+            name, attribute, texts = self._properties.pop()
+            self._cases[-1].add_property(name, attribute, "".join(texts))
+            self._texts = self._endings[-1].text if self._endings else None
         elif opened == "case":
-            self._keep_attempts(self._cases.pop())
+            self._put_attempts(self._cases.pop())
         elif opened == "suite":
             self._close_suite(self._suites.pop())
 
     def _end(self, ending: _Ending) -> None:
-        self._gathered = self._endings[-1].text if self._endings else None
+        self._texts = self._endings[-1].text if self._endings else None
         if self._cases:
             self._cases[-1].endings.append(ending)
             return
@@ -253,35 +274,35 @@ class _Reader:
             found.outside[ending.kind] += 1
         self._report.records += 1
         name = self._suites[-1].attributes.get("name")
-        row: Row = {"id": identifier(name or "(a suite without a name)"), "error": ending.told(), "passed": False}
+        row: Row = {"id": scenario_id(name or "(a suite without a name)"), "error": ending.reason(), "passed": False}
         self._put({**row, "output": None, "suite": name})
 
-    def _close_suite(self, suite: _Suite) -> None:
+    def _close_suite(self, suite: _OpenSuite) -> None:
         is_pytest = self._is_pytest or suite.attributes.get("name") == _ITS_SUITE
         if suite.whole.cases:  # only of a suite that broke before its first test are these counted
             suite.whole.outside.subtract(suite.own.outside)
             suite.own.outside.clear()
         is_pytest = is_pytest and (bool(self._suites) or bool(suite.own.cases))  # its outermost tag counts nothing
-        if compare(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
+        if compare_counts(suite.name(), suite.attributes, suite.own, suite.whole, is_pytest=is_pytest):
             for numbers in suite.whole.places.values():
-                self._made_again.update(numbers[:-1])
+                self._repeated.update(numbers[:-1])
             suite.whole.again = suite.whole.repeated
         if self._suites:
             self._suites[-1].whole.add(suite.whole)
             return
         for numbers in suite.whole.places.values():
             if numbers[-1] in self._broke_late:  # what came before passed its call too, and was made again
-                self._made_again.update(numbers[:-1])
+                self._repeated.update(numbers[:-1])
 
-    def _keep_attempts(self, case: _Case) -> None:
-        """The attempts that were made before, then how the test ended: the worst of what is said of it."""
+    def _put_attempts(self, case: _TestCase) -> None:
+        """Put the rows of earlier attempts, then of the last one, which has the worst of its endings."""
         for ending in case.endings:
-            if ending.made_again:
+            if ending.repeated:
                 self._put(self._row(case, ending.kind, ending, None))
-        last = [ending for ending in case.endings if not ending.made_again]
+        last = [ending for ending in case.endings if not ending.repeated]
         worst = next((ending for kind in ENDINGS for ending in last if ending.kind == kind), None)
         kind = worst.kind if worst else "passed"
-        # What was skipped took no time, which says nothing about the agent.
+        # The time of a skipped test says nothing about the agent.
         row = self._row(case, kind, worst, None if kind == "skipped" else _milliseconds(case))
         if worst and worst.message.startswith(_TEARDOWN):
             self._broke_late.add(self._rows)
@@ -292,17 +313,17 @@ class _Reader:
             self._note_subtests(found, case, last)
         self._put(row)
 
-    def _note_subtests(self, found: Found, case: _Case, endings: list[_Ending]) -> None:
-        said = case.properties.tags().get(_SUBTESTS, "").strip()
-        found.subtests += int(said) if said.isascii() and said.isdigit() and len(said) <= 9 else 0
+    def _note_subtests(self, found: ListedTests, case: _TestCase, endings: list[_Ending]) -> None:
+        number = case.tags().get(_SUBTESTS, "").strip()
+        found.subtests += int(number) if number.isascii() and number.isdigit() and len(number) <= 9 else 0
         if any(_SUBTEST.search(ending.message) or _SUBTEST.search("".join(ending.text)) for ending in endings):
             found.shows_subtests = True
 
     def _put(self, row: Row) -> None:
-        self._aside.put(row, self._rows)
+        self._buffer.put(row, self._rows)
         self._rows += 1
 
-    def _row(self, case: _Case, kind: str, ending: _Ending | None, latency: float | None) -> Row:
+    def _row(self, case: _TestCase, kind: str, ending: _Ending | None, latency: float | None) -> Row:
         self._report.records += 1
         self._report.skipped += kind == "skipped"
         unjudged = case.unknown if kind == "passed" else None
@@ -311,29 +332,29 @@ class _Reader:
         return {
             "id": self._scenario(case.attributes),
             "passed": None if unjudged else kind == "passed",
-            "error": ending.told() if ending and kind == "error" else None,
+            "error": ending.reason() if ending and kind == "error" else None,
             "unjudged": unjudged,
-            "output": "".join(case.output) or (ending.told() if ending else None),
+            "output": "".join(case.output) or (ending.reason() if ending else None),
             "latency_ms": latency,
             "suite": self._suites[-1].attributes.get("name") if self._suites else None,
-            **case.properties.columns,
-            "tags": tags({**{key: value for key, value in placed.items() if value}, **case.properties.tags()}),
+            **case.columns,
+            "tags": flat_tags({**{key: value for key, value in placed.items() if value}, **case.tags()}),
         }
 
     def _scenario(self, attributes: dict[str, str]) -> str:
-        """The class and the name; where there is no class, the suite."""
+        """The class and the name; without a class, the suite and the name."""
         suites = [name for suite in self._suites if (name := suite.attributes.get("name"))]
-        home = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
+        prefix = attributes.get("classname") or attributes.get("class") or (suites[-1] if suites else "")
         name = _name(attributes)
-        return identifier(f"{home}::{name}" if home else name)
+        return scenario_id(f"{prefix}::{name}" if prefix else name)
 
 
 def _name(attributes: dict[str, str]) -> str:
     return attributes.get("name") or "(no name)"
 
 
-def _in_small_letters(tag: str, attributes: dict[str, str]) -> dict[str, str]:
-    """The attributes with their names in small letters; one that is there twice and differs is refused."""
+def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
+    """The attributes with names in lower case; refuses two of one name with different values."""
     found: dict[str, str] = {}
     for key, value in attributes.items():
         if found.setdefault(key.lower(), value) != value:
@@ -341,18 +362,18 @@ def _in_small_letters(tag: str, attributes: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _milliseconds(case: _Case) -> float | None:
-    """The time in milliseconds; a time that cannot be read would let a slow test leave the percentiles.
+def _milliseconds(case: _TestCase) -> float | None:
+    """The time in milliseconds. An unreadable time is refused: without it a slow test would leave the percentiles.
 
-    `1,234.5` is more than a thousand seconds and `0,5` half of one; of `1,234` nobody knows.
+    `1,234.5` is more than a thousand seconds and `0,5` is half a second; `1,234` is ambiguous.
     """
     text = case.attributes.get("time", case.attributes.get("duration", "")).strip()
     if not text:
         return None
     whole, point, rest = text.replace(" ", "").partition(",")
     plain = text.replace(",", "") if "." in text else f"{whole}{point and '.'}{rest}"
-    seconds = float(plain) if _SECONDS.fullmatch(text) else _LONGEST
-    if seconds >= _LONGEST:
+    seconds = float(plain) if _SECONDS.fullmatch(text) else LONGEST_SECONDS
+    if seconds >= LONGEST_SECONDS:
         name = _name(case.attributes)
         hint = "seconds are written with a point, such as 1.5; what nobody measured is left out"
         refuse(f"{name}: time: found {shown(text)}, wanted a number of seconds", hint=hint)

@@ -1,9 +1,9 @@
-"""What a JUnit suite counts about itself, against the test cases that are listed in it.
+"""The counts of a JUnit suite, compared with its test cases.
 
-A report says twice how many tests there were and how many did not pass: once in numbers, once test by test. Where the
-two differ, something was lost or made up, and the file is refused, unless the difference is one that a runner is known
-to make: attempts that are listed and not counted (pytest-rerunfailures, gotestsum), subtests that are counted and not
-listed (pytest 9), suites that broke and are listed as test cases (jest).
+A report has the numbers of tests and of failures twice: as counts, and as test cases. If they differ, something was
+lost or invented, and the file is refused, unless a runner is known for the difference: repeated attempts that are
+listed and not counted (pytest-rerunfailures, gotestsum), subtests that are counted and not listed (pytest 9), suites
+that broke and are listed as test cases (jest).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from highbar.importers.record import refuse, shown
 
 ENDINGS = ("error", "failure", "skipped")
-"""How a test case may end that did not pass, the worst first."""
+"""How a test case that did not pass can end, the worst first."""
 
 _COUNTED = {
     "failure": ("failures",),
@@ -33,28 +33,28 @@ _WRITE_AGAIN = "have the runner write the report again; nothing may be left out 
 
 
 @dataclass(slots=True)
-class Found:
-    """The test cases of a suite, with or without those of the suites inside of it."""
+class ListedTests:
+    """The test cases of a suite, with or without those of its inner suites."""
 
     cases: int = 0
-    places: dict[str, list[int]] = field(default_factory=dict)  # of each scenario, the numbers of its test cases
-    ended: Counter[str] = field(default_factory=Counter)  # test cases by how they ended, each once
-    endings: Counter[str] = field(default_factory=Counter)  # each ending of each test case
-    outside: Counter[str] = field(default_factory=Counter)  # of suites without a test case, which count as tests
-    flaky: int = 0  # test cases that passed only when they were made again
-    again: int = 0  # test cases that are known to be attempts before the last
-    subtests: int = 0  # as the tests themselves say
+    places: dict[str, list[int]] = field(default_factory=dict)  # numbers of test cases by scenario
+    ended: Counter[str] = field(default_factory=Counter)  # test cases by their worst ending
+    endings: Counter[str] = field(default_factory=Counter)  # all endings of all test cases
+    outside: Counter[str] = field(default_factory=Counter)  # endings outside of test cases, which count as tests
+    flaky: int = 0  # test cases that passed only at a repeated attempt
+    again: int = 0  # test cases that are earlier attempts
+    subtests: int = 0  # by the properties of the tests
     shows_subtests: bool = False
 
     def add_case(self, scenario: str, number: int, ended: str, endings: Iterable[str]) -> None:
-        """Take a test case, with how it ended, and the kinds of all its endings, each as often as it is there."""
+        """Add a test case by its worst ending and the kinds of all its endings."""
         self.cases += 1
         self.places.setdefault(scenario, []).append(number)
         self.endings.update(endings)
         self.ended[ended] += 1
 
-    def add(self, inner: Found) -> None:
-        """Take all that was found in a suite inside of this one."""
+    def add(self, inner: ListedTests) -> None:
+        """Add the test cases of an inner suite."""
         self.cases += inner.cases
         for scenario, numbers in inner.places.items():
             self.places.setdefault(scenario, []).extend(numbers)
@@ -68,19 +68,19 @@ class Found:
 
     @property
     def repeated(self) -> int:
-        """How many test cases come before another one of the same scenario."""
+        """The number of test cases that precede another one of the same scenario."""
         return self.cases - len(self.places)
 
     @property
     def listed(self) -> int:
-        """How many tests are listed."""
+        """The number of listed tests."""
         return self.cases + self.outside.total()
 
     def not_passed(self, counted: Iterable[str], *, is_pytest: bool) -> int:
-        """How many tests ended in a way that is counted; runners count failures as errors and the other way round.
+        """The number of tests with a counted ending; runners count failures as errors and vice versa.
 
-        A test counts once, however many failures it shows. pytest alone counts each: those of subtests are listed in
-        the test case that they are of.
+        A test counts once even with several failures. Only pytest counts each of them: it lists the failures of
+        subtests in the test case of their test.
         """
         kinds = set(counted)
         kinds |= {"error", "failure"} if kinds & {"error", "failure"} else set()
@@ -88,11 +88,13 @@ class Found:
         return sum(ended[kind] + self.outside[kind] for kind in kinds)
 
 
-def compare(name: str, attributes: Mapping[str, str], own: Found, whole: Found, *, is_pytest: bool) -> bool:
-    """Refuse a suite whose numbers are not those of its test cases; `own` has none of the suites inside of it.
+def compare_counts(
+    name: str, attributes: Mapping[str, str], own: ListedTests, whole: ListedTests, *, is_pytest: bool
+) -> bool:
+    """Refuse a suite whose counts do not match its test cases, without (`own`) or with those of inner suites (`whole`).
 
-    Some runners count these in, and some do not. Returns whether test cases of one scenario are attempts of one test,
-    of which only the last is counted.
+    Some runners count inner suites and some do not. Returns True if test cases of one scenario are attempts of one
+    test, of which only the last is counted.
     """
     tests = _number(name, attributes, ("tests",))
     if is_pytest and None in (tests, _number(name, attributes, ("failures",)), _number(name, attributes, ("errors",))):
@@ -113,8 +115,8 @@ def compare(name: str, attributes: Mapping[str, str], own: Found, whole: Found, 
     return _differs(name, tests, whole, is_pytest=is_pytest)
 
 
-def _compare_others(name: str, attributes: Mapping[str, str], found: Found) -> None:
-    """Refuse a suite that counts tests in a way of its own, and tests that were flaky of which it shows none."""
+def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests) -> None:
+    """Refuse a suite with an unknown count of bad tests, or with more flaky tests than it lists."""
     flakes = _number(name, attributes, (_FLAKES,)) or 0
     if flakes > found.flaky:
         shows = f"{found.flaky} tests that passed only when they were made again"
@@ -124,8 +126,8 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: Found) -> N
             refuse(f"{name}: {key} is {value}, and that is no count that is known", hint=_COUNTS)
 
 
-def _differs(name: str, tests: int, found: Found, *, is_pytest: bool) -> bool:
-    """What explains that another number of tests is counted than is listed; refused if nothing does."""
+def _differs(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
+    """Explain why the counted and the listed number of tests differ, or refuse. Returns as `compare_counts` does."""
     fewer, more = found.listed - tests, tests - found.listed
     if fewer > 0 and found.repeated and tests >= len(found.places):
         return True
@@ -141,7 +143,7 @@ def _differs(name: str, tests: int, found: Found, *, is_pytest: bool) -> bool:
 
 
 def _number(name: str, attributes: Mapping[str, str], keys: Iterable[str]) -> int | None:
-    """The sum of the counts that are given; None if none is."""
+    """The sum of the counts of these names; None if the suite has none of them."""
     numbers = []
     for key in keys:
         text = attributes.get(key, "").strip()

@@ -2,28 +2,31 @@
 
 A document has a line for each filter (`strict-match`, `flexible-extract`); they become one row, with a column for each
 metric and filter. One of them *judges*: the harness's own accuracy (`acc`, `exact_match` …) if there is only one such
-metric and filter, or what the policy's `judged_by` names. Repeated answers are reduced to one by the filters, so there
-is one trial. `results_DATE.json` holds totals only: samples that stand beside it must be of as many documents.
+metric and filter, or what the policy's `judged_by` names. Filters reduce repeated answers to one, so there is one
+trial. `results_DATE.json` has totals only; the samples beside it must have the same number of documents.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from highbar.errors import InputError, Problem
 from highbar.importers import Row
-from highbar.importers.aside import Aside
-from highbar.importers.lm_eval_totals import Totals, run_of, totals_of
-from highbar.importers.naming import as_text, score_column, tags
+from highbar.importers.beside import RESTORE, Beside
+from highbar.importers.limits import LARGEST_SCORE, LONGEST_TAG, MOST_NAMED
+from highbar.importers.naming import DESCRIBED, as_text, flat_tags, scenario_id, score_column, short_label
 from highbar.importers.reading import json
 from highbar.importers.reading.json import Bytes
-from highbar.importers.record import Record, refuse
+from highbar.importers.record import Record, in_file, refuse
 from highbar.importers.report import Report
-from highbar.importers.writing import identifier
+from highbar.importers.row_buffer import RowBuffer
+from highbar.importers.scorers import meets
 from highbar.model.judging import ScorerDemand
 
 if TYPE_CHECKING:
@@ -32,31 +35,32 @@ if TYPE_CHECKING:
 _HASHES = ("doc_hash", "prompt_hash", "target_hash")
 _FIXED = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", *_HASHES})
 _ACCURACIES = frozenset({"acc", "accuracy", "exact_match", "em", "pass@1", "pass_at_1", "correct"})
-"""The metrics of the harness and its tasks whose 1 means right."""
+"""The metrics of the harness and its tasks for which 1 means right."""
 
-_FROM_DOCUMENT = ("category", "capability", "cluster")
-_LONGEST_TAG = 200
-_LARGEST = 1e18
-_MOST_NAMED = 5
 _WORDS = {"true": 1.0, "false": 0.0}
 _WHOLE = "restore the samples as lm_eval wrote them: a line for each document and filter"
 _HINT = "the rows are in samples_….jsonl beside it, which lm_eval writes with --log_samples"
+
+_DATE = r"\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}(?:\.\d+)?"
+_SAMPLES_FILE = re.compile(rf"samples_(.+)_({_DATE})\.jsonl$")
+_TOTALS_FILE = re.compile(rf"_({_DATE})\.json$")
+_SPREAD = "_stderr"
 
 Scored = tuple[str, str]
 """A metric and the filter under which it was computed."""
 
 Scores = dict[Scored, float | None]
-"""What one document got; None where there is no number."""
+"""The scores of one document; None without a number."""
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. They wait for its end: the lines of the next filter come after all of the first."""
+    """The rows of one file. They wait for its end: all lines of one filter precede those of the next."""
     run = run_of(path)
     task = run[0] if run else "samples"
     totals = totals_of(path)
-    with Aside() as aside, Path(path).open("rb") as stream:
-        samples = _Samples(report, aside)
-        for number, line in json.lines(stream):
+    with RowBuffer() as buffer, Path(path).open("rb") as stream:
+        samples = _Samples(report, buffer)
+        for number, line in json.numbered_lines(stream):
             if number == 1 and line.lstrip()[:1] == b"{" and b'"doc_id"' not in line:
                 refuse("this holds no samples: lm_eval writes its totals so", hint=_HINT)
             samples.add(json.members(line, number), number)
@@ -66,21 +70,21 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 class _Samples:
-    """The lines of one file, on their way to the rows."""
+    """The lines of one file, between the file and the rows."""
 
-    def __init__(self, report: Report, aside: Aside) -> None:
+    def __init__(self, report: Report, buffer: RowBuffer) -> None:
         self._report = report
-        self._aside = aside
+        self._buffer = buffer
         self._scores: dict[int, Scores] = {}
-        self._lines: dict[str, set[int]] = {}  # the documents that have a line of each filter, in the order of the file
+        self._lines: dict[str, set[int]] = {}  # the documents of each filter, in the order of the file
         self._scored: dict[Scored, None] = {}
-        self._hash: _Hash | None = sha256()  # as the harness makes it of the lines; None if one has no hashes
+        self._hash: _Hash | None = sha256()  # the hash of the harness over all lines; None if a line has no hashes
 
     def add(self, parts: dict[str, Bytes], number: int) -> None:
-        """Take one line: the first of a document makes its row, the others add their scores to it."""
+        """Add one line: the first of a document makes its row, the others add scores to it."""
         self._report.records += 1
         top = Record(_decoded(parts, ("doc_id", "filter", "metrics", *_HASHES)), f"line {number}")
-        self._take_hashes(top)
+        self._add_hashes(top)
         document, filter_name = top.whole("doc_id"), top.text("filter") or "none"
         if document is None or document < 0:
             refuse("this sample has no doc_id" if document is None else "a doc_id is 0 or more", line=number)
@@ -93,12 +97,12 @@ class _Samples:
         self._scored.update(dict.fromkeys(scores))
         if document not in self._scores:
             self._scores[document] = {}
-            self._aside.put(_row(parts, str(document), number))
+            self._buffer.put(_row(parts, str(document), number))
         else:
             self._report.merged += 1
         self._scores[document] |= scores
 
-    def _take_hashes(self, line: Record) -> None:
+    def _add_hashes(self, line: Record) -> None:
         hashes = [line.value(key) for key in _HASHES]
         if self._hash and all(isinstance(one, str) for one in hashes):
             self._hash.update("".join(hashes).encode("utf-8", "surrogatepass"))
@@ -106,7 +110,7 @@ class _Samples:
             self._hash = None
 
     def _number(self, value: object) -> float | None:
-        """A score as a number. NumPy's own types come as text; what a whole corpus needs is no number."""
+        """A score as a number. NumPy types are text in the file; parts of a corpus metric are lists, and no number."""
         if isinstance(value, bool):
             return float(value)
         if isinstance(value, str):
@@ -118,33 +122,33 @@ class _Samples:
             self._report.unread["parts of metrics over the whole corpus"] += 1
         if not isinstance(value, int | float) or math.isnan(value):
             return None
-        if abs(value) > _LARGEST:
-            self._report.warn(f"infinite scores are read as {_LARGEST:g}, so that no average hides them")
-        return max(-_LARGEST, min(_LARGEST, float(value)))
+        if abs(value) > LARGEST_SCORE:
+            self._report.warn(f"infinite scores are read as {LARGEST_SCORE:g}, so that no average hides them")
+        return max(-LARGEST_SCORE, min(LARGEST_SCORE, float(value)))
 
-    def refuse_gaps(self, task: str, totals: Totals | None) -> None:
-        """Refuse a file that lacks a document or a line: nothing else in it would say so."""
+    def refuse_gaps(self, task: str, totals: HarnessTotals | None) -> None:
+        """Refuse a file without one of its documents or lines."""
         documents = len(self._scores)
         for filter_name, lines in self._lines.items():
             lacking = sorted(set(self._scores) - lines)
             if lacking:
                 refuse(f"{_named(lacking)} no line of the filter {filter_name}, and other documents have one")
-        if totals is not None and self._confirmed(task, totals):
+        if totals is not None and self._matches(task, totals):
             return
         last = max(self._scores, default=-1)
         if last >= documents:
-            gaps = list(islice((one for one in range(last) if one not in self._scores), _MOST_NAMED + 1))
+            gaps = list(islice((one for one in range(last) if one not in self._scores), MOST_NAMED + 1))
             hint = "for a run with --samples, keep its results_DATE.json beside this file: it says how many there are"
             refuse(f"{_named(gaps)} no line: documents are numbered from 0 without a gap", hint=hint)
 
-    def refuse_unscored(self, task: str, totals: Totals | None) -> None:
-        """Refuse a file without a metric or filter that the totals have: it may be the one that would judge."""
+    def refuse_unscored(self, task: str, totals: HarnessTotals | None) -> None:
+        """Refuse a file without a metric or filter that the totals have: it may be the one that judges."""
         lacking = [key for key in totals.scored[task] if key not in self._scored] if totals else []
         if totals and lacking:
             refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
 
-    def _confirmed(self, task: str, totals: Totals) -> bool:
-        """Whether the totals know these samples, of whatever numbers they are. Refuses those that they do not know."""
+    def _matches(self, task: str, totals: HarnessTotals) -> bool:
+        """If the totals are of these very samples, with whatever document ids. Refuses samples of another run."""
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
             refuse(f"the file holds {documents} documents, and {totals.name} speaks of {planned}")
@@ -155,58 +159,51 @@ class _Samples:
         return True
 
     def rows(self, task: str, model: str | None) -> Iterator[Row]:
-        """The rows, now that all metrics and filters are known."""
-        judges = self._judges()
+        """The rows, once all metrics and filters are known."""
+        judges = self._settle_judges()
         columns = self._columns()
-        for row, _ in self._aside:
+        for row, _ in self._buffer:
             scores = self._scores[int(row["id"])]
             found = {columns[key]: value for key, value in scores.items() if key in columns}
             labels = {**({"model": model} if model else {}), **(row["tags"] or {})} or None
-            made = {**row, "id": identifier(f"{task}/{row['id']}"), "tags": labels, "suite": task, **found}
+            made = {**row, "id": scenario_id(f"{task}/{row['id']}"), "tags": labels, "suite": task, **found}
             yield made | self._judged(scores, judges)
 
     def _judged(self, scores: Scores, judges: dict[Scored, ScorerDemand | None]) -> Row:
-        """What the judges say of a document. One that is silent decides nothing."""
-        said = {key: _holds(demand, scores.get(key)) for key, demand in judges.items()}
+        """The judgment of a document. Without a judge's score it is undecided."""
+        met = {key: meets(demand, scores.get(key)) for key, demand in judges.items()}
         judge = ", ".join(self._label(key) for key in judges)
-        if None not in said.values() or False in said.values():
-            return {"correct": all(said.values()), "judge": judge}
+        if None not in met.values() or False in met.values():
+            return {"correct": all(met.values()), "judge": judge}
         self._report.unscored += 1
-        silent = ", ".join(self._label(key) for key, holds in said.items() if holds is None)
-        # That the answer equals the target is not for us to demand.
+        silent = ", ".join(self._label(key) for key, good in met.items() if good is None)
+        # Without the judge, Highbar must not compare answer and target itself.
         return {"unjudged": f"judge: no score by {silent}", "judge": judge, "expected": None, "predicted": None}
 
-    def _judges(self) -> dict[Scored, ScorerDemand | None]:
-        """Who judges; the report is told what became of every metric. A file in which that is open is refused."""
-        able = [key for key in self._scored if key[0] in _ACCURACIES]
+    def _settle_judges(self) -> dict[Scored, ScorerDemand | None]:
+        """Decide who judges, and note every metric in the report. Refuses a file in which that is ambiguous."""
+        accuracies = [key for key in self._scored if key[0] in _ACCURACIES]
         demands = self._report.judged_by
-        judges = self._demanded(demands) if demands else dict.fromkeys(able if len(able) == 1 else ())
+        judges = self._demanded(demands) if demands else dict.fromkeys(accuracies if len(accuracies) == 1 else ())
         for key in self._scored:
-            why = (
-                "judged_by names another"
-                if demands
-                else "not acc or exact_match"
-                if key not in able
-                else "one of several"
-            )
-            self._report.scorers[self._label(key)] = "judges" if key in judges else f"a column, does not judge: {why}"
+            not_named = "one of several" if key in accuracies else "not acc or exact_match"
+            why = "judged_by names another" if demands else not_named
+            self._report.add_scorer(self._label(key), judges=key in judges, why_not=why)
         self._report.judges = tuple(self._label(key) for key in judges)
         if not judges and self._scored:
-            named = ", ".join(self._label(key) for key in able or self._scored)
-            told = "several metrics say what is right" if able else "nobody judges these documents"
-            metric, filter_name = next(iter(able or self._scored))
-            hint = (
-                f"say in the policy who does: judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
-            )
-            refuse(f"{told}: there are {named}", hint=hint)
+            named = ", ".join(self._label(key) for key in accuracies or self._scored)
+            message = "several metrics say what is right" if accuracies else "nobody judges these documents"
+            metric, filter_name = next(iter(accuracies or self._scored))
+            judged_by = f"judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
+            refuse(f"{message}: there are {named}", hint=f"say in the policy who does: {judged_by}")
         if not judges:
             refuse("nobody judges these documents: there is no metric in this file")
         return judges
 
     def _demanded(self, demands: tuple[ScorerDemand, ...]) -> dict[Scored, ScorerDemand | None]:
-        """The metrics that the policy names, each with one filter. One that the file does not have is refused."""
+        """The metrics that the policy names, each with one filter. Refuses a file without one of them."""
         found: dict[Scored, ScorerDemand | None] = {}
-        for demand in sorted(demands, key=lambda one: one.least):  # of two for one metric both must hold
+        for demand in sorted(demands, key=lambda one: one.least):  # of two demands on one metric the harder one counts
             fitting = [key for key in self._scored if key[0] == demand.scorer and demand.filter in (None, key[1])]
             asked = demand.scorer if demand.filter is None else f"{demand.scorer} with the filter {demand.filter}"
             there = f"there are {', '.join(f'{metric},{one}' for metric, one in self._scored)}"
@@ -218,11 +215,11 @@ class _Samples:
         return found
 
     def _label(self, key: Scored) -> str:
-        """A metric as the harness calls it; with its filter if there are several."""
+        """The harness's name of a metric, with its filter if there are several."""
         return key[0] if len(self._lines) == 1 else f"{key[0]},{key[1]}"
 
     def _columns(self) -> dict[Scored, str]:
-        """The column of each metric and filter; those that would share one have none."""
+        """The column of each metric and filter, without those that would share one."""
         named = {key: score_column(key[0] if len(self._lines) == 1 else "_".join(key)) for key in self._scored}
         columns = list(named.values())
         shared = {column for column in columns if columns.count(column) > 1}
@@ -231,19 +228,12 @@ class _Samples:
         return {key: column for key, column in named.items() if column not in shared}
 
 
-def _holds(demand: ScorerDemand | None, value: float | None) -> bool | None:
-    """Whether a score is good enough: 1, unless the policy says what is."""
-    if value is None or demand is None:
-        return None if value is None else value == 1
-    return demand.holds(value)
-
-
 def _named(documents: list[int]) -> str:
     """`document 3 has`, `documents 3, 4, 5 … have`."""
     if len(documents) == 1:
         return f"document {documents[0]} has"
-    more = " …" if len(documents) > _MOST_NAMED else ""
-    return f"documents {', '.join(map(str, documents[:_MOST_NAMED]))}{more} have"
+    more = " …" if len(documents) > MOST_NAMED else ""
+    return f"documents {', '.join(map(str, documents[:MOST_NAMED]))}{more} have"
 
 
 def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
@@ -255,10 +245,10 @@ def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
         "id": document,
         "input": _prompt(json.decode(parts.get("arguments", b"null"))),
         "output": as_text(answer),
-        "expected": _short(target) if isinstance(answer, str) else None,  # else they are log-likelihoods of choices
-        "predicted": _short(answer),
-        **{name: asked[name] for name in _FROM_DOCUMENT if isinstance(asked.get(name), str)},
-        "tags": tags(asked, _FROM_DOCUMENT),
+        "expected": short_label(target) if isinstance(answer, str) else None,  # others are log-likelihoods of choices
+        "predicted": short_label(answer),
+        **{name: asked[name] for name in DESCRIBED if isinstance(asked.get(name), str)},
+        "tags": flat_tags(asked, DESCRIBED),
     }
 
 
@@ -267,16 +257,11 @@ def _decoded(parts: dict[str, Bytes], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _flat(text: Bytes | None) -> dict[str, Any]:
-    """The short members of the document that are no lists and no objects."""
+    """The short members of the document that are not lists or objects."""
     if text is None or text[:1] != b"{":
         return {}
-    short = {key: value for key, value in json.members(text).items() if len(value) <= _LONGEST_TAG}
+    short = {key: value for key, value in json.members(text).items() if len(value) <= LONGEST_TAG}
     return {key: json.decode(value) for key, value in short.items() if value[:1] not in (b"{", b"[")}
-
-
-def _short(value: object) -> str | None:
-    """Text that may be a label: short, without the spaces around it."""
-    return value.strip() or None if isinstance(value, str) and len(value) <= _LONGEST_TAG else None
 
 
 def _prompt(arguments: object) -> str | None:
@@ -288,3 +273,84 @@ def _prompt(arguments: object) -> str | None:
         elif isinstance(first, list):
             first = first[0] if first else None
     return as_text(first)
+
+
+# --- results_DATE.json, the totals of a run ---------------------------------------------
+
+
+class HarnessTotals(NamedTuple):
+    """The totals of one run of the harness."""
+
+    name: str
+    documents: Mapping[str, int]  # by task
+    hashes: Mapping[str, str]  # of all samples in order, by task
+    scored: Mapping[str, Sequence[tuple[str, str]]]  # metrics and filters with a total, by task
+    model: str | None
+
+
+def run_of(path: str) -> tuple[str, str] | None:
+    """The task and the date in the name of a samples file."""
+    found = _SAMPLES_FILE.search(Path(path).name)
+    return (found[1], found[2]) if found else None
+
+
+def totals_of(path: str) -> HarnessTotals | None:
+    """The totals of the run of a samples file, if they are in the same folder."""
+    run = run_of(path)
+    if run is None:
+        return None
+    task, date = run
+    found = (_read_totals(str(one)) for one in sorted(Path(path).parent.glob(f"*_{date}.json")))
+    return next((totals for totals in found if totals and task in totals.documents), None)
+
+
+def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
+    """Find the totals with samples beside them; a task without samples is a problem."""
+    samples = [path for path, tool in tools.items() if tool == "lm-eval" and run_of(path)]
+    for path, tool in tools.items():
+        date = _TOTALS_FILE.search(Path(path).name) if tool == "lm-eval" else None
+        tasks = _tasks(path, date[1], samples) if date else []
+        if not tasks:
+            continue
+        try:
+            totals = _read_totals(path)
+        except InputError as error:
+            found.problems += in_file(error, path)
+            continue
+        lacking = [task for task in totals.documents if task not in tasks] if totals else []
+        if lacking:
+            message = f"the totals have the task {lacking[0]!r}, and there are no samples of it"
+            found.problems.append(Problem(message, file=path, hint=RESTORE))
+        found.left[path] = f"{path}: read for its totals: the samples of every task are there"
+
+
+def _tasks(path: str, date: str, samples: Sequence[str]) -> list[str]:
+    """The tasks with samples of the same run in the folder of the totals."""
+    runs = ((run_of(one), Path(one).parent) for one in samples)
+    return [run[0] for run, folder in runs if run and run[1] == date and folder == Path(path).parent]
+
+
+def _read_totals(path: str) -> HarnessTotals | None:
+    """The totals of a file; None for older files without counts."""
+    document = Record(json.decode(Path(path).read_bytes()), Path(path).name)
+    counted = document.record("n-samples")
+    if counted is None:
+        return None
+    documents: dict[str, int] = {}
+    for task in counted:
+        count = counted.record(task)
+        number = count.whole("effective") if count else None
+        documents[task] = refuse(f"{counted.place}: {task}: wanted `effective`") if number is None else number
+    hashes = document.record("task_hashes") or Record({}, path)
+    known = {task: found for task in hashes if isinstance(found := hashes.value(task), str)}
+    model = document.value("model_name")
+    scored = {task: _scored_totals(document, task) for task in documents}
+    return HarnessTotals(Path(path).name, documents, known, scored, model if isinstance(model, str) and model else None)
+
+
+def _scored_totals(document: Record, task: str) -> list[tuple[str, str]]:
+    """The metrics and filters of a task, which the totals write as `exact_match,strict-match`."""
+    results = document.record("results")
+    keys = (results.record(task) if results else None) or ()
+    named = (key.partition(",") for key in keys)
+    return [(metric, one) for metric, comma, one in named if comma and not metric.endswith(_SPREAD)]

@@ -1,7 +1,7 @@
-"""Any JSON, JSONL or CSV with a mapping → rows: the paths, constants and conditions of a `RowMap`, record by record.
+"""Any JSON, JSONL or CSV with a mapping → rows, by the paths, constants and conditions of a `RowMap`.
 
-What the mapping does not say is not guessed: a value of another type than its column takes is refused with its place,
-and so is a value that a table of values does not list.
+Nothing is guessed: a value that its column cannot take is refused with its place, and so is a value that the mapping's
+table of values does not list.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from fractions import Fraction
 from typing import NoReturn
 
 from highbar.importers import Read, Row
-from highbar.importers.naming import Trials, scalar, tags
+from highbar.importers.limits import LONGEST_NUMBER
+from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scalar, scenario_id
 from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
-from highbar.importers.scopes import Scope, look, scopes
+from highbar.importers.scopes import Scope, scopes, value_at
 from highbar.importers.watching import Watch
-from highbar.importers.writing import identifier
 from highbar.model.mapping import Check, Feed, RowMap, Scalar, When
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
-_LONGEST_NUMBER = 400
 _FLAGS = frozenset({"passed", "correct"})
 _NUMBERS = frozenset({"latency_ms", "quality_score", "cost_usd", "weight"})
 _WHOLES = frozenset({"trial", "tokens_used"})
@@ -30,29 +29,16 @@ _LISTS = frozenset({"expected_behaviors", "behaviors", "must_not", "violations"}
 _LABELS = frozenset({"expected", "predicted"})
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
 NEVER = ("error", "violations", "passed", "correct")
-"""What a mapping on top of a tool's own rows never sets: the tool says what happened."""
-DESCRIBES = ("id", "category", "capability", "cluster", "weight", "tags")
-"""What it may set whether the tool's reader gives it or not."""
+"""Columns that a mapping on top of a tool's rows never sets: the tool knows what happened."""
+DESCRIBES = ("id", *DESCRIBED, "weight", "tags")
+"""Columns that it may set even if the tool's importer sets them."""
 _TEXTS = frozenset(
-    {
-        "id",
-        "category",
-        "capability",
-        "cluster",
-        "outcome",
-        "error",
-        "input",
-        "output",
-        "agent_version",
-        "suite",
-        "judge",
-        "unjudged",
-    }
+    {"id", *DESCRIBED, "outcome", "error", "input", "output", "agent_version", "suite", "judge", "unjudged"}
 )
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """Nothing can be read without a mapping; `reader` makes the function that has one."""
+    """Refuse: without a mapping nothing can be read. `reader` returns the function with a mapping."""
     del path, report
     refuse("these results need a mapping", hint="name its file with --map, or write it into the policy as map")
 
@@ -85,7 +71,7 @@ def _refuse_without_id(mapping: RowMap) -> None:
 
 
 def _decided(mapping: RowMap, row: Row) -> Row:
-    """The row; one that the mapping was to judge and gives no judgment is undecided, whatever else it says."""
+    """The row, undecided if the mapping judges and gives this row no judgment."""
     judging = next((column for column in ("passed", "correct") if column in dict(mapping.columns)), None)
     if judging is None or row.get(judging) is not None or row.get("error") or row.get("unjudged"):
         return row
@@ -93,7 +79,7 @@ def _decided(mapping: RowMap, row: Row) -> Row:
 
 
 def on_top(mapping: RowMap, read_tool: Read) -> Read:
-    """The reader of a tool, whose rows the mapping describes further: its paths lead into those rows."""
+    """The importer of a tool, with a mapping that adds columns to its rows; the mapping's paths start at such a row."""
     _refuse_evidence(mapping)
 
     def read_described(path: str, report: Report) -> Iterator[Row]:
@@ -110,7 +96,7 @@ def on_top(mapping: RowMap, read_tool: Read) -> Read:
 
 
 def _refuse_evidence(mapping: RowMap) -> None:
-    """On top of a tool's own rows a mapping describes; what happened is the tool's to say."""
+    """Refuse a mapping on top of a tool's rows that sets what only the tool knows."""
     columns = [column for column, _ in mapping.columns]
     named = [column for column in columns if column in NEVER]
     if named:
@@ -139,7 +125,7 @@ def _tags_of(value: object) -> dict[str, object]:
 
 
 def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) -> Row:
-    """The row that the mapping makes of a record; `id_` is its id if the mapping does not say."""
+    """The row of a record; `id_` is its id if the mapping does not set it."""
     row: Row = {} if id_ is None or "id" in dict(mapping.columns) else {"id": id_}
     labels: dict[str, object] = {}
     for column, feeds in mapping.columns:
@@ -157,7 +143,7 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             row[column] = trials.number(str(row["id"]))
-    found = tags(labels)
+    found = flat_tags(labels)
     if len(found or {}) != len(labels):
         refuse(f"{scope.place}: a tag is text, a number, true or false, and no list or object")
     given = row.get("tags")
@@ -165,10 +151,10 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
 
 
 def _needed(mapping: RowMap) -> set[str]:
-    """The members of the document that some path asks for."""
+    """The members of the document that a path uses."""
     paths = [feed.path for _, feeds in mapping.columns for feed in feeds if feed.path]
-    whens = [when for _, feeds in mapping.columns for feed in feeds for when in (feed.when, feed.where) if when]
-    paths += [path for when in (*whens, *([mapping.where] if mapping.where else [])) for path, _ in when.checks]
+    conditions = [when for _, feeds in mapping.columns for feed in feeds for when in (feed.when, feed.where) if when]
+    paths += [path for when in (*conditions, *([mapping.where] if mapping.where else [])) for path, _ in when.checks]
     return {str(path.steps[0]) for path in paths if path.base in ("document", "outer") and path.steps}
 
 
@@ -178,7 +164,7 @@ def _words(mapping: RowMap, column: str) -> str:
 
 
 def _unread(mapping: RowMap, scope: Scope) -> set[str]:
-    """The fields of a record that no path leads into."""
+    """The fields of a record that no path uses."""
     used = {
         feed.path.steps[0]
         for _, feeds in mapping.columns
@@ -193,12 +179,12 @@ def _first(feeds: tuple[Feed, ...], scope: Scope) -> object:
 
 
 def _value(feed: Feed, scope: Scope) -> object:
-    """What one feed gives for a record; None is nothing."""
+    """The value of one feed for a record; None if it gives none."""
     if feed.when is not None and not _holds(feed.when, scope):
         return None
     if feed.path is None:
         return _plain(feed.value)
-    value = look(feed.path, scope)
+    value = value_at(feed.path, scope)
     if feed.each is not None:
         return _of_each(feed, value, scope)
     if feed.check is not None and feed.check.operator == "exists":
@@ -235,7 +221,7 @@ def _of_each(feed: Feed, value: object, scope: Scope) -> object:
 
 
 def _holds(when: When, scope: Scope) -> bool:
-    return all(_passes(check, look(path, scope), scope) for path, check in when.checks)
+    return all(_passes(check, value_at(path, scope), scope) for path, check in when.checks)
 
 
 def _passes(check: Check, value: object, scope: Scope) -> bool:
@@ -243,8 +229,8 @@ def _passes(check: Check, value: object, scope: Scope) -> bool:
         return (value is not None) == check.values[0]
     if check.operator in ("is", "is_not"):
         given = value if isinstance(value, list) else [value]
-        among = any(_same(item, wanted, cells=scope.cells) for item in given for wanted in check.values)
-        return among == (check.operator == "is")
+        equal = any(_same(item, wanted, cells=scope.cells) for item in given for wanted in check.values)
+        return equal == (check.operator == "is")
     bound = check.values[0]
     number = _number(value, cells=scope.cells)
     if number is None or not isinstance(bound, Fraction):
@@ -253,7 +239,7 @@ def _passes(check: Check, value: object, scope: Scope) -> bool:
 
 
 def _same(value: object, wanted: Scalar, *, cells: bool) -> bool:
-    """Whether a value is the wanted one: true is not 1, and 1 is not "1". The cells of a CSV are all text."""
+    """If a value is the wanted one: true is not 1, and 1 is not "1". CSV cells are all text."""
     if cells and isinstance(value, str) and isinstance(wanted, bool):
         return value.lower() == ("true" if wanted else "false")
     if isinstance(wanted, bool) or isinstance(value, bool):
@@ -264,10 +250,10 @@ def _same(value: object, wanted: Scalar, *, cells: bool) -> bool:
 
 
 def _number(value: object, *, cells: bool) -> Fraction | None:
-    """A finite number, exact; of text only in a cell."""
+    """A finite number, exact; text only counts in a cell."""
     if is_number(value):
         return Fraction(str(value))
-    sound = cells and isinstance(value, str) and len(value) <= _LONGEST_NUMBER and _NUMBER.fullmatch(value)
+    sound = cells and isinstance(value, str) and len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value)
     return Fraction(value) if sound and isinstance(value, str) else None
 
 
@@ -299,14 +285,14 @@ def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
 
 
 def _fitted(column: str, value: object, scope: Scope) -> object:
-    """The value as its column takes it: cells are turned into what they say, numbers that name something into text."""
+    """The value in the type of its column: cells are parsed, and numbers in text columns become text."""
     fitted = _from_cell(column, value) if scope.cells and isinstance(value, str) else value
     wanted = None
     if column in _TEXTS:
         fitted = scalar(fitted)
         wanted = None if fitted is not None else "text"
         if column == "id" and fitted is not None:
-            return identifier(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
+            return scenario_id(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
     elif column in _FLAGS:
         wanted = None if isinstance(fitted, bool) else "true or false"
     elif column in _WHOLES or column in _NUMBERS:
@@ -317,7 +303,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
         fitted = fitted if isinstance(fitted, bool) else scalar(fitted)
         wanted = None if fitted is not None else "text, true or false"
     elif column == "tags":
-        fitted = tags(fitted) if isinstance(fitted, Mapping) else None
+        fitted = flat_tags(fitted) if isinstance(fitted, Mapping) else None
         wanted = None if fitted is not None else "an object of text, numbers, true or false"
     elif not _is_json(fitted):
         wanted = "text, finite numbers, true or false, in lists and objects"
@@ -327,7 +313,7 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
 
 
 def _is_json(value: object) -> bool:
-    """Whether our own files can hold it: NaN and infinities they cannot."""
+    """If our files can store it: they cannot store NaN and infinities."""
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:
@@ -336,7 +322,7 @@ def _is_json(value: object) -> bool:
 
 
 def _hint(column: str, value: object) -> str | None:
-    if isinstance(value, float):  # JSON has neither NaN nor infinities, and so no mapping can say what they stand for
+    if isinstance(value, float):  # NaN or an infinity, which no mapping can name
         return f"write null where there is no number; a mapping cannot turn {value} into a {column}"
     if column in _FLAGS:
         return f"say which values are true: {column}: {{ path: …, is: … }}"
@@ -344,7 +330,7 @@ def _hint(column: str, value: object) -> str | None:
 
 
 def _from_cell(column: str, cell: str) -> object:
-    """A cell of a CSV, which is text: true, false and numbers where the column takes them, lists separated by `;`."""
+    """A CSV cell, parsed if the column takes true and false, numbers, or lists separated by `;`."""
     if column in _FLAGS | _LABELS and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
     if column in _WHOLES | _NUMBERS:

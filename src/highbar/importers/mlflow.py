@@ -1,28 +1,27 @@
 """MLflow evaluation tables → rows: `eval_results` of `mlflow.genai.evaluate`, and what `mlflow.evaluate` logs.
 
-In the first, feedback that is true or false, yes or no, is a verdict, as MLflow itself reads it, and any other value a
-score or a label; a trial passes when every verdict is good and no scorer broke. The second holds scores only.
+In the first, true, false, yes and no are verdicts, as MLflow itself reads them, and any other feedback is a score or a
+label; a trial passes if every verdict is good and no scorer broke. The second has scores only.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from highbar.importers import Row, signs
-from highbar.importers.naming import Trials, as_text, tags
+from highbar.importers.data_frames import by_column, by_index, in_schema, table_records
+from highbar.importers.documents import file_head
+from highbar.importers.limits import HEAD
+from highbar.importers.naming import DESCRIBED, Trials, as_text, flat_tags, question_id, scenario_id
 from highbar.importers.record import Record, is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.statuses import SPAN_CODES, Statuses
-from highbar.importers.tables import by_column, by_index, in_schema, records
 from highbar.importers.verdicts import Verdicts
-from highbar.importers.writing import identifier
 
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _VALUE = "/value"
@@ -33,18 +32,15 @@ _STATES = Statuses(
     frozenset({"ERROR", "IN_PROGRESS", "STATE_UNSPECIFIED"}),
     "OK, ERROR, IN_PROGRESS or STATE_UNSPECIFIED",
 )
-_HEAD = 64 * 1024
 _LLM_JUDGE = "LLM_JUDGE"
 _BUILT_IN = frozenset(
     {"completeness", "conversation_completeness", "correctness", "equivalence", "expectations_guidelines", "fluency"}
     | {"guidelines", "relevance_to_query", "retrieval_groundedness", "retrieval_relevance", "retrieval_sufficiency"}
     | {"safety", "summarization", "tool_call_correctness", "tool_call_efficiency"}
 )
-"""Judges that MLflow brings along and documents to answer yes or no, by the names that they have unless renamed."""
+"""The default names of MLflow's own judges that answer yes or no, by its documentation."""
 _RATINGS = {"yes": True, "no": False}
-_TAGS = ("id", "category", "capability", "cluster")
 _SHOWN = ("inputs", "outputs", "predictions")
-_LONGEST_ID = 80
 _COLUMNS = frozenset(
     {"trace_id", "trace", "spans", "assessments", "state", "request", "response", "tags", "trace_metadata"}
     | {"client_request_id", "request_time", "execution_duration"}
@@ -52,18 +48,17 @@ _COLUMNS = frozenset(
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one table, in any form in which pandas writes JSON. It is read twice: who judges is known first."""
-    survey = _Survey(path, report)
+    """The rows of one table, in any JSON form of pandas. Reads it twice: judges must be known before the first row."""
+    survey = _MLflowSurvey(path, report)
     trials = Trials()
     for record in _records(path):
         report.records += 1
-        row = _traced(record, survey, report) if _is_traced(record) else _scored(record, survey, report)
+        row = _trace_row(record, survey, report) if _is_trace(record) else _score_row(record, survey, report)
         yield {**row, "trial": trials.number(str(row["id"]))}
 
 
 def _records(path: str) -> Iterator[Record]:
-    with Path(path).open("rb") as stream:
-        head = stream.read(_HEAD)
+    head = file_head(path, HEAD)
 
     def looks(sign: bytes) -> bool:
         return re.search(sign, head, re.DOTALL) is not None
@@ -77,11 +72,11 @@ def _records(path: str) -> Iterator[Record]:
         return by_column(path)
     if looks(signs.MLFLOW_SCHEMA):
         return in_schema(path)
-    return by_index(path) if looks(signs.MLFLOW_INDEX) else records(path)
+    return by_index(path) if looks(signs.MLFLOW_INDEX) else table_records(path)
 
 
-def _is_traced(record: Record) -> bool:
-    """Whether the row is one of `mlflow.genai.evaluate`, and not of the older `mlflow.evaluate`."""
+def _is_trace(record: Record) -> bool:
+    """If the row is of `mlflow.genai.evaluate`, and not of the older `mlflow.evaluate`."""
     if any(column.endswith(_VALUE) for column in record):
         return True
     if not any(_SCORE.fullmatch(column) for column in record):
@@ -92,10 +87,10 @@ def _is_traced(record: Record) -> bool:
     return False
 
 
-class _Survey:
-    """Who judges. MLflow runs every scorer on every row, so each of them owes a verdict or a score on all of them.
+class _MLflowSurvey:
+    """Who judges. MLflow runs every scorer on every row, so each is expected on all rows.
 
-    The table does not say what type a scorer of one's own gives. MLflow's own judges say yes or no, by their names.
+    The table does not declare the type of custom scorers. MLflow's own judges, known by name, answer yes or no.
     """
 
     def __init__(self, path: str, report: Report) -> None:
@@ -103,7 +98,7 @@ class _Survey:
         self.names: dict[str, None] = {}
         silent: dict[str, None] = {}
         for record in _records(path):
-            for name, value, declared in _said(record) if _is_traced(record) else _scores(record):
+            for name, value, declared in _feedback(record) if _is_trace(record) else _scores(record):
                 self.names[name] = None
                 if declared:
                     self.scorers.declare(name)
@@ -111,14 +106,14 @@ class _Survey:
                     silent[name] = None
                 else:
                     kind = "it gives scores" if is_number(value) else "it gives labels"
-                    self.scorers.weigh(name, None if _rating(value) is not None else kind)
+                    self.scorers.declare_by_value(name, None if _rating(value) is not None else kind)
         for name in silent:
-            self.scorers.hold(name)
+            self.scorers.declare_silent(name)
         self.scorers.settle()
 
 
 def _rating(value: object) -> bool | None:
-    """True, false, yes and no are what MLflow takes for a rating."""
+    """MLflow reads true, false, yes and no as a rating."""
     if isinstance(value, bool):
         return value
     return _RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
@@ -127,10 +122,10 @@ def _rating(value: object) -> bool | None:
 # --- mlflow.genai.evaluate ---------------------------------------------------------------------
 
 
-def _said(record: Record) -> Iterator[tuple[str, object, bool]]:
-    """What each scorer said of the row, None if it broke or said nothing, and whether it is a judge of MLflow's own.
+def _feedback(record: Record) -> Iterator[tuple[str, object, bool]]:
+    """Each scorer with its value, None if it broke or gave nothing, and if it is a judge of MLflow's own.
 
-    Feedback that was replaced is included.
+    Includes feedback that was replaced.
     """
     expected: set[str] = set()
     found: set[str] = set()
@@ -150,7 +145,7 @@ def _said(record: Record) -> Iterator[tuple[str, object, bool]]:
 
 
 def _value(feedback: Record) -> Any:
-    """What the scorer said. pandas writes NaN as null, so that a number that is none was not written by it."""
+    """The value of a scorer. pandas writes NaN as null, so a NaN or an infinity was not written by it."""
     value = feedback.value("value")
     if isinstance(value, float) and not is_number(value):
         refuse(f"{feedback.place}: value: found {value}, wanted a finite number")
@@ -161,7 +156,7 @@ def _assessed(assessment: Record) -> str:
     return assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
 
 
-def _traced(record: Record, survey: _Survey, report: Report) -> Row:
+def _trace_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
     if "assessments" not in record:
         refuse(
             f"{record.place}: there is no column assessments, without which a verdict looks like an expectation",
@@ -171,67 +166,67 @@ def _traced(record: Record, survey: _Survey, report: Report) -> Row:
     verdicts = _verdicts(record, survey, report)
     verdicts.count(report)
     report.unread.update(column for column in record if "/" not in column and column not in _COLUMNS)
-    labels = record.record("tags") or Record({}, record.place)
+    labels = record.part("tags")
     own = {name: value for name, value in labels.values.items() if not name.startswith("mlflow.")}
-    spent = record.record("trace_metadata") or Record({}, record.place)
+    usage = record.part("trace_metadata")
     return {
         "id": _identity(labels.text("id") or record.text("client_request_id"), record.value("request"), record),
-        **{name: labels.text(name) for name in _TAGS[1:]},
+        **{name: labels.text(name) for name in DESCRIBED},
         **verdicts.columns(),
         "error": error,
         "input": as_text(record.value("request")),
         "output": as_text(record.value("response")),
         "latency_ms": _latency(record),
-        "tokens_used": _total(spent, "mlflow.trace.tokenUsage").whole("total_tokens"),
-        "cost_usd": _total(spent, "mlflow.trace.cost").number("total_cost"),
-        "tags": tags(own, skip=_TAGS),
+        "tokens_used": _total(usage, "mlflow.trace.tokenUsage").whole("total_tokens"),
+        "cost_usd": _total(usage, "mlflow.trace.cost").number("total_cost"),
+        "tags": flat_tags(own, skip=("id", *DESCRIBED)),
     }
 
 
-def _verdicts(record: Record, survey: _Survey, report: Report) -> Verdicts:
-    """What the valid feedback says. Feedback that is no longer valid was replaced; where by nothing, it is missing."""
+def _verdicts(record: Record, survey: _MLflowSurvey, report: Report) -> Verdicts:
+    """The verdicts of valid feedback. Invalid feedback was replaced; if nothing replaced it, its judge is broken."""
     verdicts = Verdicts()
     values: dict[str, list[object]] = {}
-    spoke: set[str] = set()
+    given: set[str] = set()
     for assessment in record.records("assessments"):
         name, feedback = _assessed(assessment), assessment.record("feedback")
         if "expectation" in assessment:
             report.unread["expectations"] += 1
-            spoke.add(name)
+            given.add(name)
             continue
         feedback = feedback or Record({}, assessment.place)
         values.setdefault(name, []).append(_value(feedback))
         if assessment.flag("valid") is False:
             report.unread["feedback that a later one replaced"] += 1
         else:
-            spoke.add(name)
+            given.add(name)
             _add(name, feedback, assessment, verdicts, survey.scorers, report)
-    _compare(record, values, spoke)
+    _compare(record, values, given)
     for name in survey.names:
-        if name not in spoke and name in values:
-            survey.scorers.hear_broken(verdicts, name, "its feedback is no longer valid, and nothing replaced it")
-        elif name not in spoke and survey.scorers.judges(name):
+        if name not in given and name in values:
+            survey.scorers.add_broken(verdicts, name, "its feedback is no longer valid, and nothing replaced it")
+        elif name not in given and survey.scorers.judges(name):
             verdicts.add_broken(name, "gave no value")
     return verdicts
 
 
-def _compare(record: Record, values: Mapping[str, list[object]], spoke: Collection[str]) -> None:
-    """The table says everything twice, in a column and in the assessments: what they disagree on is refused."""
+def _compare(record: Record, values: Mapping[str, list[object]], given: Collection[str]) -> None:
+    """Refuse a row whose columns and assessments disagree: the table has every value in both."""
     for column in record:
         name = column.removesuffix(_VALUE)
-        if name == column or (name in spoke and name not in values):
+        if name == column or (name in given and name not in values):
             continue
         value = record.value(column)
-        given = [found for found in values.get(name, []) if found is not None]
-        if (value is None or value != value) and not given:  # noqa: PLR0124 - NaN is no value
+        assessed = [found for found in values.get(name, []) if found is not None]
+        if (value is None or value != value) and not assessed:  # noqa: PLR0124 - NaN is no value
             continue
-        if not any(_alike(value, found) for found in given):
-            told = ", ".join(shown(found) for found in given) or "nothing"
-            refuse(f"{record.place}: {column}: found {shown(value)}, and in assessments {told}: they disagree")
+        if not any(_alike(value, found) for found in assessed):
+            listed = ", ".join(shown(found) for found in assessed) or "nothing"
+            refuse(f"{record.place}: {column}: found {shown(value)}, and in assessments {listed}: they disagree")
 
 
 def _alike(value: object, found: object) -> bool:
-    """Whether two values are the same; pandas rounds numbers."""
+    """If two values are the same; pandas rounds numbers."""
     if isinstance(value, bool) or isinstance(found, bool) or not (is_number(value) and is_number(found)):
         return value == found
     return math.isclose(float(str(value)), float(str(found)), rel_tol=1e-9, abs_tol=1e-9)
@@ -241,13 +236,13 @@ def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, sc
     value = _value(feedback)
     broke = feedback.value("error") or assessment.value("error")
     if broke or value is None:
-        told = broke.get("error_message") or broke.get("error_code") if isinstance(broke, dict) else broke
-        scorers.hear_broken(verdicts, name, as_text(told) or "gave no value")
+        reason = broke.get("error_message") or broke.get("error_code") if isinstance(broke, dict) else broke
+        scorers.add_broken(verdicts, name, as_text(reason) or "gave no value")
     elif is_number(value) or isinstance(value, bool | str) or scorers.judges(name):
         verdicts_alone = scorers.judges(name) and not scorers.by_policy
         score = None if verdicts_alone or isinstance(value, bool) else value
         silence = f"said {shown(value)}, which is no verdict"
-        scorers.hear(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), silence=silence)
+        scorers.add(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), silence=silence)
     else:
         report.unread["feedback that is neither a verdict nor a score nor a label"] += 1
 
@@ -258,11 +253,11 @@ def _judge(assessment: Record) -> str | None:
 
 
 def _error(record: Record) -> str | None:
-    """Why the agent crashed: the exception that a span recorded, or the state of the trace or of its first span."""
+    """Why the agent crashed: the exception of a span, or the state of the trace or of its root span."""
     state = record.text("state")
     roots = [span for span in record.records("spans") if span.value("parent_span_id") in (None, "")]
     ends = [status for span in roots if (status := span.record("status")) is not None]
-    broken = [SPAN_CODES.failed(status, "code") for status in ends]  # all of them, so that an odd one is refused
+    broken = [SPAN_CODES.failed(status, "code") for status in ends]  # a list, so that every status is checked
     unfinished = _STATES.failed(record, "state")
     if not unfinished and not any(broken):
         return None
@@ -270,20 +265,20 @@ def _error(record: Record) -> str | None:
         for event in span.records("events"):
             found = event.record("attributes")
             if event.text("name") == "exception" and found:
-                told = (found.value("exception.type"), found.value("exception.message"))
-                return ": ".join(text for text in told if isinstance(text, str)) or "exception"
+                texts = (found.value("exception.type"), found.value("exception.message"))
+                return ": ".join(text for text in texts if isinstance(text, str)) or "exception"
     return f"the trace ended in the state {state if unfinished else 'ERROR'}"
 
 
 def _latency(record: Record) -> float | None:
-    """How long the agent took. Of an answer sheet MLflow makes a trace of one span itself, which measures nothing."""
+    """How long the agent took. For an answer sheet MLflow makes a trace of one span, which measures nothing."""
     milliseconds = record.number("execution_duration")
     spans = record.records("spans")
     if spans and all(span.text("name") == _SHEET for span in spans):
         return None
     if milliseconds != 0:
         return milliseconds
-    # MLflow cuts to whole milliseconds: what the span of an agent that is faster says is finer.
+    # MLflow cuts to whole milliseconds; the span of a faster agent has nanoseconds.
     roots = [span for span in spans if span.value("parent_span_id") in (None, "")]
     times = [roots[0].whole(key) for key in ("start_time_unix_nano", "end_time_unix_nano")] if roots else []
     taken = [time for time in times if time is not None]
@@ -291,7 +286,7 @@ def _latency(record: Record) -> float | None:
 
 
 def _total(metadata: Record, key: str) -> Record:
-    """An object that MLflow keeps as text."""
+    """An object that MLflow stores as text."""
     text = metadata.text(key)
     try:
         return Record(json.loads(text) if text else {}, f"{metadata.place}: {key}")
@@ -300,18 +295,15 @@ def _total(metadata: Record, key: str) -> Record:
 
 
 def _identity(given: str | None, request: object, record: Record) -> str:
-    """The scenario: a tag `id` or the client's own, else what was asked; a trace's id is another one in every run."""
+    """The scenario: a tag `id` or the client's own id, else the question. The trace's id changes with every run."""
     if given:
-        return identifier(given)
+        return scenario_id(given)
     if isinstance(request, dict) and len(request) == 1:
         (request,) = request.values()
     text = as_text(request)
     if not text:
         refuse(f"{record.place}: found nothing that names the scenario", hint="give each row of the data a tag `id`")
-    if len(text) <= _LONGEST_ID:
-        return identifier(text)
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return identifier(f"{text[: _LONGEST_ID - 10]}…#{mark}")
+    return question_id(text)
 
 
 # --- mlflow.evaluate ---------------------------------------------------------------------------
@@ -323,8 +315,8 @@ def _scores(record: Record) -> Iterator[tuple[str, object, bool]]:
             yield name[1], record.value(column), name[1] == _EXACT
 
 
-def _scored(record: Record, survey: _Survey, report: Report) -> Row:
-    """Scores decide nothing, but for exact_match, which is 0 or 1."""
+def _score_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
+    """Scores decide nothing, except for exact_match, which is 0 or 1."""
     verdicts = Verdicts()
     for column in record:
         name = _SCORE.fullmatch(column)
@@ -334,7 +326,7 @@ def _scored(record: Record, survey: _Survey, report: Report) -> Row:
         value = record.value(column)
         score = value if isinstance(value, str) else record.number(column)
         verdict = score == 1 if name[1] == _EXACT and score in (0, 1) else None
-        survey.scorers.hear(verdicts, name[1], verdict=verdict, score=score, silence="gave no verdict")
+        survey.scorers.add(verdicts, name[1], verdict=verdict, score=score, silence="gave no verdict")
     for name_of in survey.names:
         if survey.scorers.judges(name_of) and not verdicts.knows(name_of):
             verdicts.add_broken(name_of, "gave no value")

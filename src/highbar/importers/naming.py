@@ -1,7 +1,8 @@
-"""Names and values of another tool, as the canonical columns can hold them: the same for every importer."""
+"""Names and values of another tool → ids, columns, labels and tags: the same for every importer."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import unicodedata
@@ -10,8 +11,13 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from highbar.columns import COLUMN_NAMES
+from highbar.importers.limits import LONGEST_ID, LONGEST_TAG
 from highbar.language.spelling import near_miss
 
+DESCRIBED = ("category", "capability", "cluster")
+"""The columns that describe a scenario, which tools keep in their metadata under the same names."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NUMBERS = (int, float)
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -20,27 +26,48 @@ _CORRECT = frozenset(
 )
 
 
+def scenario_id(text: str) -> str:
+    r"""Any text as an id: control characters, which ids must not have, become escapes.
+
+    >>> scenario_id("two\nlines")
+    'two\\nlines'
+    """
+    return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def question_id(question: str) -> str:
+    """An id made of the question to the agent, for tools that name no scenario; a long one is cut and has a digest."""
+    if len(question) <= LONGEST_ID:
+        return scenario_id(question)
+    return scenario_id(f"{question[: LONGEST_ID - 10]}…#{short_digest(question)}")
+
+
+def short_digest(text: str) -> str:
+    """Eight characters that differ for different texts."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
 @lru_cache(maxsize=4096)
 def score_column(name: str) -> str:
-    """The column that a tool's score goes into: a name that a formula can use, made from the score's name alone.
+    """The column of a tool's score: a name that a formula can use, made of the score's name alone.
 
-    One that is a column of ours, or would be taken for a misspelled one, gets `score_` in front.
+    `score_` precedes the name of a column of ours, or a near miss of one.
 
     >>> score_column("Answer Relevancy"), score_column("EqualsExpected"), score_column("correct"), score_column("2nd")
     ('answer_relevancy', 'equals_expected', 'score_correct', 'score_2nd')
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    slug = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
-    if not slug:
-        # A name in another alphabet has no letters that a formula knows; its code points are stable and tell it apart.
+    column = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
+    if not column:
+        # Formulas know no letters of other alphabets; code points are stable and unique.
         return "score_" + "_".join(f"{ord(letter):x}" for letter in name[:16])
-    taken = slug in COLUMN_NAMES or near_miss(slug, COLUMN_NAMES) or slug[0].isdigit()
-    return f"score_{slug}" if taken else slug
+    taken = column in COLUMN_NAMES or near_miss(column, COLUMN_NAMES) or column[0].isdigit()
+    return f"score_{column}" if taken else column
 
 
 @lru_cache(maxsize=4096)
 def means_correct(name: str) -> bool:
-    """Whether a verdict of this name says that the answer was right, and so feeds `correct`.
+    """If a verdict of this name says that the answer was right, so that it decides `correct`.
 
     >>> means_correct("EqualsExpected"), means_correct("Correctness [GEval]"), means_correct("polite")
     (True, True, False)
@@ -48,10 +75,10 @@ def means_correct(name: str) -> bool:
     return score_column(re.sub(r"\s*\[\w+\]$", "", name)).removeprefix("score_") in _CORRECT
 
 
-def tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
-    """The members that can be sliced by, as text; lists and objects cannot. None where there is none.
+def flat_tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
+    """The members that are no lists or objects, as text. None if there are none.
 
-    >>> tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
+    >>> flat_tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
     {'locale': 'de', 'turns': '3', 'rag': 'true'}
     """
     found = {name: text for name, value in values.items() if name not in skip and (text := scalar(value)) is not None}
@@ -68,7 +95,7 @@ def scalar(value: object) -> str | None:
 
 
 def as_text(value: object) -> str | None:
-    """Whatever was asked or answered, as text: text as it is, anything else as JSON.
+    """A question or an answer as text: anything but text as JSON.
 
     >>> as_text("hello"), as_text({"city": "Köln"}), as_text(None)
     ('hello', '{"city": "Köln"}', None)
@@ -76,8 +103,13 @@ def as_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
+def short_label(value: object) -> str | None:
+    """Text that is short enough to be a label, stripped; None for anything else."""
+    return value.strip() or None if isinstance(value, str) and len(value) <= LONGEST_TAG else None
+
+
 class Trials:
-    """Which repetition of its scenario a record is, by the order of the file.
+    """Numbers the trials of each scenario in the order of the file.
 
     >>> trials = Trials()
     >>> trials.number("a"), trials.number("b"), trials.number("a")
@@ -88,6 +120,6 @@ class Trials:
         self._seen: Counter[str] = Counter()
 
     def number(self, scenario: str) -> int:
-        """The number of the next repetition of this scenario, from 0."""
+        """The number of the next trial of this scenario, from 0."""
         self._seen[scenario] += 1
         return self._seen[scenario] - 1

@@ -1,58 +1,48 @@
 """OpenTelemetry in OTLP JSON → rows: one per span that evaluations judge, and one per agent run that none judged.
 
-A run that crashed gets no evaluation, so a file of evaluations alone has only the runs that went well. Where the spans
-are in the file too, the others are rows as well: those of the same name as a judged one, and `invoke_agent` spans.
+A run that crashed has no evaluation, so a file with evaluations alone lacks the crashed runs. If the file has spans
+too, runs without an evaluation are rows as well: spans with the name of a judged one, and `invoke_agent` spans.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-
-import msgspec
+from typing import NamedTuple
 
 from highbar.importers import Row
-from highbar.importers.naming import Trials, as_text, tags
-from highbar.importers.reading.otlp import Attributes, Interest, Item, number, scan, span_key
+from highbar.importers.limits import MEMORY, MOST_NAMED
+from highbar.importers.naming import DESCRIBED, Trials, flat_tags, question_id, scenario_id
+from highbar.importers.otel_spans import asked, span_columns, span_error, text_of
+from highbar.importers.reading.otlp import Attributes, Interest, Item, finite_number, scan, span_key
 from highbar.importers.reading.otlp_chosen import chosen
 from highbar.importers.record import refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
-from highbar.importers.statuses import SPAN_CODES
 from highbar.importers.verdicts import Verdicts
-from highbar.importers.writing import identifier
 
 EVENT = "gen_ai.evaluation.result"
 _NAMES = ("highbar.id", "test.case.name")
-_DESCRIBED = ("category", "capability", "cluster")
 _SUITE = "test.suite.name"
-_FOUND_BY = frozenset((*_NAMES, *_DESCRIBED, *(f"highbar.{name}" for name in _DESCRIBED), _SUITE))
+_FOUND_BY = frozenset((*_NAMES, *DESCRIBED, *(f"highbar.{name}" for name in DESCRIBED), _SUITE))
 _OPERATION = "gen_ai.operation.name"
 _RESPONSE = "gen_ai.response.id"
 _INVOKE = "invoke_agent"
 _EVALUATED = frozenset({"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"})
-_TELLING = Interest(_FOUND_BY | _EVALUATED, _OPERATION, _INVOKE, _RESPONSE)
+_INTEREST = Interest(_FOUND_BY | _EVALUATED, _OPERATION, _INVOKE, _RESPONSE)
 _ABOUT = "gen_ai.evaluation"
 _READ = _EVALUATED | {_RESPONSE}
 _CONVENTIONS = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
 _LABELS |= dict.fromkeys(("fail", "failed", "incorrect", "not_relevant", "irrelevant"), False)
-_USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
 _TWICE = "a collector that tried again may have written it twice: keep one"
 _TOGETHER = "the evaluations and the spans that they judge must be in one file: cat logs.jsonl traces.jsonl > run.jsonl"
-_LONGEST_ID = 80
-_ROOM = 128 * 1024 * 1024
-_MOST_NAMES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What one evaluator said of one run, and with what error it broke."""
+class Evaluation(NamedTuple):
+    """The result of one evaluator for one run, or the error with which it broke."""
 
     name: str
     score: float | None
@@ -61,7 +51,7 @@ class Evaluation:
 
     @property
     def verdict(self) -> bool | None:
-        """What the label says, if it is one of the conventions."""
+        """The verdict of the label; None if it is not a word of the conventions."""
         return _verdict(self.label) if self.label else None
 
 
@@ -71,13 +61,13 @@ def _verdict(label: str) -> bool | None:
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one file. It is read twice: for the evaluations and how spans hang together, and for the runs.
+    """The rows of one file. Reads it twice: for the evaluations and the tree of spans, then for the runs.
 
-    Once is enough if all runs fit into memory and could be known for such when they were met.
+    Once is enough if all runs fit into memory and the first reading recognized them.
     """
-    survey = _Survey(path, report)
+    survey = _OtelSurvey(path, report)
     trials = Trials()
-    for run, item in survey.held() or chosen(path, survey.runs):
+    for run, item in survey.runs_in_memory() or chosen(path, survey.runs):
         yield _row(run, item, survey, trials, report)
     for run in survey.evaluations:
         if run not in survey.runs:
@@ -86,61 +76,61 @@ def read(path: str, report: Report) -> Iterator[Row]:
         report.warn("there are no spans in this file: runs that crashed before they were judged are missing")
 
 
-class _Survey:
-    """What is known of the file before the first row: who judges, the evaluations of each span, and the runs."""
+class _OtelSurvey:
+    """What must be known before the first row: who judges, the evaluations of each span, and the runs."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.scorers = Scorers("otel", report)
         self.evaluations: dict[str, list[Evaluation]] = {}
         self.resources: dict[str, Attributes] = {}
-        self._said: dict[str, Attributes] = {}  # what tells a scenario, on an event or a span
+        self._attributes: dict[str, Attributes] = {}  # attributes that describe the scenario, of a span and its events
         self._parents: dict[str, str] = {}
-        self._agents: dict[str, str | None] = {}  # runs of agents, and with what error they ended
+        self._agents: dict[str, str | None] = {}  # the error of each `invoke_agent` span
         self._names: dict[str, str] = {}
-        self._unread: Counter[str] = Counter()  # by name, what tells of evaluations and is none
-        self._held: dict[str, Item] = {}  # spans that may be runs
-        self._room = _ROOM
-        self._described: dict[str, Attributes] = {}  # by run, once all spans are known
+        self._unread: Counter[str] = Counter()  # records that look like evaluations and are not read, by name
+        self._items: dict[str, Item] = {}  # spans that may be runs
+        self._room = MEMORY
+        self._described: dict[str, Attributes] = {}  # by run, a cache that is filled once all spans are known
         responses: dict[str, str] = {}
         self._read(path, responses, report)
         for name in set(self._names.values()):
             _is_event(name, "a span")
-        # An evaluation that names the response it judges belongs to the span that has that response.
+        # An evaluation of a response belongs to the span with that response.
         for response, span in responses.items():
             found = self.evaluations.pop(f"response {response}", None)
             if found is not None:
                 self.evaluations.setdefault(span, []).extend(found)
-                self._said.setdefault(span, {}).update(self._said.pop(f"response {response}", {}))
+                self._attributes.setdefault(span, {}).update(self._attributes.pop(f"response {response}", {}))
         self.runs = frozenset(self._runs())
-        self._tell_unread(report)
+        self._warn_of_unread(report)
         if not self.evaluations and not self.runs:
             refuse(f"there is no {EVENT} event and no invoke_agent span in this file")
         self._settle()
 
-    def held(self) -> list[tuple[str, Item]] | None:
-        """The runs in the order of the file; None if not all of them are in memory."""
-        if not self.runs <= self._held.keys():
+    def runs_in_memory(self) -> list[tuple[str, Item]] | None:
+        """The runs in the order of the file; None if some are not in memory."""
+        if not self.runs <= self._items.keys():
             return None
-        return [(key, item) for key, item in self._held.items() if key in self.runs]
+        return [(key, item) for key, item in self._items.items() if key in self.runs]
 
-    def _tell_unread(self, report: Report) -> None:
-        """Say what tells of evaluations under other names. Raises InputError if nothing else judges."""
+    def _warn_of_unread(self, report: Report) -> None:
+        """Warn of evaluations with other names. Raises InputError if there are no evaluations but these."""
         if not self._unread:
             return
         number_of = self._unread.total()
-        names = ", ".join(map(repr, sorted(self._unread)[:_MOST_NAMES]))
-        names += ", …" if len(self._unread) > _MOST_NAMES else ""
+        names = ", ".join(map(repr, sorted(self._unread)[:MOST_NAMED]))
+        names += ", …" if len(self._unread) > MOST_NAMED else ""
         one, none, says = "records have", "are no", "they say"
         if number_of == 1:
             one, none, says = "record has", "is no", "it says"
-        told = f"{number_of} {one} {_ABOUT} attributes or names and {none} {EVENT} event ({names})"
+        message = f"{number_of} {one} {_ABOUT} attributes or names and {none} {EVENT} event ({names})"
         if not self.evaluations:
-            refuse(f"nothing in this file declares who judges: {told}", hint=f"emit evaluations as {EVENT} events")
-        report.warn(f"{told}: what {says} is not read", urgent=True)
+            refuse(f"nothing in this file declares who judges: {message}", hint=f"emit evaluations as {EVENT} events")
+        report.warn(f"{message}: what {says} is not read", urgent=True)
 
     def _read(self, path: str, responses: dict[str, str], report: Report) -> None:
         names, parents = self._names, self._parents
-        for key, parent, name, item in scan(path, _TELLING):
+        for key, parent, name, item in scan(path, _INTEREST):
             if key is not None:
                 if key in names:
                     place = item.place if isinstance(item, Item) else name
@@ -151,42 +141,42 @@ class _Survey:
                 if isinstance(item, str):
                     responses[item] = key
                 elif item is not None:
-                    self._add_telling(key, item, responses, report)
+                    self._add_span(key, item, responses, report)
             elif isinstance(item, Item):
                 self._add_log(item, report)
 
     def _add_log(self, item: Item, report: Report) -> None:
         if _is_evaluation(item):
-            self._add(_judged_by(item), item.attributes, item.resource, report)
+            self._add(_target(item), item.attributes, item.resource, report)
             return
         report.records += 1
         report.leave_out("log records that are no evaluation")
-        name = item.text("eventName") or _text(item.get("event.name")) or "no name"
+        name = item.text("eventName") or text_of(item.get("event.name")) or "no name"
         if any(word.startswith(_ABOUT) for word in (name, *item.attributes)):
             self._unread[name] += 1
 
     def _settle(self) -> None:
-        """A label of the conventions is a verdict, so an evaluator that gives one judges; others give scores."""
+        """Decide who judges: evaluators with a label of the conventions, which is a verdict. Others give scores."""
         if not self.evaluations:
             message = f"nothing in this file declares who judges: it has spans and no {EVENT} event"
             refuse(message, hint=_TOGETHER)
         silent: dict[str, None] = {}
         for run, evaluations in self.evaluations.items():
             found = self.describe(run)
-            scenario = next((str(found[name]) for name in _NAMES if _text(found.get(name))), run)
+            scenario = next((str(found[name]) for name in _NAMES if text_of(found.get(name))), run)
             for one in evaluations:
-                self.scorers.spoke(scenario, one.name)
+                self.scorers.expect(scenario, one.name)
                 if one.score is None and one.label is None:
                     silent[one.name] = None
                 else:
                     kind = "it gives scores" if one.label is None else "its labels are no verdicts"
-                    self.scorers.weigh(one.name, None if one.verdict is not None else kind)
+                    self.scorers.declare_by_value(one.name, None if one.verdict is not None else kind)
         for name in silent:
-            self.scorers.hold(name)
+            self.scorers.declare_silent(name)
         self.scorers.settle()
 
-    def _add_telling(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
-        """A span that is an evaluation, or may be an agent's run, have a response, or tell its scenario."""
+    def _add_span(self, key: str, item: Item, responses: dict[str, str], report: Report) -> None:
+        """Add a span that is an evaluation, or may be a run, have a response, or describe its scenario."""
         if self._names[key] == EVENT:
             self._add(self._parents.pop(key, key), item.attributes, item.resource, report)
             return
@@ -196,17 +186,17 @@ class _Survey:
         self._unread.update(item.events_about(_ABOUT, EVENT))
         if item.any_of(_EVALUATED):
             self._unread[self._names[key]] += 1
-        invoked = item.get(_OPERATION) == _INVOKE
-        if invoked:
-            self._agents[key] = _error(item)
-        if (invoked or judgments) and self._room > 0:
+        is_agent = item.get(_OPERATION) == _INVOKE
+        if is_agent:
+            self._agents[key] = span_error(item)
+        if (is_agent or judgments) and self._room > 0:
             self._room -= item.size or self._room
-            self._held[key] = item
+            self._items[key] = item
         response = item.get(_RESPONSE)
         if isinstance(response, str):
             responses[response] = key
         if item.any_of(_FOUND_BY):
-            self._said[key] = {**item.some(_FOUND_BY), **self._said.get(key, {})}
+            self._attributes[key] = {**item.some(_FOUND_BY), **self._attributes.get(key, {})}
 
     def _add(self, judged: str, found: Attributes, resource: Attributes, report: Report) -> None:
         report.records += 1
@@ -215,11 +205,11 @@ class _Survey:
         report.unread.update(name for name in found if name.startswith("gen_ai.") and name not in _READ)
         own = {name: value for name, value in found.items() if not name.startswith(_CONVENTIONS)}
         if own:
-            self._said[judged] = {**own, **self._said.get(judged, {})}
+            self._attributes[judged] = {**own, **self._attributes.get(judged, {})}
 
     @property
     def spans(self) -> int:
-        """How many spans the file has."""
+        """The number of spans in the file."""
         return len(self._names)
 
     def above(self, key: str) -> Sequence[str]:
@@ -234,7 +224,7 @@ class _Survey:
         return tuple(found)
 
     def _runs(self) -> Iterator[str]:
-        """The spans that are rows: judged ones, and runs like those that are and apart from them."""
+        """The spans that become rows: judged ones, and similar or agent spans that are not part of these."""
         judged_names = {self._names[judged] for judged in self.evaluations if judged in self._names} - {EVENT}
         around_judged = {above for judged in self.evaluations for above in self.above(judged)}
         for key, name in self._names.items():
@@ -246,41 +236,37 @@ class _Survey:
                 yield key
 
     def error_around(self, key: str) -> str | None:
-        """The error of an agent's run that this span is a part of: what came of it is that run's end."""
+        """The error of an agent span around this span: if the agent crashed, so did its parts."""
         return next((error for above in self.above(key) if (error := self._agents.get(above))), None)
 
     def describe(self, key: str) -> Attributes:
-        """What the evaluations, the span and the spans around it say of the scenario; the nearest word counts."""
+        """The attributes of the evaluations, the span and the spans around it; the nearest value counts."""
         known = self._described.get(key)
         if known is not None:
             return known
-        found = self._said.get(key, {})
+        found = self._attributes.get(key, {})
         for place in self.above(key):
-            if said := self._said.get(place):
-                found = {**said, **found}
+            if outer := self._attributes.get(place):
+                found = {**outer, **found}
         self._described[key] = found
         return found
 
 
 def _is_evaluation(item: Item) -> bool:
-    """Whether a log record is an evaluation: by its name or, if that is not there, by what it says."""
+    """If a log record is an evaluation: by its name or, without a name, by its attributes."""
     name = item.text("eventName") or item.get("event.name")
     return _is_event(name, item.place) or (not name and item.any_of(_EVALUATED))
 
 
 def _is_event(name: object, place: str) -> bool:
-    """Whether this is the name of an evaluation. What differs from it only in case or spaces was meant to be one."""
+    """If this is the name of an evaluation. Refuses a name that differs only in case or spaces."""
     if name != EVENT and isinstance(name, str) and name.strip().lower() == EVENT:
         refuse(f"{place}: found the name {name!r}, wanted {EVENT}", hint="OpenTelemetry has names in small letters")
     return name == EVENT
 
 
-def _is_exception(name: object, _place: str) -> bool:
-    return name == "exception"
-
-
-def _judged_by(item: Item) -> str:
-    """What a log event judges: the span it was emitted in, or the response that it names."""
+def _target(item: Item) -> str:
+    """What a log event judges: the span in which it was emitted, or the response that it names."""
     key = span_key(item.text("traceId"), item.text("spanId"))
     if key is not None:
         return key
@@ -299,13 +285,13 @@ def _evaluation(found: Attributes) -> Evaluation:
     broke = found.get("error.type") if "error.type" in found else None
     return Evaluation(
         sys.intern(name) if isinstance(name, str) and name else "evaluation",
-        number(found.get("gen_ai.evaluation.score.value")),
+        finite_number(found.get("gen_ai.evaluation.score.value")),
         label if isinstance(label, str) else None,
-        None if "error.type" not in found else _text(broke) or "error",
+        None if "error.type" not in found else text_of(broke) or "error",
     )
 
 
-def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: Report) -> Row:
+def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, report: Report) -> Row:
     evaluations = survey.evaluations.get(run, [])
     if evaluations:
         report.merged += len(evaluations) - 1
@@ -313,25 +299,25 @@ def _row(run: str, item: Item | None, survey: _Survey, trials: Trials, report: R
         report.records += 1
     found = survey.describe(run)
     scenario = _scenario(run, found, item, report)
-    error = (_error(item) if item else None) or survey.error_around(run)
+    error = (span_error(item) if item else None) or survey.error_around(run)
     verdicts = _verdicts(evaluations, survey.scorers)
     if error is None:
         survey.scorers.complete(verdicts, scenario)
     if error is None or evaluations:
         verdicts.count(report)
     resource = item.resource if item else survey.resources[run]
-    # Who emits an evaluation may be another service; only the span is the agent's own.
+    # Another service may emit the evaluation; only the span is certainly the agent's.
     version = item.resource.get("service.version") if item else None
     return {
         "id": scenario,
         "trial": trials.number(scenario),
-        **{name: _text(found.get(f"highbar.{name}", found.get(name))) for name in _DESCRIBED},
+        **{name: text_of(found.get(f"highbar.{name}", found.get(name))) for name in DESCRIBED},
         **verdicts.columns(),
         "error": error,
-        **(_of_span(item) if item else {}),
-        "suite": _text(found.get(_SUITE)),
+        **(span_columns(item) if item else {}),
+        "suite": text_of(found.get(_SUITE)),
         "agent_version": version if isinstance(version, str) else None,
-        "tags": tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),
+        "tags": flat_tags({"service": resource.get("service.name"), **found}, skip=_FOUND_BY),
     }
 
 
@@ -339,102 +325,22 @@ def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:
     verdicts = Verdicts()
     for one in evaluations:
         if one.broke or (one.score is None and one.label is None):
-            scorers.hear_broken(verdicts, one.name, one.broke or "gave no verdict")
+            scorers.add_broken(verdicts, one.name, one.broke or "gave no verdict")
             continue
         silence = "gave no verdict" if one.label is None else f"said {one.label!r}, which is no verdict"
-        scorers.hear(verdicts, one.name, verdict=one.verdict, score=one.score, silence=silence)
+        scorers.add(verdicts, one.name, verdict=one.verdict, score=one.score, silence=silence)
         if one.label and one.verdict is None:
             verdicts.add_score(one.name if one.score is None else f"{one.name} label", one.label)
     return verdicts
 
 
 def _scenario(run: str, found: Attributes, item: Item | None, report: Report) -> str:
-    """What names the scenario: an attribute, else what the agent was asked, else the span, new in every run."""
+    """The id: an attribute, else the question, else the key of the span, which changes with every run."""
     for name in _NAMES:
         if isinstance(found.get(name), str) and found[name]:
-            return identifier(str(found[name]))
-    asked = _asked(item) if item else None
-    if asked and len(asked) <= _LONGEST_ID:
-        return identifier(asked)
-    if asked:
-        mark = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        return identifier(f"{asked[: _LONGEST_ID - 10]}…#{mark}")
+            return scenario_id(str(found[name]))
+    question = asked(item) if item else None
+    if question:
+        return question_id(question)
     report.warn(f"scenarios without the attribute {_NAMES[1]} are called by their span, another name in every run")
-    return identifier(run)
-
-
-def _of_span(item: Item) -> Row:
-    start, end = map(_nanoseconds, item.times)
-    if start is not None and end is not None and end < start:
-        refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
-    return {
-        "latency_ms": None if start is None or end is None else (end - start) / 1_000_000,
-        "tokens_used": _tokens(item),
-        "input": _asked(item),
-        "output": _answered(item),
-    }
-
-
-def _nanoseconds(value: object) -> int | None:
-    if isinstance(value, str) and value.isdecimal():
-        return int(value[:20]) or None
-    return value or None if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _tokens(found: Item) -> int | None:
-    for usage in _USAGE:
-        counts = [found.get(f"{usage}.{side}_tokens") for side in ("input", "output")]
-        whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
-        if len(whole) == len(counts):
-            return sum(whole)
-    return None
-
-
-def _error(item: Item) -> str | None:
-    status = item.status
-    if status is None or not SPAN_CODES.failed(status, "code"):
-        return None
-    told = [_text(event.get("exception.message")) for event in item.events(_is_exception)]
-    return status.text("message") or next(filter(None, told), None) or _text(item.get("error.type")) or "error"
-
-
-def _asked(found: Item) -> str | None:
-    """The first thing that the user said."""
-    messages = _messages(found, "gen_ai.input.messages") or _messages(found, "pydantic_ai.all_messages")
-    return next((_said(message) for message in messages if message.get("role") == "user"), None)
-
-
-def _answered(found: Item) -> str | None:
-    """The last thing that the agent said."""
-    messages = _messages(found, "gen_ai.output.messages") or _messages(found, "pydantic_ai.all_messages")
-    last = next((_said(message) for message in reversed(messages) if message.get("role") == "assistant"), None)
-    return last or _text(found.get("final_result"))
-
-
-def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
-    """Messages as the conventions have them, JSON in a text; content is optional there, so what is odd is not read."""
-    value = found.get(key)
-    try:
-        decoded = _decoded(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return []
-    return [message for message in decoded if isinstance(message, dict)] if isinstance(decoded, list) else []
-
-
-def _decoded(text: str) -> object:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):  # NaN, or half of a surrogate pair
-        return json.loads(text)
-
-
-def _said(message: Mapping[str, object]) -> str | None:
-    parts = message.get("parts")
-    if not isinstance(parts, list):
-        return as_text(message.get("content")) or None
-    texts = [part.get("content") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    return "\n".join(text for text in texts if isinstance(text, str)) or None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return scenario_id(run)

@@ -1,4 +1,4 @@
-"""The name and the first bytes of a file → whether it holds rows of ours: then no outsider's code is loaded for it."""
+"""The name and the first bytes of a file → if it has rows of ours: then no plugin is loaded for it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import re
 import zlib
 
 from highbar.columns import COLUMN_NAMES
+from highbar.importers.limits import LARGEST_HEAD
 
 _SHARED = {
     "category", "cluster", "correct", "error", "expected", "input", "judge", "outcome", "output", "predicted", "suite",
     "tags", "trial", "weight",
 }  # fmt: skip
-"""Columns whose names other tools' files have too."""
+"""Columns with names that occur in files of other tools too."""
 _OURS = COLUMN_NAMES - _SHARED
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
 _GZIP = 31  # for zlib: expect the header of gzip
-_MOST = 1 << 24
-"""Bytes that are unpacked at most."""
 
 
 def is_ours(name: str, head: bytes) -> bool:
-    """Whether a file starts with a row that has an id, or another column that only rows of ours have."""
+    """If the first row has an id or another column that only rows of ours have."""
     lowered = name.lower()
     if lowered.endswith((".parquet", ".jsonl.zst", ".ndjson.zst", ".json.zst", ".csv.zst")):
         return True
@@ -34,7 +33,7 @@ def is_ours(name: str, head: bytes) -> bool:
 
 def _unpacked(head: bytes) -> bytes:
     try:
-        return zlib.decompressobj(_GZIP).decompress(head, _MOST)
+        return zlib.decompressobj(_GZIP).decompress(head, LARGEST_HEAD)
     except zlib.error:
         return b""
 
@@ -47,7 +46,7 @@ def _header(text: str) -> set[str]:
 
 
 def _keys(text: str) -> set[str]:
-    """The keys of the first object of a JSON text, in an array or not, as far as the text goes."""
+    """The keys of the first object of a JSON text, which may be cut off, in an array or not."""
     found: set[str] = set()
     depth, string = 0, ""
     for place in _TOKEN.finditer(text.lstrip("[ \t\r\n")):

@@ -1,6 +1,6 @@
 """promptfoo results (`-o results.json`, export versions 1 to 4, and `-o results.jsonl`) → rows: one per result.
 
-The results of one test by several providers or prompts are trials of one scenario, told apart by their tags.
+The results of one test with several providers or prompts are trials of one scenario, with different tags.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from highbar import importers
 from highbar.importers import Row, signs
-from highbar.importers.aside import Aside
-from highbar.importers.naming import Trials
-from highbar.importers.promptfoo_checks import cut
+from highbar.importers.limits import HEAD, LARGEST_VALUE, MOST_NAMED
+from highbar.importers.naming import Trials, scenario_id
+from highbar.importers.promptfoo_checks import shorten
 from highbar.importers.promptfoo_rows import Result
 from highbar.importers.reading import json
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
-from highbar.importers.writing import identifier
+from highbar.importers.row_buffer import RowBuffer
 
 NEWEST = 4
-"""The newest version of the export that is known."""
+"""The newest version of the export that this importer knows."""
 
 _ARRAYS = frozenset({"results", "results.results", "data.results", "data.results.results"})
 _OTHER_FORMS = {
@@ -34,21 +33,19 @@ _OTHER_FORMS = {
     "database": signs.SQLITE,
 }
 _SUCCESS = "success"
-_MOST_NAMES = 5
 _WRITE_AGAIN = "write it again with `promptfoo eval -o FILE`; nothing may be left out of it"
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one export. They wait for the last: only then is it known which tests share a name."""
-    with Aside() as aside, Path(path).open("rb") as stream:
+    """The rows of one export. They wait for the last result: only then is it known which tests share a name."""
+    with RowBuffer() as buffer, Path(path).open("rb") as stream:
         _refuse_other_forms(stream)
         file = _File(report)
-        keep = _read_lines if _is_lines(stream) else _read_document
-        suite = keep(stream, aside, file)
-        file.say_who_judges()
-        several = file.say_variants()
+        suite = (_read_lines if _is_lines(stream) else _read_document)(stream, buffer, file)
+        file.settle_judges()
+        several = file.has_variants()
         trials = Trials()
-        for row, test in aside:
+        for row, test in buffer:
             row["id"] = file.name_of(test)
             row["trial"] = trials.number(row["id"])
             row["suite"] = suite
@@ -58,8 +55,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
 
 
 def _refuse_other_forms(stream: IO[bytes]) -> None:
-    """The other forms do not tell a must-not from anything else that was asserted, nor an error from a failure."""
-    start = stream.read(importers.HEAD)
+    """Other forms do not distinguish must-nots from other assertions, nor errors from failures."""
+    start = stream.read(HEAD)
     stream.seek(0)
     for form, sign in _OTHER_FORMS.items():
         if re.search(sign, start, re.DOTALL):
@@ -68,22 +65,22 @@ def _refuse_other_forms(stream: IO[bytes]) -> None:
 
 
 def _is_lines(stream: IO[bytes]) -> bool:
-    """Whether this is JSONL: its first line is a result by itself."""
-    line = stream.readline(json.LARGEST_VALUE)
+    """If this is JSONL: its first line is a whole result."""
+    line = stream.readline(LARGEST_VALUE)
     stream.seek(0)
     return b'"results"' not in line[:4096] and line.rstrip().endswith(b"}") and len(line.strip()) > 1
 
 
-def _read_lines(stream: IO[bytes], aside: Aside, file: _File) -> str | None:
-    """The results of a JSONL file, kept aside; it does not name its suite."""
-    for number, line in json.lines(stream):
+def _read_lines(stream: IO[bytes], buffer: RowBuffer, file: _File) -> str | None:
+    """Put the results of a JSONL file into the buffer; it has no name of a suite."""
+    for number, line in json.numbered_lines(stream):
         file.report.records += 1
-        _keep(Result(json.decode(line, number), f"line {number}", file.report, trusted=False), aside, file)
+        _put(Result(json.decode(line, number), f"line {number}", file.report, trusted=False), buffer, file)
     return None
 
 
-def _read_document(stream: IO[bytes], aside: Aside, file: _File) -> str | None:
-    """The results of a JSON document, kept aside, and what its suite is called."""
+def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _File) -> str | None:
+    """Put the results of a JSON document into the buffer, and return the name of its suite."""
     around: dict[str, Any] = {}
     report = file.report
     for place, text in json.parts(stream, _ARRAYS):
@@ -91,7 +88,7 @@ def _read_document(stream: IO[bytes], aside: Aside, file: _File) -> str | None:
         if key in ("results[]", "results.results[]"):
             report.records += 1
             trusted = key == "results[]"  # version 1 does not record its assertions
-            _keep(Result(json.decode(text), f"result {report.records}", report, trusted=trusted), aside, file)
+            _put(Result(json.decode(text), f"result {report.records}", report, trusted=trusted), buffer, file)
         elif key in ("version", "results.version", "stats", "results.stats", "_resultsLoaded"):
             around[key] = json.decode(text)
         elif key == "config" and not json.is_null(text):
@@ -102,8 +99,8 @@ def _read_document(stream: IO[bytes], aside: Aside, file: _File) -> str | None:
     return config.text("description") if config else None
 
 
-def _keep(result: Result, aside: Aside, file: _File) -> None:
-    aside.put(result.row(), file.note(result))
+def _put(result: Result, buffer: RowBuffer, file: _File) -> None:
+    buffer.put(result.row(), file.add(result))
 
 
 def _refuse_incomplete(document: Record, file: _File) -> None:
@@ -119,33 +116,33 @@ def _refuse_incomplete(document: Record, file: _File) -> None:
 
 
 def _refuse_other_totals(stats: Record, file: _File) -> None:
-    """The statistics of the file against its results; the oldest versions count errors as failures."""
+    """Refuse a file whose statistics do not match its results; the oldest versions count errors as failures."""
     counted = {key: number for key in ("successes", "failures", "errors") if (number := stats.whole(key)) is not None}
     found = dict(file.ended)
     if "errors" not in counted:
         found["failures"] += found.pop("errors")
     if counted and sum(counted.values()) != sum(found.values()):
-        told = f"the file holds {sum(found.values())} results, and its own statistics speak of {sum(counted.values())}"
-        refuse(told, hint=_WRITE_AGAIN)
+        listed, declared = sum(found.values()), sum(counted.values())
+        refuse(f"the file holds {listed} results, and its own statistics speak of {declared}", hint=_WRITE_AGAIN)
     for key, number in counted.items():
         if number != found[key]:
             refuse(f"the file holds {found[key]} {key}, and its own statistics speak of {number}", hint=_WRITE_AGAIN)
 
 
 class _File:
-    """What is known only when all results were seen: which tests share a name, who ran them, and who judged."""
+    """What is known after all results: the tests that share a name, the providers and prompts, and the judges."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self.ended = {"successes": 0, "failures": 0, "errors": 0}  # as promptfoo counts
+        self.ended = {"successes": 0, "failures": 0, "errors": 0}  # results, as promptfoo counts them
         self._trusted = False
         self._asserted: set[str] = set()
         self._scored: set[str] = set()
         self._tests: defaultdict[str, set[str]] = defaultdict(set)
         self._columns: dict[str, dict[str, None]] = {"provider": {}, "prompt": {}}
 
-    def note(self, result: Result) -> tuple[str, str]:
-        """Take a result; the name of its test, and the digest of what it asks and demands."""
+    def add(self, result: Result) -> tuple[str, str]:
+        """Add a result, and return the name of its test and a digest of the test's variables and assertions."""
         test = result.test()
         self._tests[test[0]].add(test[1])
         for name, value in result.column.items():
@@ -157,28 +154,28 @@ class _File:
         return test
 
     def name_of(self, test: tuple[str, str]) -> str:
-        """The id: the test, and its digest if another has the same name."""
+        """The id: the name, and the digest if another test has the same name."""
         name, digest = test
-        unique = name if len(self._tests[name]) == 1 and cut(name) == name else f"{cut(name)}#{digest}"
-        return identifier(unique)
+        unique = name if len(self._tests[name]) == 1 and shorten(name) == name else f"{shorten(name)}#{digest}"
+        return scenario_id(unique)
 
-    def say_variants(self) -> bool:
-        """Name the providers and prompts if there are several; whether there are."""
+    def has_variants(self) -> bool:
+        """If there are several providers or prompts. Warns of that."""
         several = {name: [value for value in values if value] for name, values in self._columns.items()}
-        told = [
-            f"{len(values)} {name}s ({', '.join(cut(value) for value in values[:_MOST_NAMES])}"
-            f"{' …' if len(values) > _MOST_NAMES else ''})"
+        listed = [
+            f"{len(values)} {name}s ({', '.join(shorten(value) for value in values[:MOST_NAMED])}"
+            f"{' …' if len(values) > MOST_NAMED else ''})"
             for name, values in several.items()
             if len(values) > 1
         ]
-        if told:
+        if listed:
             chosen = next(name for name, values in several.items() if len(values) > 1)
-            pooled = f"the results of {' and '.join(told)} are pooled: a test counts once over all of them"
+            pooled = f"the results of {' and '.join(listed)} are pooled: a test counts once over all of them"
             self.report.warn(f"{pooled}; `--where tags.{chosen}=NAME` picks one")
         return any(len(values) > 1 for values in self._columns.values())
 
-    def say_who_judges(self) -> None:
-        """Tell the report, or refuse a file that nothing judges, or not what the policy demands."""
+    def settle_judges(self) -> None:
+        """Note in the report who judges. Refuses a file without a judge, or without one that the policy names."""
         report, demanded = self.report, [demand.scorer for demand in self.report.judged_by]
         known = self._asserted | self._scored
         for name in demanded:
@@ -195,7 +192,7 @@ class _File:
             report.scorers[_SUCCESS] = "judges"
         for name in sorted(known):
             if demanded:
-                told = "judges" if name in demanded else "a column, does not judge: not in judged_by"
+                role = "judges" if name in demanded else "a column, does not judge: not in judged_by"
             else:
-                told = "judges, as part of success" if name in self._asserted else "a column, does not judge"
-            report.scorers[name] = told
+                role = "judges, as part of success" if name in self._asserted else "a column, does not judge"
+            report.scorers[name] = role

@@ -1,26 +1,25 @@
-"""What promptfoo asserted of one result: the assertions that its test declares, and the components of its grade.
+"""The assertions of one promptfoo result: those that its test declares, and the components of its grade.
 
-A component that does not say what it is takes the place that it stands at, if there are as many as were declared, and
-may have been a must-not otherwise.
+A component without an assertion gets the declared one at its position if the numbers agree; else it may be a must-not.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json as json_text
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
+from highbar.importers.limits import LONGEST_NAME
 from highbar.importers.naming import as_text
 from highbar.importers.record import Record, is_number
 
 RED_TEAM = "promptfoo:redteam:"
 _UNKNOWN = "assertion"
 _SET = "assert-set"
-_LONGEST_NAME = 60
 _FILLED_IN = ("{{", "{%", "file://", "package:")
 
 _Assertion = dict[str, Any]
@@ -28,14 +27,14 @@ _Key = tuple[str, str | None, str]
 
 
 class Checked(NamedTuple):
-    """One assertion that was checked."""
+    """An assertion with its result."""
 
     kind: str
     name: str
-    label: str  # its metric or its type: what `judged_by` may call it, whatever it looks for
-    held: bool
+    label: str  # its metric or its type, by which `judged_by` can name it
+    passed: bool
     score: float | None
-    broken: str | None  # why its judge could not say
+    broken: str | None  # why its judge broke
 
 
 def declared_in(assertions: object) -> Iterator[_Assertion]:
@@ -48,16 +47,16 @@ def declared_in(assertions: object) -> Iterator[_Assertion]:
 
 
 def each_checked(grading: dict[str, Any], declared: list[_Assertion], place: str) -> Iterator[Checked]:
-    """Each assertion that was checked. A part of a set stands in the set and beside it; both count."""
+    """Each assertion with a result. The parts of a set are in the set and beside it; both count."""
     for component, assertion in _placed(grading, declared, place):
         yield from _parts_of(component, assertion, place)
 
 
 def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -> list[_Assertion]:
-    """The declared assertions that no component is about, each component standing for one of them.
+    """The declared assertions without a component; each component matches one assertion.
 
-    One that is exactly what another assertion declares stands for that one alone. A value may differ only if promptfoo
-    fills it in. What does not say what it is may be any.
+    A component that equals an assertion matches only that one. Its value may differ only if promptfoo fills it in. A
+    component without an assertion matches any.
     """
     if not declared:
         return []
@@ -65,29 +64,31 @@ def unchecked(grading: dict[str, Any], declared: list[_Assertion], place: str) -
     if [component.get("assertion") for component, _ in placed] == declared:
         return []
     exact = Counter(_key(one) for one in declared)
-    found = Counter(_key(one) for one in _standing(placed, declared))
-    left = []
+    found = Counter(_key(one) for one in _component_assertions(placed, declared))
+    rest = []
     for one in declared:
         if found[_key(one)]:
             found[_key(one)] -= 1
         else:
-            left.append(one)
-    anything = found[_key({})]
+            rest.append(one)
+    unknown = found[_key({})]
     alike = Counter(key[:2] for key in found.elements() if key not in exact)
     missing = []
-    for one in left:
+    for one in rest:
         if alike[_key(one)[:2]] and _is_filled_in(one):
             alike[_key(one)[:2]] -= 1
-        elif anything:
-            anything -= 1
+        elif unknown:
+            unknown -= 1
         else:
             missing.append(one)
     return missing
 
 
-def _standing(placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_Assertion]) -> Iterator[_Assertion]:
-    """What the components say they are, the parts of a set once."""
-    has_sets = any(kind_of(one) == _SET for one in declared)
+def _component_assertions(
+    placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_Assertion]
+) -> Iterator[_Assertion]:
+    """The assertions of the components, with the parts of a set once."""
+    has_sets = any(assertion_kind(one) == _SET for one in declared)
     beside: Counter[_Key] = Counter()
     for component, assertion in placed:
         own = as_object(component.get("assertion"))
@@ -97,7 +98,7 @@ def _standing(placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_A
         inner = component.get("componentResults")
         parts = [as_object(as_object(one).get("assertion")) for one in inner] if isinstance(inner, list) else []
         beside.update(_key(part) for part in parts)
-        if kind_of(own) != _UNKNOWN:
+        if assertion_kind(own) != _UNKNOWN:
             yield own
         elif isinstance(inner, list) and has_sets:
             yield {"type": _SET}
@@ -107,12 +108,12 @@ def _standing(placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_A
 
 
 def _key(assertion: _Assertion) -> _Key:
-    """What tells an assertion from others; of a set only that it is one, since its component may say no more."""
-    kind = kind_of(assertion)
+    """What distinguishes assertions; all sets have one key, since a component of a set may have nothing else."""
+    kind = assertion_kind(assertion)
     if kind == _SET:
         return kind, None, ""
     value = assertion.get("value")
-    return kind, as_text(assertion.get("metric")), value if isinstance(value, str) else digest(value)
+    return kind, as_text(assertion.get("metric")), value if isinstance(value, str) else value_digest(value)
 
 
 def _is_filled_in(assertion: _Assertion) -> bool:
@@ -123,14 +124,14 @@ def _is_filled_in(assertion: _Assertion) -> bool:
 def _placed(
     grading: dict[str, Any], declared: list[_Assertion], place: str
 ) -> Iterator[tuple[dict[str, Any], _Assertion]]:
-    """Each component, and what the test declares at its place."""
+    """Each component, and the declared assertion at its position."""
     components = grading.get("componentResults")
     if components is None:
         return
     if not isinstance(components, list):
         Record(grading, place).items("componentResults")
     found = [one for one in components if one is not None]
-    # promptfoo lists them as the test declares them, so that one which does not say what it is can be known.
+    # promptfoo lists components in the order of the declared assertions, so the position identifies them.
     for number, component in enumerate(found):
         if type(component) is not dict:
             Record(component, f"{place}: componentResults")
@@ -141,67 +142,67 @@ def _parts_of(part: dict[str, Any], declared: _Assertion, place: str) -> Iterato
     assertion = as_object(part.get("assertion"))
     inner = part.get("componentResults")
     metadata = part.get("metadata")
-    known = kind_of(assertion) != _UNKNOWN
+    known = assertion_kind(assertion) != _UNKNOWN
     if not known and isinstance(inner, list):
         assertion = {**as_object(as_object(metadata).get("assertionSet")), "type": _SET}
         for one, nothing in _placed(part, [], place):
             yield from _parts_of(one, nothing, place)
     elif not known:
         assertion = {**declared, **assertion, "type": declared.get("type")}
-    held, score = part.get("pass"), part.get("score")
-    if type(held) is not bool and held is not None:
+    passed, score = part.get("pass"), part.get("score")
+    if type(passed) is not bool and passed is not None:
         Record(part, f"{place}: componentResults").flag("pass")
     broken = type(metadata) is dict and metadata.get("graderError") is True
     yield Checked(
-        kind_of(assertion),
-        name_of(assertion),
-        label_of(assertion),
-        held is True,
+        assertion_kind(assertion),
+        assertion_name(assertion),
+        assertion_label(assertion),
+        passed is True,
         score if is_number(score) else None,
-        (as_text(part.get("reason")) or "it gave no reason") if broken and held is not True else None,
+        (as_text(part.get("reason")) or "it gave no reason") if broken and passed is not True else None,
     )
 
 
-def kind_of(assertion: _Assertion) -> str:
-    """The type of an assertion, or a word for one that does not say it."""
+def assertion_kind(assertion: _Assertion) -> str:
+    """The type of an assertion; `assertion` if it has none."""
     kind = assertion.get("type")
     return kind if isinstance(kind, str) and kind else _UNKNOWN
 
 
 def forbids(kind: str) -> bool:
-    """Whether what is asserted must not happen, or may be of that kind."""
+    """If assertions of this type are must-nots, or may be."""
     return kind.startswith(("not-", RED_TEAM)) or kind == _UNKNOWN
 
 
-def label_of(assertion: _Assertion) -> str:
+def assertion_label(assertion: _Assertion) -> str:
     """The metric of an assertion, else its type."""
-    return as_text(assertion.get("metric")) or kind_of(assertion)
+    return as_text(assertion.get("metric")) or assertion_kind(assertion)
 
 
-def name_of(assertion: _Assertion) -> str:
-    """The metric that the assertion names, else its type and what it looks for."""
+def assertion_name(assertion: _Assertion) -> str:
+    """The metric of an assertion, else its type and value."""
     metric = assertion.get("metric")
     if metric:
         return as_text(metric) or _UNKNOWN
-    plain = kind_of(assertion).removeprefix(RED_TEAM).removeprefix("not-")
+    plain = assertion_kind(assertion).removeprefix(RED_TEAM).removeprefix("not-")
     value = as_text(assertion.get("value"))
-    return f"{plain}: {cut(value)}" if value else plain
+    return f"{plain}: {shorten(value)}" if value else plain
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """An object; an empty one in place of anything else."""
+    """The object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
-def digest(value: object) -> str:
-    """A short mark of a value, the same in whatever order its keys stand."""
+def value_digest(value: object) -> str:
+    """A short digest of a value, whatever the order of its keys."""
     try:
         text = msgspec.json.encode(value, order="sorted")
     except UnicodeEncodeError:  # half of a surrogate pair
-        text = json_text.dumps(value, sort_keys=True).encode()
+        text = json.dumps(value, sort_keys=True).encode()
     return hashlib.sha256(text).hexdigest()[:8]
 
 
-def cut(text: str) -> str:
-    """A text as long as a name may be."""
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+def shorten(text: str) -> str:
+    """The text, cut to the length of a name."""
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"

@@ -1,8 +1,8 @@
 """One result of a promptfoo export → one row.
 
-`failureReason` tells an error from a failed assertion. Assertions become behaviors; negative ones (`not-…`) and those
-of red-team plugins become must-nots, so that one which failed fails the trial even where a threshold let the test pass.
-A result that no assertion looked at is not judged, whatever `success` says, and nor is one whose judge broke.
+`failureReason` distinguishes errors from failed assertions. Assertions become behaviors; negative ones (`not-…`) and
+those of red-team plugins become must-nots, which fail the trial even if a threshold lets the test pass. A result
+without an assertion is not judged, whatever `success` is, and neither is one whose judge broke.
 """
 
 from __future__ import annotations
@@ -10,28 +10,27 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from highbar.importers import Row
-from highbar.importers.naming import as_text, means_correct, score_column, tags
+from highbar.importers.limits import LONGEST_TAG
+from highbar.importers.naming import DESCRIBED, as_text, flat_tags, means_correct, score_column
 from highbar.importers.promptfoo_checks import (
     RED_TEAM,
     Checked,
     as_object,
-    cut,
+    assertion_kind,
+    assertion_label,
+    assertion_name,
     declared_in,
-    digest,
     each_checked,
     forbids,
-    kind_of,
-    label_of,
-    name_of,
+    shorten,
     unchecked,
+    value_digest,
 )
 from highbar.importers.record import Record
 from highbar.importers.report import Report
 from highbar.model.judging import ScorerDemand
 
 _NONE, _ASSERTION, _ERROR = 0, 1, 2
-_FROM_METADATA = ("category", "capability", "cluster")
-_LONGEST_TAG = 200
 _NUMBERS = (int, float, bool)
 
 
@@ -56,32 +55,32 @@ class Result:
         label = as_text(prompt.get("label") or prompt.get("display")) or ""
         self.column = {
             "provider": self._provider(),
-            "prompt": label if len(label) <= _LONGEST_TAG else f"{cut(label)}#{digest(label)}",
+            "prompt": label if len(label) <= LONGEST_TAG else f"{shorten(label)}#{value_digest(label)}",
         }
 
     @property
     def ended(self) -> str:
-        """How promptfoo counts it."""
+        """In which of its counts promptfoo has it."""
         if self._success is True:
             return "successes"
         return "errors" if self._top.value("failureReason") == _ERROR else "failures"
 
     def add_labels(self, known: set[str]) -> None:
-        """Take note of what judged it, or was to."""
+        """Add the labels of its assertions, or of the declared ones if none was checked."""
         for one in self._checked:
             known.add(one.label)
         if not self._checked:
-            known.update(label_of(assertion) for assertion in self._declared)
+            known.update(assertion_label(assertion) for assertion in self._declared)
 
     def test(self) -> tuple[str, str]:
-        """The name of the test, and a digest that only repetitions of it share."""
+        """The name of the test, and a digest that only its repetitions share."""
         variables = self._test.get("vars", self._top.value("vars"))
         described = self._test.get("description")
-        mark = digest((described, variables, self._test.get("assert")))
+        test_digest = value_digest((described, variables, self._test.get("assert")))
         if isinstance(described, str) and described:
-            return described, mark
+            return described, test_digest
         only = next(iter(variables.values())) if isinstance(variables, dict) and len(variables) == 1 else variables
-        return as_text(only) or "test", mark
+        return as_text(only) or "test", test_digest
 
     def _provider(self) -> str:
         provider = self._top.value("provider")
@@ -89,20 +88,20 @@ class Result:
         return named if isinstance(named, str) else ""
 
     def row(self) -> Row:
-        """The columns; who the test is comes later, in the places that are kept for it."""
+        """The columns in their final order; id, trial and cluster may be filled in later."""
         own = _flat(self._test.get("metadata"))
-        metadata = {**_flat(self._top.value("metadata")), **own}  # the answer of an agent can add to the former
-        described = {name: metadata[name] for name in _FROM_METADATA if isinstance(metadata.get(name), str)}
-        if "category" not in own and self._attacked(metadata):
+        metadata = {**_flat(self._top.value("metadata")), **own}  # an agent's answer can add to the result's metadata
+        described = {name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)}
+        if "category" not in own and self._is_red_team(metadata):
             described["category"] = "adversarial"
         judging = self._judging()
         behaviors, must_not = self._verdicts(judging)
         error, judge_error = self._errors()
         unjudged = None if error else self._unjudged(judging, judge_error)
         passed = self._passed(judging, broken=error is not None, unjudged=unjudged)
-        if any(forbids(kind_of(one)) for one in self._missing) and not any(must_not.values()):
-            must_not = {}  # that the others held does not say that none happened
-            unjudged = unjudged or (None if error else self._told_missing())
+        if any(forbids(assertion_kind(one)) for one in self._missing) and not any(must_not.values()):
+            must_not = {}  # an unchecked one may have happened
+            unjudged = unjudged or (None if error else self._missing_reason())
         right = [seen for name, seen in behaviors.items() if means_correct(name)]
         score = self._top.number("score")
         return {
@@ -120,7 +119,7 @@ class Result:
             "correct": all(right) if right else None,
             "error": error,
             "unjudged": unjudged,
-            "output": as_text(self._response.get("output")) or "",  # nothing is an answer that says nothing
+            "output": as_text(self._response.get("output")) or "",  # no output is an empty answer
             "input": self._asked,
             **self._measures(),
             "quality_score": score if score is not None and 0 <= score <= 1 and self._checked else None,
@@ -130,14 +129,14 @@ class Result:
 
     def _tags(self, metadata: Row) -> dict[str, str] | None:
         known = {key: text for key, text in self.column.items() if text}
-        return tags({**_flat(self._top.value("vars")), **metadata, **known}, _FROM_METADATA)
+        return flat_tags({**_flat(self._top.value("vars")), **metadata, **known}, DESCRIBED)
 
-    def _attacked(self, metadata: Row) -> bool:
-        """Whether this is a test of a red team: by its plugin, or by what is asserted, checked or not."""
+    def _is_red_team(self, metadata: Row) -> bool:
+        """If this is a red-team test: by its plugin, or by an assertion, checked or not."""
         return (
             bool(metadata.get("pluginId"))
             or any(one.kind.startswith(RED_TEAM) for one in self._checked)
-            or any(kind_of(assertion).startswith(RED_TEAM) for assertion in self._declared)
+            or any(assertion_kind(assertion).startswith(RED_TEAM) for assertion in self._declared)
         )
 
     def _judging(self) -> list[Checked]:
@@ -151,82 +150,82 @@ class Result:
 
     @staticmethod
     def _by_demand(one: Checked, demands: dict[str, ScorerDemand]) -> Checked:
-        """An assertion as the policy's bound sees it. What must not happen did, whatever its score is."""
+        """The assertion with the policy's bound applied. A must-not keeps its result, whatever its score is."""
         demand = demands.get(one.label) or demands.get(one.name)
-        return one if demand is None or forbids(one.kind) else one._replace(held=_held(one, demand))
+        return one if demand is None or forbids(one.kind) else one._replace(passed=_passes(one, demand))
 
     def _verdicts(self, judging: list[Checked]) -> tuple[dict[str, bool], dict[str, bool]]:
-        """Behaviors and whether they were seen; must-nots and whether they happened. The same name twice: the worse.
+        """Behaviors and if they were seen; must-nots and if they happened. Of two for one name the worse counts.
 
-        An assertion that does not say what it is may have been a must-not, and counts as one.
+        An assertion of unknown type may be a must-not, and counts as one.
         """
         behaviors: dict[str, bool] = {}
         must_not: dict[str, bool] = {}
-        for kind, name, _, held, _, broken in judging:
+        for kind, name, _, passed, _, broken in judging:
             if not forbids(kind):
-                behaviors[name] = behaviors.get(name, True) and held
+                behaviors[name] = behaviors.get(name, True) and passed
             elif broken is None:
-                must_not[name] = must_not.get(name, False) or not held
+                must_not[name] = must_not.get(name, False) or not passed
         return behaviors, must_not
 
     def _demands(self) -> Row:
-        """What the test demands, of a result that nobody looked at."""
-        behaviors = [name_of(one) for one in self._declared if not forbids(kind_of(one))]
-        must_not = [name_of(one) for one in self._declared if forbids(kind_of(one))]
+        """The demands of the test, for a result without checked assertions."""
+        behaviors = [assertion_name(one) for one in self._declared if not forbids(assertion_kind(one))]
+        must_not = [assertion_name(one) for one in self._declared if forbids(assertion_kind(one))]
         return {
             "expected_behaviors": list(dict.fromkeys(behaviors)) or None,
             "must_not": list(dict.fromkeys(must_not)) or None,
         }
 
     def _unjudged(self, judging: list[Checked], judge_error: str | None) -> str | None:
-        """Why nobody can say whether it passed, for no fault of the agent; None if it is known or was not asked."""
+        """Why it is unknown if the trial passed, without a fault of the agent; None if it is known."""
         if judge_error is not None:
             return f"judge: {judge_error}"
         broken = next((one for one in judging if one.broken is not None), None)
-        failed = any(not one.held and one.broken is None for one in judging)
+        failed = any(not one.passed and one.broken is None for one in judging)
         if broken is not None and not (failed and self._test.get("threshold") is None):
             return f"judge: {broken.label}: {broken.broken}"
         if self._report.judged_by:
-            return self._not_heard()
+            return self._policy_unjudged()
         if self._failed():
             return None
         if self._success is None:
             return "promptfoo does not say whether it succeeded"
-        return self._told_missing() if self._missing else None
+        return self._missing_reason() if self._missing else None
 
-    def _told_missing(self) -> str:
+    def _missing_reason(self) -> str:
         return f"{len(self._missing)} of {len(self._declared)} assertions were not checked"
 
     def _failed(self) -> bool:
-        """Whether promptfoo says that it failed, in whatever place."""
+        """If promptfoo calls it failed, in any of three places."""
         return (
             self._success is False
             or self._grading.get("pass") is False
             or (self._success is None and self._top.value("failureReason") == _ASSERTION)
         )
 
-    def _not_heard(self) -> str | None:
-        """What the policy's judges did not say, or not all of it; None if it is known or would change nothing."""
+    def _policy_unjudged(self) -> str | None:
+        """Which judge of the policy has no result, or not all; None if that is known or would change nothing."""
         met = {demand.scorer: self._meets(demand) for demand in self._report.judged_by}
-        for scorer, holds in met.items():
-            if holds is None:
+        for scorer, good in met.items():
+            if good is None:
                 return f"judged_by: {scorer} says nothing here"
         if not all(met.values()):
             return None
         for one in self._missing:
-            if _judges(kind_of(one), label_of(one), name_of(one), met):
-                return f"judged_by: {label_of(one)} was declared and not checked"
+            if _judges(assertion_kind(one), assertion_label(one), assertion_name(one), met):
+                return f"judged_by: {assertion_label(one)} was declared and not checked"
         return None
 
     def _meets(self, demand: ScorerDemand) -> bool | None:
-        """Whether a judge of the policy holds: all of its assertions, else the score of that name; None without any."""
+        """If a demand of the policy is met: by all assertions of that name, else by its score; None without either."""
         found = [one for one in self._checked if demand.scorer in (one.label, one.name) and one.broken is None]
-        return all(_held(one, demand) for one in found) if found else demand.holds(self.named.get(demand.scorer))
+        return all(_passes(one, demand) for one in found) if found else demand.holds(self.named.get(demand.scorer))
 
     def _passed(self, judging: list[Checked], *, broken: bool, unjudged: str | None) -> bool | None:
-        """False if promptfoo says so; its true counts if something demanded was seen.
+        """False if promptfoo calls it failed; True if promptfoo does and a behavior was checked.
 
-        If only must-nots were checked it is left to whether there is an output at all.
+        If only must-nots were checked, it stays open: the output decides, which may be blank.
         """
         self._report.unscored += unjudged is not None or (not judging and not self.trusted and not broken)
         if broken:
@@ -241,25 +240,25 @@ class Result:
         return True if self._success is True and (seen or self.trusted) else None
 
     def _errors(self) -> tuple[str | None, str | None]:
-        """What stopped the agent, and what stopped its judge; a failed assertion stops nothing.
+        """The error of the agent and the error of its judge; a failed assertion is neither.
 
-        Grading that ended with an exception leaves an answer without a grade.
+        If grading raised an exception, there is an answer without a grade.
         """
         reason = self._top.value("failureReason")
         if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
             failed = as_text(self._response.get("error")) if self._response.get("output") is None else None
-            return failed, None  # a provider that gave an error and no answer crashed, whatever else is said
-        told = as_text(self._top.value("error")) or as_text(self._response.get("error"))
-        if reason is None:  # before version 3: what was graded is no error
-            return None if self._grading else told, None
+            return failed, None  # an error without an answer is a crash, whatever else the result has
+        message = as_text(self._top.value("error")) or as_text(self._response.get("error"))
+        if reason is None:  # before version 3: a graded result is no error
+            return None if self._grading else message, None
         if reason != _ERROR:
             self._report.warn(f"failureReason {as_text(reason)} is not known; it is read as an error")
-        told = told or "an error without a message"
+        message = message or "an error without a message"
         answered = self._response.get("output") is not None and not self._response.get("error") and not self._grading
-        return (None, told) if answered and reason == _ERROR else (told, None)
+        return (None, message) if answered and reason == _ERROR else (message, None)
 
     def _measures(self) -> Row:
-        """Latency, tokens and cost. From promptfoo's cache an answer takes no time, which says nothing of the agent."""
+        """Latency, tokens and cost. An answer from promptfoo's cache takes no time, so it has no latency."""
         used = as_object(self._response.get("tokenUsage", self._top.value("tokenUsage")))
         usage = Record(used, f"{self._place}: tokenUsage")
         cached = self._response.get("cached") is True
@@ -279,24 +278,24 @@ class Result:
         return {name: number for name in scores if (number := scores.number(name)) is not None}
 
 
-def _held(one: Checked, demand: ScorerDemand) -> bool:
-    """Whether an assertion holds: by promptfoo's own verdict, or by its score if the policy gives a bound."""
+def _passes(one: Checked, demand: ScorerDemand) -> bool:
+    """If an assertion passes: by promptfoo's own verdict, or by its score if the policy gives a bound."""
     if demand.at_least is None:
-        return one.held
-    return demand.holds(float(one.held) if one.score is None else one.score) is True
+        return one.passed
+    return demand.holds(float(one.passed) if one.score is None else one.score) is True
 
 
 def _judges(kind: str, label: str, name: str, demands: Collection[str]) -> bool:
-    """Whether the policy names an assertion, or it may be a must-not, which fails whoever judges."""
+    """If the policy names an assertion, or it may be a must-not, which counts whoever judges."""
     return label in demands or name in demands or forbids(kind)
 
 
 def _flat(value: object) -> Row:
-    """The members of an object that can be sliced by: numbers and short texts, but not promptfoo's own (`_…`)."""
+    """The members of an object that can become tags: numbers and short texts, without promptfoo's own (`_…`)."""
     if not value or type(value) is not dict:
         return {}
     return {
         key: member
         for key, member in value.items()
-        if (len(member) <= _LONGEST_TAG if type(member) is str else type(member) in _NUMBERS) and key[:1] != "_"
+        if (len(member) <= LONGEST_TAG if type(member) is str else type(member) in _NUMBERS) and key[:1] != "_"
     }

@@ -1,7 +1,7 @@
 """pydantic-evals reports (`EvaluationReportAdapter.dump_json`) → rows: one per case, and one per failure.
 
-A case passes when every assertion is true and no evaluator broke. Cases whose task raised stand apart in the report,
-outside all of its averages; here they are rows with an error like any other.
+A case passes if every assertion is true and no evaluator broke. The report lists cases whose task raised separately and
+leaves them out of its averages; here they are rows with an error.
 """
 
 from __future__ import annotations
@@ -12,18 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from highbar.importers import Row
-from highbar.importers.documents import around, elements
-from highbar.importers.naming import as_text, tags
+from highbar.importers.documents import array_records, without_arrays
+from highbar.importers.limits import MOST_TRIALS
+from highbar.importers.naming import DESCRIBED, as_text, flat_tags, scenario_id
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 from highbar.importers.scorers import Scorers
 from highbar.importers.verdicts import Verdicts
-from highbar.importers.writing import identifier
 
 _ARRAYS = frozenset({"cases", "failures"})
-_METADATA = ("category", "capability", "cluster")
 _REPETITION = re.compile(r"(?s).* \[(\d{1,9})/(\d{1,9})\]")
-_MOST_RUNS = 10_000
 _NO_SOURCE = "null"
 _TOKENS = ("input_tokens", "output_tokens")
 _READ = frozenset(
@@ -33,27 +31,27 @@ _READ = frozenset(
 
 
 def read(path: str, report: Report) -> Iterator[Row]:
-    """The rows of one report. It is read twice: who judges, and the name of the data set, must be known first."""
+    """The rows of one report. Reads the file twice: judges and the data set must be known before the first row."""
     suite = _suite(path, report)
-    survey = _Survey(path, report)
-    for array, case in elements(path, _ARRAYS):
+    survey = _PydanticSurvey(path, report)
+    for array, case in array_records(path, _ARRAYS):
         report.records += 1
         yield {**_row(array, case, survey, report), "suite": suite}
     for row in survey.runs.missing(report):
         yield {**row, "suite": suite}
 
 
-class _Survey:
-    """What must be known before the first row: who judges, what each evaluator gives, and how often each case ran."""
+class _PydanticSurvey:
+    """What must be known before the first row: who judges, the results of each evaluator, and the runs of each case."""
 
     def __init__(self, path: str, report: Report) -> None:
         self.scorers = Scorers("pydantic-evals", report)
-        self.runs = _Runs()
-        self._given: defaultdict[str, set[str]] = defaultdict(set)  # by evaluator, the names of its results
-        failed: dict[tuple[str, str], str] = {}  # by scenario and evaluator, the evaluator's name
-        silent: dict[bool, str] = {}  # a case that says which evaluators failed on it, and one that does not
-        for array, case in elements(path, _ARRAYS):
-            scenario, _ = self.runs.identify(case)
+        self.runs = _RepeatedCases()
+        self._given: defaultdict[str, set[str]] = defaultdict(set)  # names of results by evaluator
+        failed: dict[tuple[str, str], str] = {}  # name of the evaluator by scenario and evaluator
+        silent: dict[bool, str] = {}  # a case without a list of evaluator failures, and one with it
+        for array, case in array_records(path, _ARRAYS):
+            scenario, _ = self.runs.scenario_and_trial(case)
             self._add_results(scenario, case)
             for failure in case.records("evaluator_failures"):
                 failed[scenario, _evaluator(failure)] = failure.text("name") or "evaluator"
@@ -68,35 +66,35 @@ class _Survey:
         for kind in ("assertions", "scores", "labels"):
             for name, result in _results(case, kind):
                 self._given[_evaluator(result)].add(name)
-                self.scorers.spoke(scenario, name)
+                self.scorers.expect(scenario, name)
                 if kind == "assertions":
                     self.scorers.declare(name)
                 else:
-                    self.scorers.mention(name, f"it gives {kind}")
+                    self.scorers.declare_column(name, f"it gives {kind}")
 
     def _settle(self, failed: Mapping[tuple[str, str], str]) -> None:
-        """An evaluator that failed wherever it ran counts as a judge; one that failed owes what it gives elsewhere."""
+        """An evaluator that always failed counts as a judge; any other is expected to give what it gives elsewhere."""
         for (_, evaluator), name in failed.items():
             if evaluator not in self._given:
-                self.scorers.hold(name)
+                self.scorers.declare_silent(name)
         self.scorers.settle()
         for (scenario, evaluator), name in failed.items():
-            for owed in self.judges_of(evaluator) or [name]:
-                self.scorers.spoke(scenario, owed)
+            for judge in self.judges_of(evaluator) or [name]:
+                self.scorers.expect(scenario, judge)
 
     def judges_of(self, evaluator: str) -> list[str]:
-        """The results of an evaluator that judge, in any case of the report."""
+        """The judging results of an evaluator in any case of the report."""
         return sorted(name for name in self._given.get(evaluator, ()) if self.scorers.judges(name))
 
 
 def _evaluator(result: Record) -> str:
-    """What tells one evaluator from another: its name and its arguments."""
+    """What distinguishes evaluators: the name and the arguments."""
     return json.dumps(result.value("source"), sort_keys=True)
 
 
 def _suite(path: str, report: Report) -> str | None:
-    """The data set's name, once the document is known to be a report."""
-    document = around(path, {*_ARRAYS, ""})
+    """The name of the data set. Refuses a document that is not a report."""
+    document = without_arrays(path, {*_ARRAYS, ""})
     if "evaluators" in document or not {"cases", "failures", "name"} & set(document):
         refuse(
             "this is no pydantic-evals report" + (", but the data set of one" if "evaluators" in document else ""),
@@ -108,37 +106,37 @@ def _suite(path: str, report: Report) -> str | None:
     return document.text("dataset_name")
 
 
-class _Runs:
-    """How often each case was to run and did: a repeated case says in its name which run of how many it is."""
+class _RepeatedCases:
+    """The planned and present runs of each case: the name of a repeated case ends in `[2/3]`."""
 
     def __init__(self) -> None:
         self._wanted: dict[str, int] = {}
         self._found: defaultdict[str, set[int]] = defaultdict(set)
         self._described: dict[str, Row] = {}
-        self._counts: dict[int, str] = {}  # how often cases were to run, and a name that says so
-        self._once: dict[str, str] = {}  # the cases that ran once, and their places
+        self._counts: dict[int, str] = {}  # planned numbers of runs, each with a case name
+        self._once: dict[str, str] = {}  # places of cases without repetition
 
-    def identify(self, case: Record) -> tuple[str, int | None]:
-        """The scenario, and which repetition of it this is; None where a case ran once."""
+    def scenario_and_trial(self, case: Record) -> tuple[str, int | None]:
+        """The scenario and the trial; None as the trial of a case without repetition."""
         name = case.text("name") or refuse(f"{case.place}: found no name, wanted the name of the case")
         source = case.text("source_case_name")
         if source is None:
             self._once.setdefault(name, case.place)
-            return identifier(name), None
+            return scenario_id(name), None
         numbers = _REPETITION.fullmatch(name)
         if numbers is None:
             refuse(f"{case.place}: name: found {name!r}, wanted one that ends like [2/3]")
         run, wanted = int(numbers[1]), int(numbers[2])
-        if not 1 <= run <= wanted <= _MOST_RUNS:
-            refuse(f"{case.place}: name: found run {run} of {wanted}, wanted one of 1 to {min(wanted, _MOST_RUNS)}")
+        if not 1 <= run <= wanted <= MOST_TRIALS:
+            refuse(f"{case.place}: name: found run {run} of {wanted}, wanted one of 1 to {min(wanted, MOST_TRIALS)}")
         self._wanted.setdefault(source, wanted)
         self._counts.setdefault(wanted, name)
         self._found[source].add(run)
         self._described.setdefault(source, _described(case))
-        return identifier(source), run - 1
+        return scenario_id(source), run - 1
 
     def compare(self) -> None:
-        """Refuse what one run of pydantic-evals cannot have written: it repeats all cases, and all as often."""
+        """Refuse what one run of pydantic-evals cannot write: it repeats all cases, and all equally often."""
         if len(self._counts) > 1:
             one, other = list(self._counts.values())[:2]
             refuse(
@@ -150,16 +148,16 @@ class _Runs:
             refuse(f"{place}: {name!r} has no source_case_name, which the other cases have: the report was repeated")
 
     def missing(self, report: Report) -> Iterator[Row]:
-        """A row with an error for every run that a case was to have and has not."""
+        """A row with an error for every missing run of a case."""
         for source, wanted in self._wanted.items():
             for number in sorted(set(range(1, wanted + 1)) - self._found[source]):
                 report.missing += 1
                 error = f"run {number} of {wanted} is not in the report"
-                yield {"id": identifier(source), "trial": number - 1, **self._described[source], "error": error}
+                yield {"id": scenario_id(source), "trial": number - 1, **self._described[source], "error": error}
 
 
-def _row(array: str, case: Record, survey: _Survey, report: Report) -> Row:
-    scenario, trial = survey.runs.identify(case)
+def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> Row:
+    scenario, trial = survey.runs.scenario_and_trial(case)
     verdicts = Verdicts()
     error = None
     if array == "failures" or "error_message" in case:
@@ -171,12 +169,12 @@ def _row(array: str, case: Record, survey: _Survey, report: Report) -> Row:
         survey.scorers.complete(verdicts, scenario)
         verdicts.count(report)
     _add_measured(case, verdicts)
-    report.unread.update(key for key in case if key not in _READ and key in case)
+    report.unread.update(case.others(_READ))
     return {
         "id": scenario,
         "trial": trial,
         **_described(case),
-        **_spent(case),
+        **_usage(case),
         **verdicts.columns(),
         "error": error,
         "input": as_text(case.value("inputs")),
@@ -184,36 +182,36 @@ def _row(array: str, case: Record, survey: _Survey, report: Report) -> Row:
     }
 
 
-def _verdicts(case: Record, survey: _Survey) -> Verdicts:
+def _verdicts(case: Record, survey: _PydanticSurvey) -> Verdicts:
     verdicts = Verdicts()
-    ran: set[str] = set()
+    evaluators: set[str] = set()
     for kind in ("assertions", "scores"):
         for name, result in _results(case, kind):
-            ran.add(_evaluator(result))
+            evaluators.add(_evaluator(result))
             verdict = result.flag("value") if kind == "assertions" else None
             score = result.number("value") if kind == "scores" else None
-            survey.scorers.hear(verdicts, name, verdict=verdict, score=score, judge=_judge(result))
-    ran.update(_evaluator(result) for _, result in _results(case, "labels"))
+            survey.scorers.add(verdicts, name, verdict=verdict, score=score, judge=_judge(result))
+    evaluators.update(_evaluator(result) for _, result in _results(case, "labels"))
     for failure in case.records("evaluator_failures"):
         reason = failure.text("error_message") or "it broke"
         for name in survey.judges_of(_evaluator(failure)) or [failure.text("name") or "evaluator"]:
-            survey.scorers.hear_broken(verdicts, name, reason)
-    # An evaluator that gives several results gives them all at once: one that lacks was taken away.
-    for evaluator in ran - {_NO_SOURCE}:
+            survey.scorers.add_broken(verdicts, name, reason)
+    # An evaluator with several results gives all of them at once, so a missing one was removed.
+    for evaluator in evaluators - {_NO_SOURCE}:
         for name in survey.judges_of(evaluator):
             if not verdicts.knows(name):
-                survey.scorers.hear_broken(verdicts, name, "says nothing of this trial")
+                survey.scorers.add_broken(verdicts, name, "says nothing of this trial")
     return verdicts
 
 
 def _results(case: Record, key: str) -> Iterator[tuple[str, Record]]:
-    results = case.record(key) or Record({}, case.place)
+    results = case.part(key)
     for name in results:
         yield name, results.record(name) or refuse(f"{results.place}: {name}: found null, wanted an object")
 
 
 def _judge(result: Record) -> str | None:
-    """The model that judged, where it was one and is named."""
+    """The name of the model that judged, if it was a model."""
     source = result.record("source")
     arguments = source.value("arguments") if source is not None and source.text("name") == "LLMJudge" else None
     model = arguments.get("model") if isinstance(arguments, dict) else None
@@ -223,13 +221,12 @@ def _judge(result: Record) -> str | None:
 def _described(case: Record) -> Row:
     metadata = case.value("metadata")
     known = Record(metadata if isinstance(metadata, dict) else {"metadata": metadata}, f"{case.place}: metadata")
-    attributes = case.record("attributes") or Record({}, case.place)
-    labels = {**(tags(attributes.values) or {}), **(tags(known.values, skip=_METADATA) or {})}
-    return {**{name: known.text(name) for name in _METADATA}, "tags": labels or None}
+    labels = {**(flat_tags(case.part("attributes").values) or {}), **(flat_tags(known.values, skip=DESCRIBED) or {})}
+    return {**{name: known.text(name) for name in DESCRIBED}, "tags": labels or None}
 
 
-def _spent(case: Record) -> Row:
-    metrics = case.record("metrics") or Record({}, case.place)
+def _usage(case: Record) -> Row:
+    metrics = case.part("metrics")
     seconds = case.number("task_duration")
     tokens = [metrics.whole(name) for name in _TOKENS]
     return {
@@ -241,7 +238,7 @@ def _spent(case: Record) -> Row:
 
 def _add_measured(case: Record, verdicts: Verdicts) -> None:
     """The task's own numbers and the labels of evaluators: columns that decide nothing."""
-    metrics = case.record("metrics") or Record({}, case.place)
+    metrics = case.part("metrics")
     for name in metrics:
         verdicts.add_score(name, metrics.number(name))
     for name, result in _results(case, "labels"):

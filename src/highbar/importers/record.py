@@ -1,34 +1,35 @@
-"""One object of a foreign file, whose values are asked for by key and by the type that they must have."""
+"""One object of a foreign file: access to its values by key and wanted type, and the refusal of a file."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from highbar.errors import InputError, Problem
+from highbar.importers.limits import LARGEST_NUMBER, LONGEST_SHOWN, MOST_SCORERS
 
-SHOWN = 60
-MOST_NAMES = 10
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _NUMBERS = (int, float)
 
 
 def refuse(message: str, *, line: int | None = None, hint: str | None = None) -> NoReturn:
-    """Give up on the file. Its name is added by whoever opened it."""
+    """Refuse the file. The caller that opened it adds its name."""
     raise InputError(Problem(message, line=line, hint=hint))
 
 
-def refuse_without_judge(tool: str, scorers: Iterable[str], *, said: str = "") -> NoReturn:
-    """Give up on a file in which nothing declares a judge, naming its scorers; `said` is what the tool's reader adds.
+def in_file(error: InputError, name: str) -> list[Problem]:
+    """The problems of a refusal, with the name of the file."""
+    return [Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems]
 
-    The hint can be pasted into the policy.
-    """
+
+def refuse_without_judge(tool: str, scorers: Iterable[str]) -> NoReturn:
+    """Refuse a file that declares no judge, and list its scorers. The hint can be pasted into the policy."""
     names = sorted(dict.fromkeys(scorers))
     found = f"its scorers are {_listed(names)}" if names else "it has no scorer at all"
-    message = f"nothing in this file declares who judges: {found}{f'; {said}' if said else ''}"
+    message = f"nothing in this file declares who judges: {found}"
     if not names:
         refuse(message, hint="run the tool with a scorer")
     key = tool.replace("-", "_")
@@ -38,17 +39,17 @@ def refuse_without_judge(tool: str, scorers: Iterable[str], *, said: str = "") -
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:MOST_NAMES])
-    return shown + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+    listed = ", ".join(repr(name) for name in names[:MOST_SCORERS])
+    return listed + (f" and {len(names) - MOST_SCORERS} more" if len(names) > MOST_SCORERS else "")
 
 
 def quoted(name: str) -> str:
-    """The name as YAML reads it inside of braces."""
+    """The name as a YAML value within braces."""
     return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 class Record:
-    """An object read from JSON, and where it stands. Null is absent; any other type than was asked for is refused.
+    """A JSON object and its place in the file. Null is absent; a value of another type than the wanted one is refused.
 
     >>> Record({"n": 3, "x": None}, "sample 1").whole("n")
     3
@@ -60,7 +61,7 @@ class Record:
     __slots__ = ("place", "values")
 
     def __init__(self, values: object, place: str) -> None:
-        if type(values) is not dict and not isinstance(values, Mapping):  # the first answers at once
+        if type(values) is not dict and not isinstance(values, Mapping):  # isinstance of an ABC is slow
             refuse(f"{place}: found {shown(values)}, wanted an object")
         self.values: Mapping[str, Any] = values
         self.place = place
@@ -72,7 +73,7 @@ class Record:
         return iter(self.values)
 
     def value(self, key: str) -> Any:
-        """Whatever stands there, or None."""
+        """A value of any type."""
         return self.values.get(key)
 
     def text(self, key: str) -> str | None:
@@ -86,7 +87,7 @@ class Record:
         return value if value is None or isinstance(value, bool) else self._refuse(key, "true or false")
 
     def number(self, key: str) -> int | float | None:
-        """A finite number. NaN is absent: tools write it where they have no value."""
+        """A finite number. NaN is absent: tools write it if they have no value."""
         value: int | float | None = self.values.get(key)
         if value is None or is_number(value):
             return value
@@ -104,28 +105,36 @@ class Record:
         value = self.values.get(key)
         return None if value is None else Record(value, f"{self.place}: {key}")
 
+    def part(self, key: str) -> Record:
+        """An object; an empty one if it is absent."""
+        return self.record(key) or Record({}, self.place)
+
     def items(self, key: str) -> list[Any]:
-        """A list; empty where it is absent."""
+        """A list; empty if it is absent."""
         value = self.values.get(key)
         if value is None:
             return []
         return value if isinstance(value, list) else self._refuse(key, "a list")
 
     def records(self, key: str) -> list[Record]:
-        """A list of objects; empty where it is absent."""
+        """A list of objects; empty if it is absent."""
         return [Record(item, f"{self.place}: {key}[{index}]") for index, item in enumerate(self.items(key))]
+
+    def others(self, known: Collection[str]) -> Iterator[str]:
+        """The keys of present values that are not among the known ones."""
+        return (key for key in self.values if key not in known and key in self)
 
     def _refuse(self, key: str, wanted: str) -> NoReturn:
         refuse(f"{self.place}: {key}: found {shown(self.values.get(key))}, wanted {wanted}")
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite number, and not a truth value."""
-    return type(value) in _NUMBERS and abs(value) <= 1e300  # type: ignore[arg-type] # asked for every value of a file
+    """If this is a finite number, and not true or false. Called for every value of a file, so it is one expression."""
+    return type(value) in _NUMBERS and abs(value) <= LARGEST_NUMBER  # type: ignore[arg-type]
 
 
 def shown(value: object) -> str:
-    """A value as it stands in a message: short, one line."""
+    """A value for a message: short, on one line."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):
@@ -133,4 +142,4 @@ def shown(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     text = repr(value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

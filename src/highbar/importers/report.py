@@ -1,4 +1,4 @@
-"""What one import met: the records that came in, and what became of every one of them."""
+"""Counts of one import: the records of the file, and what became of each of them."""
 
 from __future__ import annotations
 
@@ -12,41 +12,45 @@ if TYPE_CHECKING:  # most checks read no file of another tool
 
 @dataclass(slots=True)
 class Report:
-    """Filled while a file is read. Every record of the tool becomes a row, is merged into one, or is left out.
+    """Filled while a file is read. Every record becomes a row, is merged into another row, or is left out.
 
-    `unaccounted` says how many did none of these, and an import that has any is an internal error.
+    `unaccounted` is the number of those without any of these ends; if it is not 0, the importer has a bug.
     """
 
-    records: int = 0  # what the tool's file holds: samples, results, test cases
-    rows: int = 0  # what came out of them; counted by the writer
+    records: int = 0  # in the file: samples, results, test cases
+    rows: int = 0  # counted by the writer
     errors: int = 0  # rows with an error; counted by the writer
-    unscored: int = 0  # rows that the tool gave no score
+    unscored: int = 0  # rows without a score
     skipped: int = 0  # rows that the tool did not run: they count as not passed
-    missing: int = 0  # rows for what the tool planned and has no record of: they count as errors
-    merged: int = 0  # records that say more about a row that another record made
-    left_out: Counter[str] = field(default_factory=Counter)  # records that made no row, by reason
-    unread: Counter[str] = field(default_factory=Counter)  # parts of records that have no column, by what they are
-    columns: Counter[str] = field(default_factory=Counter)  # how many rows have a value in each; counted by the writer
-    plain: bool = True  # whether every id is text and no value says anything twice; found by the writer
-    cut: int = 0  # texts that were longer than is kept; counted by the writer
+    missing: int = 0  # rows for trials that were planned and have no record: they count as errors
+    merged: int = 0  # records that add to the row of another record
+    left_out: Counter[str] = field(default_factory=Counter)  # records without a row, by reason
+    unread: Counter[str] = field(default_factory=Counter)  # parts of records without a column, by name
+    columns: Counter[str] = field(default_factory=Counter)  # rows with a value, by column; counted by the writer
+    plain: bool = True  # if every id is text and no object has a key twice; set by the writer
+    cut: int = 0  # texts above LONGEST_TEXT; counted by the writer
     warnings: list[str] = field(default_factory=list)
-    urgent: set[str] = field(default_factory=set)  # of these, what no option hides
-    judged_by: tuple[ScorerDemand, ...] = ()  # what the policy's `judged_by` demands for this tool; the caller sets it
-    scorers: dict[str, str] = field(default_factory=dict)  # what became of each scorer: "judges", "a column, …"
-    judges: tuple[str, ...] = ()  # the scorers that judged, in the words of the tool; the reader sets it
+    urgent: set[str] = field(default_factory=set)  # warnings that no option hides
+    judged_by: tuple[ScorerDemand, ...] = ()  # the policy's `judged_by` for this tool; set by the caller
+    scorers: dict[str, str] = field(default_factory=dict)  # "judges" or "a column, …", by name; see `add_scorer`
+    judges: tuple[str, ...] = ()  # the scorers that judge, as the tool calls them; set by the importer
 
     @property
     def unaccounted(self) -> int:
-        """How many records neither became a row nor were merged or left out (or rows came from none); 0 if sound."""
+        """Records that are neither rows nor merged nor left out, minus rows without a record; 0 if all is well."""
         return self.records + self.missing - self.rows - self.merged - self.left_out.total()
 
     def warn(self, text: str, *, urgent: bool = False) -> None:
-        """Say something about the whole file, once however often it is met; what is urgent no option hides."""
+        """Add a warning about the whole file, once; no option hides an urgent one."""
         if text not in self.warnings:
             self.warnings.append(text)
         if urgent:
             self.urgent.add(text)
 
+    def add_scorer(self, name: str, *, judges: bool, why_not: str) -> None:
+        """Note if a scorer judges and, if it does not, why."""
+        self.scorers[name] = "judges" if judges else f"a column, does not judge: {why_not}"
+
     def leave_out(self, reason: str, records: int = 1) -> None:
-        """Count records that make no row, with the reason."""
+        """Count records without a row, with the reason."""
         self.left_out[reason] += records

@@ -1,4 +1,4 @@
-"""A file and the way to its records in, the records out, each with what stands around it."""
+"""A file and the path to its records → the records, each with its surroundings, and lookup of paths in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Literal, cast
 
+from highbar.importers.data_frames import line_records, table_records
+from highbar.importers.documents import file_head, file_parts
+from highbar.importers.limits import HEAD, LONGEST_CELL
 from highbar.importers.reading import json
 from highbar.importers.record import refuse, shown
-from highbar.importers.tables import lines, records
 from highbar.model.mapping import Path, Walk
 
 Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
@@ -19,13 +21,12 @@ Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
 _POINT = re.compile(r"(?<!\\)\.")
 _KINDS = {"[]": "a list", "{}": "an object"}
 _ROWS = "the mapping's `rows` says where the records are"
-_LONGEST_CELL = 16 * 1024 * 1024
 _ONE_PER_LINE = re.compile(rb"[^\n]*\}[ \t\r]*(\n|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A record, the ones around it (the nearest first), the document, and where it stands."""
+    """A record, the ones around it (the nearest first), the document, and its place."""
 
     record: object
     place: str
@@ -33,7 +34,7 @@ class Scope:
     document: object = None
     key: str | None = None
     number: int = 0
-    cells: bool = False  # whether every value is the text of a cell
+    cells: bool = False  # if every value is the text of a cell
 
     def inside(self, element: object, number: int) -> Scope:
         """The scope of an element of a list in this record."""
@@ -42,14 +43,14 @@ class Scope:
 
 
 def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scope]:
-    """The records of a file: a CSV, a table, lines, or wherever in a document `rows` leads.
+    """The records of a file: a CSV, a table, lines, or what is at `rows` in a document.
 
-    `needed` are the members of the document that paths with `$` or `^` ask for.
+    `needed` are the members of the document that paths with `$` or `^` use.
     """
     if path.lower().endswith((".csv", ".tsv")) or not _is_json(path):
         yield from _cells(path)
     elif not rows:
-        for number, record in enumerate(records(path)):
+        for number, record in enumerate(table_records(path)):
             yield Scope(record.values, record.place, number=number)
     else:
         found = False
@@ -61,8 +62,8 @@ def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scop
             refuse(f"there are no records at {way}", hint=_ROWS)
 
 
-def look(path: Path, scope: Scope) -> object:
-    """The value that a path leads to; None where it leads to nothing."""
+def value_at(path: Path, scope: Scope) -> object:
+    """The value at a path; None if there is nothing."""
     if path.base == "key":
         return scope.key
     if path.base == "number":
@@ -73,7 +74,7 @@ def look(path: Path, scope: Scope) -> object:
 
 
 def reaches(path: Path, scope: Scope) -> bool:
-    """Whether a path leads to a place that is there, be its value null."""
+    """If the place of a path exists, even with the value null."""
     if path.base in ("key", "number", "repeat"):
         return True
     if path.base == "outer":
@@ -116,26 +117,24 @@ def _walk(steps: tuple[str | int | Walk, ...], value: object) -> object:
 
 
 def _of_lines(rows: Rows, path: str) -> Iterator[Scope]:
-    for line in lines(path):
-        yield from _descend(rows, Scope(line.values, line.place, document=line.values))
+    for line in line_records(path):
+        yield from _inner_scopes(rows, Scope(line.values, line.place, document=line.values))
 
 
 def _is_json(path: str) -> bool:
-    with FilePath(path).open("rb") as stream:
-        return stream.read(64 * 1024).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
+    return file_head(path, HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
 
 
 def _has_lines(path: str) -> bool:
-    """Whether this is a file of documents, one on each line, rather than one document."""
+    """If this is a file with one document on each line, rather than one document."""
     if path.lower().endswith((".jsonl", ".ndjson")):
         return True
-    with FilePath(path).open("rb") as stream:
-        head = stream.read(64 * 1024)
+    head = file_head(path, HEAD)
     return bool(_ONE_PER_LINE.match(head)) and head.strip().count(b"\n") > 0
 
 
 def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]:
-    """One document: its outermost list or object is read element by element, what `$` needs of the rest is at hand."""
+    """One document: its outermost list or object is read element by element, with the needed rest in memory."""
     (keys, kind), inner = rows[0], rows[1:]
     outermost = ".".join(keys)
     document = _rest(keys, kind, path, needed)
@@ -147,7 +146,7 @@ def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]
             continue
         key = None if kind == "[]" else steps[-1]
         name = f"{outermost or 'record'}[{number}]" if key is None else ".".join(steps)
-        yield from _descend(inner, Scope(json.decode(text), name, (document,), document, key, number))
+        yield from _inner_scopes(inner, Scope(json.decode(text), name, (document,), document, key, number))
         number += 1
 
 
@@ -156,19 +155,18 @@ def _is_record(steps: tuple[str, ...], keys: tuple[str, ...], kind: str, *, list
 
 
 def _parts(path: str, keys: tuple[str, ...], kind: str) -> Iterator[tuple[tuple[str, ...], bool, json.Bytes]]:
-    """The parts of the document: the keys that lead to each, whether it is an element of the list there, its text."""
+    """The parts of the document: the keys of each, if it is an element of the list, and its text."""
     outermost = ".".join(key.replace(".", "\\.") for key in keys)
-    # The members of an object come one by one where the reader is told that it holds an array, of whatever name.
+    # json.parts splits an object into members only if it contains a wanted array, so it gets a name that cannot occur.
     wanted = outermost if kind == "[]" else f"{outermost}.\0"
-    with FilePath(path).open("rb") as stream:
-        for place, text in json.parts(stream, {wanted}):
-            listed = kind == "[]" and place == f"{outermost}[]"
-            bare = outermost if listed else place
-            yield tuple(step.replace("\\.", ".") for step in _POINT.split(bare)) if bare else (), listed, text
+    for place, text in file_parts(path, {wanted}):
+        listed = kind == "[]" and place == f"{outermost}[]"
+        bare = outermost if listed else place
+        yield tuple(step.replace("\\.", ".") for step in _POINT.split(bare)) if bare else (), listed, text
 
 
 def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) -> dict[str, object]:
-    """The members of the document around its records, as far as a path of the mapping asks for them."""
+    """The members of the document around its records that a path of the mapping uses."""
     document: dict[str, object] = {}
     for steps, listed, text in _parts(path, keys, kind) if needed else ():
         if _is_record(steps, keys, kind, listed=listed) or steps[0] not in needed:
@@ -180,15 +178,15 @@ def _rest(keys: tuple[str, ...], kind: str, path: str, needed: Collection[str]) 
     return document
 
 
-def _descend(rows: Rows, scope: Scope) -> Iterator[Scope]:
-    """The records in a record, as far as `rows` leads."""
+def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
+    """The records within a record, at the rest of `rows`."""
     if not rows:
         yield scope
         return
     (keys, kind), inner = rows[0], rows[1:]
     found = _walk(keys, scope.record)
     place = ".".join((scope.place, *keys))
-    if found is None:  # what stands around it says that records belong there: it would count for nothing
+    if found is None:  # records belong here, and without a refusal they would be lost silently
         refuse(f"{place}: found nothing, wanted {_KINDS[kind]} of records", hint=_ROWS)
     if kind == "[]" and isinstance(found, list):
         members: list[tuple[str | None, object]] = [(None, item) for item in found]
@@ -201,12 +199,12 @@ def _descend(rows: Rows, scope: Scope) -> Iterator[Scope]:
     for number, (key, item) in enumerate(members):
         name = f"{place}[{number}]" if key is None else f"{place}.{key}"
         outer = (scope.record, *scope.outer)
-        yield from _descend(inner, Scope(item, name, outer, scope.document, key, number))
+        yield from _inner_scopes(inner, Scope(item, name, outer, scope.document, key, number))
 
 
 def _cells(path: str) -> Iterator[Scope]:
-    """The rows of a CSV (tabs in a .tsv), strictly: every row has a cell for every column, and no name stands twice."""
-    csv.field_size_limit(_LONGEST_CELL)
+    """The rows of a CSV (with tabs if .tsv), strictly: a cell for every column in every row, and no duplicate names."""
+    csv.field_size_limit(LONGEST_CELL)
     delimiter = "\t" if path.lower().endswith(".tsv") else ","
     with FilePath(path).open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, delimiter=delimiter, strict=True)

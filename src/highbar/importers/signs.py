@@ -1,6 +1,6 @@
-"""How the first bytes of each tool's files look: regular expressions, kept here so that no importer is loaded to ask.
+"""Regular expressions for the first bytes of each tool's files, here so that recognizing a file loads no importer.
 
-A sign is what no row of ours and no other tool's file starts with.
+No row of ours and no file of another tool may match a sign.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ PROMPTFOO = (
     rb'^\s*\{\s*("evalId"\s*:.{0,200}?"results"\s*:\s*\{'
     rb'|"results"\s*:\s*\{\s*("version"|"timestamp"|"results"|"stats")\s*:'
     rb'|("version"\s*:\s*1\s*,\s*)?"results"\s*:\s*\[\s*\{\s*"prompt"\s*:'  # version 1, and the one before
-    rb'|("data"\s*:\s*\{\s*)?"version"\s*:\s*\d\s*,\s*"createdAt"\s*:'  # as kept and shared by promptfoo itself
+    rb'|("data"\s*:\s*\{\s*)?"version"\s*:\s*\d\s*,\s*"createdAt"\s*:'  # as promptfoo stores and shares it
     rb'|"_resultsLoaded"\s*:)'
 )
 PROMPTFOO_LINE = rb'^\s*\{(?=[^\n]*"promptIdx"\s*:)(?=[^\n]*"testIdx"\s*:)(?=[^\n]*"gradingResult"\s*:)'
@@ -29,7 +29,7 @@ JUNIT = rb"<((?i:testsuites?|testcase)|testrun)[\s/>]"
 DEEPEVAL = (
     rb'^\s*\{\s*("testRunData"\s*:\s*\{\s*)?("testFile"\s*:\s*(null|"[^"]*")\s*,\s*)?'
     rb'("testCases"|"conversationalTestCases")\s*:\s*\['
-    rb'|^\s*\{\s*"(agentSpans|baseSpans)"\s*:\s*\['  # a trace, which is refused with a word about test runs
+    rb'|^\s*\{\s*"(agentSpans|baseSpans)"\s*:\s*\['  # a trace, which is refused with a hint about test runs
 )
 
 PYDANTIC_EVALS = (

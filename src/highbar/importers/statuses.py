@@ -1,17 +1,16 @@
-"""How a span, a trace or a run says that it ended → whether that was an error, by a closed table of its words."""
+"""The status of a span, a trace or a run → if it is an error, by a closed list of words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from highbar.importers.record import Record, is_number, refuse, shown
 
 
-@dataclass(frozen=True, slots=True)
-class Statuses:
-    """The words of one format, in capitals; `wanted` is what a message calls them.
+class Statuses(NamedTuple):
+    """The words of one format, in capitals; `wanted` names them in messages.
 
-    A word that is not listed is refused: it may be how a newer version of the tool says that the agent crashed.
+    Any other word is refused: it may be how a newer version of the tool says that the agent crashed.
     """
 
     good: frozenset[str]
@@ -19,7 +18,7 @@ class Statuses:
     wanted: str
 
     def failed(self, holder: Record, key: str) -> bool:
-        """Whether the status at `key` is an error; an absent one is none. Numbers are read, truth values are not.
+        """If the status at `key` is an error; an absent status is not. Numbers are accepted, true and false are not.
 
         >>> SPAN_CODES.failed(Record({"code": "Status_Code_Error"}, "span"), "code")
         True
@@ -39,4 +38,4 @@ SPAN_CODES = Statuses(
     frozenset({"2", "ERROR", "STATUS_CODE_ERROR"}),
     "0, 1 or 2 (unset, ok or error)",
 )
-"""The status codes of OpenTelemetry. JSON has them as numbers or, as other writers of Protobuf do, by name."""
+"""The status codes of OpenTelemetry. OTLP JSON has numbers; other Protobuf writers use names."""

@@ -1,4 +1,4 @@
-"""What an import met, in words: one sentence for a check, all of it for `highbar import`."""
+"""The counts of an import in words: one sentence for a check, all lines for `highbar import`."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from highbar.language.phrases import count
 
 
 def sentence(report: Report) -> str:
-    """`20 records, 20 rows, 3 errors, 1 unscored`; what there is none of is left out.
+    """`20 records, 20 rows, 3 errors, 1 unscored`; zeros are left out, except for records and rows.
 
     >>> sentence(Report(records=20, rows=20, errors=3))
     '20 records, 20 rows, 3 errors'
     """
     counts = [count(report.records, "record"), count(report.rows, "row")]
     counts += [count(report.errors, "error")] if report.errors else []
-    told = (
+    others = (
         (report.unscored, "unscored"),
         (report.skipped, "skipped"),
         (report.missing, "planned and missing"),
         (report.merged, "merged into other rows"),
         (report.left_out.total(), "left out"),
     )
-    return ", ".join(counts + [f"{number} {what}" for number, what in told if number])
+    return ", ".join(counts + [f"{number} {what}" for number, what in others if number])
 
 
 def notes(report: Report) -> tuple[str, ...]:
-    """What a verdict that rests on this file must say: warnings, records that count for nothing, and an empty file."""
+    """What a verdict based on this file must mention: warnings, records that were left out, and an empty file."""
     lost = tuple(f"{count(number, 'record')} left out: {reason}" for reason, number in sorted(report.left_out.items()))
     empty = () if report.rows else ("there is no result in this file",)
     return (*report.warnings, *lost, *empty)
 
 
 def lines(name: str, title: str, report: Report) -> tuple[str, ...]:
-    """Everything, for people: the counts, the columns that were filled, what was left out and why."""
-    columns = sorted(report.columns.items(), key=lambda item: -item[1])  # those alike as the rows have them: id first
+    """Everything, for people: the counts, the columns with values, what was left out and why."""
+    columns = sorted(report.columns.items(), key=lambda item: -item[1])  # ties in the order of the rows: id first
     details = [f"judged by: {', '.join(report.judges)}"] if report.judges else []
     details += [f"scorer {name}: {what}" for name, what in sorted(report.scorers.items())]
     details += [f"columns: {_listed(columns)}"] if columns else []
     details += [f"unscored: {count(report.unscored, 'row')} without a judgment"] if report.unscored else []
     details += [f"skipped: {count(report.skipped, 'row')}, which count as not passed"] if report.skipped else []
     details += [f"missing: {count(report.missing, 'row')}, which count as errors"] if report.missing else []
-    unread = sorted(report.unread.items(), key=lambda item: (-item[1], item[0]))  # the same words in every run
+    unread = sorted(report.unread.items(), key=lambda item: (-item[1], item[0]))  # ties by name
     details += [f"no column for: {_listed(unread)}"] if unread else []
     details += [f"cut short: {count(report.cut, 'long text')}"] if report.cut else []
     details += [f"warning: {note}" for note in notes(report)]

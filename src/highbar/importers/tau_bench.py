@@ -1,7 +1,7 @@
 """tau-bench trajectories (a list of runs) and tau2-bench results (`simulations`) → rows: one per trial of a task.
 
-A trial passes when its reward is 1, as both tools count it. A run that broke off is an error and counts as failed:
-tau-bench gives it the reward 0, tau2-bench leaves those that its own machinery broke out of every average.
+A trial passes if its reward is 1, as in both tools. A run that broke off is an error and counts as failed: tau-bench
+gives it the reward 0, and tau2-bench leaves runs with an infrastructure error out of its averages.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from collections import Counter
 from collections.abc import Iterator
 
 from highbar.importers import Row
-from highbar.importers.documents import around, elements
-from highbar.importers.naming import as_text
+from highbar.importers.documents import array_records, without_arrays
+from highbar.importers.limits import MOST_TRIALS
+from highbar.importers.naming import as_text, scenario_id
 from highbar.importers.record import Record, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.verdicts import Verdicts
-from highbar.importers.writing import identifier
 
 _RUNS = ("", "simulations", "simulation_index")
 _ARRAYS = frozenset({*_RUNS, "tasks"})
 _NEAR_ONE = 1e-6
-_MOST_TRIALS = 10_000
 _ENDED = frozenset({"user_stop", "agent_stop", "max_steps"})
-"""How a simulation ends that ran to its end; any other reason is a breakdown of the agent or of what was around it."""
+"""The reasons of a regular end; any other is a breakdown of the agent or of its environment."""
 
 _READ = frozenset(
     {"task_id", "trial", "reward", "info", "traj"}
@@ -32,7 +31,7 @@ _READ = frozenset(
 
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file of runs."""
-    document = around(path, _ARRAYS)
+    document = without_arrays(path, _ARRAYS)
     runs = next((name for name in _RUNS if name in document), None)
     if runs is None:
         refuse(
@@ -41,8 +40,8 @@ def read(path: str, report: Report) -> Iterator[Row]:
         )
     report.scorers["reward"] = "judges"
     report.judges = ("reward",)
-    plan = _Plan(document)
-    for array, run in elements(path, _ARRAYS):
+    plan = _TrialPlan(document)
+    for array, run in array_records(path, _ARRAYS):
         if array == "tasks":
             plan.add_task(run)
         elif array == runs:
@@ -51,11 +50,11 @@ def read(path: str, report: Report) -> Iterator[Row]:
     yield from plan.missing(report)
 
 
-class _Plan:
-    """Which trials of which tasks there should be: tau2-bench says it, and in tau-bench all have the same ones."""
+class _TrialPlan:
+    """The trials that each task should have: tau2-bench declares them; in tau-bench all tasks have the same."""
 
     def __init__(self, document: Record) -> None:
-        info = document.record("info") or Record({}, "info")
+        info = document.record("info") or Record({}, "info")  # the place is in a message
         environment = info.record("environment_info")
         self._domain = environment.text("domain_name") if environment else None
         self._trials = set(range(_declared(info)))
@@ -64,14 +63,14 @@ class _Plan:
         self._asked: dict[str, str | None] = {}
 
     def add_task(self, task: Record) -> None:
-        """A task that was to run."""
+        """Add a planned task."""
         name = _scenario(task, "id")
         scenario = task.record("user_scenario")
         self._asked[name] = as_text(scenario.value("instructions")) if scenario else None
         self._found.setdefault(name, set())
 
     def described(self, row: Row) -> Row:
-        """The row with what the task says; it is noted as found."""
+        """The row with the columns of its task. Notes its trial as present."""
         name, trial = str(row["id"]), row.get("trial")
         found = self._found.setdefault(name, set())
         if isinstance(trial, int):
@@ -82,9 +81,9 @@ class _Plan:
         return {**row, "input": row.get("input") or self._asked.get(name), "suite": self._domain}
 
     def missing(self, report: Report) -> Iterator[Row]:
-        """A row with an error for every trial that is not there; tau-bench, too, counts it as failed."""
+        """A row with an error for every missing trial; tau-bench counts it as failed too."""
         for name, found in self._found.items():
-            # A run that does not say which trial it is stands for one of them, and a task has one trial at least.
+            # A run without a trial number is one of them, and every task has at least one trial.
             for trial in sorted((self._trials or {0}) - found)[self._unnumbered[name] :]:
                 report.missing += 1
                 yield self.described(
@@ -93,10 +92,10 @@ class _Plan:
 
 
 def _declared(info: Record) -> int:
-    """How many trials each task was to have; 0 if nothing says so."""
+    """The planned number of trials of each task; 0 if it is not declared."""
     number = info.whole("num_trials")
-    if number is not None and not 1 <= number <= _MOST_TRIALS:
-        refuse(f"{info.place}: num_trials: found {number}, wanted a number from 1 to {_MOST_TRIALS}")
+    if number is not None and not 1 <= number <= MOST_TRIALS:
+        refuse(f"{info.place}: num_trials: found {number}, wanted a number from 1 to {MOST_TRIALS}")
     return number or 0
 
 
@@ -104,11 +103,11 @@ def _scenario(run: Record, key: str) -> str:
     value = run.value(key)
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
         refuse(f"{run.place}: {key}: found {shown(value)}, wanted the number or the name of a task")
-    return identifier(str(value))
+    return scenario_id(str(value))
 
 
 def _row(run: Record, report: Report) -> Row:
-    info = run.record("info") or Record({}, run.place)
+    info = run.part("info")
     checks = run.record("reward_info") or info.record("reward_info")
     reward = _reward(run, checks)
     error = _error(run, info)
@@ -119,7 +118,7 @@ def _row(run: Record, report: Report) -> Row:
     if reward is None and error is None:
         report.unscored += 1
         verdicts.add_broken("reward", "it is missing")
-    report.unread.update(key for key in run if key not in _READ and key in run)
+    report.unread.update(run.others(_READ))
     task = info.record("task")
     return {
         "id": _scenario(run, "task_id"),
@@ -134,7 +133,7 @@ def _row(run: Record, report: Report) -> Row:
 
 
 def _reward(run: Record, checks: Record | None) -> float | None:
-    """The reward of the run, which stands there once or twice; refused where the two differ."""
+    """The reward, which the run may have in two places; refused if they differ."""
     own, checked = run.number("reward"), checks.number("reward") if checks else None
     if own is None or checked is None:
         return checked if own is None else own
@@ -144,7 +143,7 @@ def _reward(run: Record, checks: Record | None) -> float | None:
 
 
 def _error(run: Record, info: Record) -> str | None:
-    """Why the run broke off, if it did. An exception without a message is one all the same."""
+    """Why the run broke off, if it did. An exception without a message is an error too."""
     if "error" in info:
         return as_text(info.value("error")) or "the run ended with an exception"
     reason = run.text("termination_reason")
@@ -152,24 +151,24 @@ def _error(run: Record, info: Record) -> str | None:
 
 
 def _verdicts(checks: Record | None) -> Verdicts:
-    """What the reward was made of: the state of the database, and each thing that had to be said."""
+    """The parts of the reward: the state of the database, and each required output."""
     verdicts = Verdicts()
     if checks is None:
         return verdicts
-    info = checks.record("info") or Record({}, checks.place)
+    info = checks.part("info")
     if "r_actions" in info:
         verdicts.add("actions", verdict=_holds(info.value("r_actions"), info))
-    outputs = info.record("outputs") or Record({}, info.place)
+    outputs = info.part("outputs")
     for output in outputs:
         verdicts.add(f"says {output}", verdict=outputs.flag(output))
-    parts = checks.record("reward_breakdown") or Record({}, checks.place)
+    parts = checks.part("reward_breakdown")
     for part in parts:
         verdicts.add(part.lower(), verdict=_holds(parts.value(part), parts))
     return verdicts
 
 
 def _holds(value: object, place: Record) -> bool:
-    """A part of the reward: 1.0, 0.0, or as older versions wrote it, true or false."""
+    """If a part of the reward was reached: 1.0 or 0.0, in older versions true or false."""
     if not isinstance(value, bool | int | float):
         refuse(f"{place.place}: found {shown(value)}, wanted a part of the reward")
     return abs(value - 1) <= _NEAR_ONE
@@ -177,5 +176,5 @@ def _holds(value: object, place: Record) -> bool:
 
 def _last_words(run: Record) -> str | None:
     messages = run.records("traj" if "traj" in run else "messages")
-    said = (as_text(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant")
-    return next(filter(None, said), None)
+    texts = (as_text(message.value("content")) for message in reversed(messages) if message.text("role") == "assistant")
+    return next(filter(None, texts), None)

@@ -1,17 +1,16 @@
-"""What several judges of another tool said about one trial → the columns that say it here."""
+"""The verdicts and scores of one trial by the scorers of another tool → our columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from highbar.importers import Row
 from highbar.importers.naming import means_correct, score_column
 from highbar.importers.report import Report
 
-Row = dict[str, object]
-
 
 class Verdicts:
-    """Gathers the verdicts and scores of one trial. A judge that broke leaves the trial undecided.
+    """Collects the verdicts and scores of one trial. A judge that broke leaves the trial undecided.
 
     >>> verdicts = Verdicts()
     >>> verdicts.add("polite", verdict=True)
@@ -35,7 +34,7 @@ class Verdicts:
     def add(
         self, name: str, *, verdict: bool | None, score: float | str | None = None, judge: str | None = None
     ) -> None:
-        """What one judge said: a verdict, a score, or both. The same name twice holds only where both hold."""
+        """Add a verdict, a score, or both. Two verdicts of the same name are good only if both are."""
         if verdict is not None:
             self._seen[name] = verdict and self._seen.get(name, True)
         self.add_score(name, score)
@@ -43,7 +42,7 @@ class Verdicts:
             self._judges.add(judge)
 
     def add_score(self, name: str, score: float | str | None) -> None:
-        """A number or a label that decides nothing. Of two that differ neither is the one, so none is kept."""
+        """Add a number or a label that decides nothing. If two of one name differ, the column stays empty."""
         if score is None:
             return
         column = score_column(name)
@@ -52,39 +51,39 @@ class Verdicts:
         self._scores[column] = score
 
     def add_broken(self, name: str, reason: str) -> None:
-        """A judge that was to say something and did not, and why: for no fault of the agent, the trial is undecided."""
+        """Add a judge without a verdict, and the reason. It is not the agent's fault, so the trial is undecided."""
         self._broken.setdefault(name, reason)
 
     def forbid(self, name: str, *, happened: bool | None) -> None:
-        """Something that must not happen, and whether it did; None, beside a broken judge, if nobody can say."""
+        """Add a must-not, and if it happened; None, together with a broken judge, if that is unknown."""
         self._must_not[name] = self._must_not.get(name) or happened
 
     def fail(self) -> None:
-        """The tool says that the trial failed, for a reason that no verdict shows."""
+        """Note that the tool calls the trial failed, for a reason that no verdict shows."""
         self._failed = True
 
     def knows(self, name: str) -> bool:
-        """Whether this judge gave a verdict, or is known not to have given one."""
+        """If this judge has a verdict or is known to be broken."""
         return name in self._seen or name in self._broken
 
     @property
     def judged(self) -> bool:
-        """Whether anything says that the trial passed or failed."""
+        """If anything says that the trial passed or failed."""
         return bool(self._seen or self._must_not or self._failed)
 
     @property
     def broken(self) -> bool:
-        """Whether a judge did not say what it was to say."""
+        """If a judge broke."""
         return bool(self._broken)
 
     @property
     def passed(self) -> bool | None:
-        """Whether all that judged it judged it well; None if nothing judged it, or a judge that it rests on broke."""
+        """If all verdicts are good; None if there are none or, without a bad one, if a judge broke."""
         bad = self._failed or not all(self._seen.values()) or any(self._must_not.values())
         return False if bad else None if self._broken or not self.judged else True
 
     def columns(self) -> Row:
-        """The columns, without those that have nothing to say."""
+        """The columns of the row; None for those without a value."""
         scores: Mapping[str, object] = {name: s for name, s in self._scores.items() if name not in self._repeated}
         return {
             "passed": self.passed,
@@ -98,27 +97,27 @@ class Verdicts:
         }
 
     def _correct(self) -> bool | None:
-        """Whether the answer was right by all judges of that; None if nobody said, or one who was to say it did not."""
+        """If the answer was right by all its judges; None if it has none or, without a bad verdict, one broke."""
         right = [seen for name, seen in self._seen.items() if means_correct(name)]
         if not all(right):
             return False
         return None if not right or any(map(means_correct, self._broken)) else True
 
     def _behaviors(self) -> list[str] | dict[str, bool] | None:
-        """What was seen. Beside a judge that broke, what was looked for and not seen is named as well."""
+        """The behaviors that were seen. If a judge broke, also those that were not, since only these are known."""
         if not self._seen:
             return None
         return dict(self._seen) if self._broken else [name for name, seen in self._seen.items() if seen]
 
     def _must_nots(self) -> Row:
-        """The mapping that says what happened or, if that is not known of all of them, a list, and what did happen."""
+        """Each must-not with its answer or, if one is unknown, the list of all and the list of violations."""
         if None not in self._must_not.values():
             return {"must_not": self._must_not or None}
         happened = [name for name, did in self._must_not.items() if did]
         return {"must_not": list(self._must_not), "violations": happened or None}
 
     def count(self, report: Report) -> None:
-        """Tell the report what a reader of the rows could not see: who gave no verdict, and what was not kept."""
+        """Count in the report what the row does not show: an undecided trial, and scores without a column."""
         if self._broken or not self.judged:
             report.unscored += 1
         if self._repeated:

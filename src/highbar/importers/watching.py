@@ -1,7 +1,7 @@
-"""What a mapping looked for and never met in a whole file: a misspelled path must not read as "there was nothing".
+"""The paths of a mapping that no record of a file has: a misspelled path must not look like an absent value.
 
-A record may lack a field, and then its path gives nothing. A field that no record of the file has is another matter:
-an error, a violation or a verdict may stand under a name that nobody looked at.
+A record may lack a field, and then its path gives nothing. If no record has the field, the path may be wrong, and an
+error, a violation or a verdict may be in another field.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 
 from highbar.columns import JUDGING
 from highbar.errors import InputError, Problem
+from highbar.importers.limits import MOST_NAMED
 from highbar.importers.record import shown
 from highbar.importers.report import Report
-from highbar.importers.scopes import Scope, look, reaches
+from highbar.importers.scopes import Scope, reaches, value_at
 from highbar.model.mapping import Check, Feed, Path, RowMap, When
 
 Passes = Callable[[Check, object, Scope], bool]
-"""Whether a value passes a check, as the mapping reads values."""
-MOST_VALUES = 5
+"""If a value passes a check of the mapping."""
 
 
 @dataclass(slots=True)
-class _Place:
-    """A path that the mapping looks at, on behalf of a column or as a condition, inside of a list or not."""
+class _WatchedPath:
+    """A path of the mapping, for a column or in a condition, and what the records had there so far."""
 
     path: Path
     column: str
-    check: Check | None = None  # what is asked of the value
-    condition: bool = False  # of a `when` or a `where`
-    inside: Path | None = None  # the list whose elements it leads into
-    optional: bool = False  # whether the mapping says what holds where it leads to nothing
+    check: Check | None = None  # the check of the value
+    condition: bool = False  # if it is in a `when` or a `where`
+    inside: Path | None = None  # the list in whose elements it starts
+    optional: bool = False  # if the mapping allows that it is absent
     looked: bool = False
     reached: bool = False
     equal: bool = False
@@ -42,15 +42,15 @@ class _Place:
 
 
 class Watch:
-    """Every path of a mapping, until it was met."""
+    """The paths of a mapping that no record had so far."""
 
     def __init__(self, mapping: RowMap, *, strict: bool = False) -> None:
-        self._strict = strict  # whether a description that is never met is a problem too
+        self._strict = strict  # if a column that judges nothing is a problem too
         self._all = list(_places(mapping))
         self._open = [place for place in self._all if place.path.base not in ("key", "number", "repeat")]
 
     def see(self, scope: Scope, passes: Passes) -> None:
-        """Look at one record; what was met once need not be looked for any more."""
+        """Look for the open paths in one record."""
         if not self._open:
             return
         for place in self._open:
@@ -59,7 +59,7 @@ class Watch:
         self._open = [place for place in self._open if not place.settled]
 
     def settle(self, report: Report) -> None:
-        """Raise, or warn, of what no record has. Called at the end of a file that has records."""
+        """Refuse the file, or warn, because of paths that no record has. Called at the end of a file with records."""
         problems: list[Problem] = []
         for place in self._open:
             if not place.looked or place.optional:
@@ -71,7 +71,7 @@ class Watch:
             else:
                 found = _never_reached(place)
             blocks = not place.reached if place.condition else self._strict or place.column in JUDGING
-            if blocks:  # a rule that needs any other column is undefined without it
+            if blocks:  # without any other column, the rules that need it are undefined, so a warning is enough
                 problems.append(found)
             else:
                 report.warn(f"{found.message}; {found.hint}" if found.hint else found.message)
@@ -79,33 +79,33 @@ class Watch:
             raise InputError(*problems)
 
     def _given_otherwise(self, column: str) -> bool:
-        """Whether another feed of the column gives it a value."""
+        """If another feed of the column gives a value."""
         feeds = (one for one in self._all if one.column == column and not one.condition and one.inside is None)
         return any(one.reached or one.optional for one in feeds)
 
 
-def _scopes(place: _Place, scope: Scope) -> Iterator[Scope]:
+def _scopes(place: _WatchedPath, scope: Scope) -> Iterator[Scope]:
     if place.inside is None:
         yield scope
         return
-    found = look(place.inside, scope)
+    found = value_at(place.inside, scope)
     for number, element in enumerate(found if isinstance(found, list) else ()):
         yield scope.inside(element, number)
 
 
-def _see(place: _Place, scope: Scope, passes: Passes) -> None:
+def _see(place: _WatchedPath, scope: Scope, passes: Passes) -> None:
     place.looked = True
     place.reached = place.reached or reaches(place.path, scope)
     if place.check is None or place.check.operator != "is" or place.equal:
         return
-    value = look(place.path, scope)
+    value = value_at(place.path, scope)
     place.equal = passes(place.check, value, scope)
     text = shown(value)
-    if value is not None and text not in place.values and len(place.values) < MOST_VALUES:
+    if value is not None and text not in place.values and len(place.values) < MOST_NAMED:
         place.values.append(text)
 
 
-def _never_reached(place: _Place) -> Problem:
+def _never_reached(place: _WatchedPath) -> Problem:
     what = "a condition" if place.condition else "the mapping"
     message = f"no record has {place.path.text}, by which {what} decides {place.column}"
     if place.condition:
@@ -113,25 +113,25 @@ def _never_reached(place: _Place) -> Problem:
     return Problem(message, hint=f"correct the path; if it may be absent: {place.column}: {{ path: …, default: … }}")
 
 
-def _never_equal(place: _Place) -> Problem:
+def _never_equal(place: _WatchedPath) -> Problem:
     wanted = " or ".join(shown(value) for value in place.check.values) if place.check else ""
     found = ", ".join(place.values) or "no value"
     message = f"no record has {wanted} at {place.path.text}, which decides {place.column}"
     return Problem(message, hint=f"found {found}")
 
 
-def _places(mapping: RowMap) -> Iterator[_Place]:
+def _places(mapping: RowMap) -> Iterator[_WatchedPath]:
     for column, feeds in mapping.columns:
         for feed in feeds:
             yield from _of_feed(feed, column, None, constant=any(one.path is None and not one.when for one in feeds))
     yield from _of_when(mapping.where, "which records count", None)
 
 
-def _of_feed(feed: Feed, column: str, inside: Path | None, *, constant: bool = False) -> Iterator[_Place]:
+def _of_feed(feed: Feed, column: str, inside: Path | None, *, constant: bool = False) -> Iterator[_WatchedPath]:
     if feed.path is not None and inside is None:
         exists = feed.check is not None and feed.check.operator == "exists"
         optional = constant or exists or feed.default is not None
-        yield _Place(feed.path, column, feed.check, inside=inside, optional=optional)
+        yield _WatchedPath(feed.path, column, feed.check, inside=inside, optional=optional)
     yield from _of_when(feed.when, column, inside)
     if feed.each is not None and inside is None:
         yield from _of_when(feed.where, column, feed.path)
@@ -139,9 +139,11 @@ def _of_feed(feed: Feed, column: str, inside: Path | None, *, constant: bool = F
         for part in inner:
             if part.path is not None:
                 exists = part.check is not None and part.check.operator == "exists"
-                yield _Place(part.path, column, None, inside=feed.path, optional=exists or part.default is not None)
+                yield _WatchedPath(
+                    part.path, column, None, inside=feed.path, optional=exists or part.default is not None
+                )
 
 
-def _of_when(when: When | None, column: str, inside: Path | None) -> Iterator[_Place]:
+def _of_when(when: When | None, column: str, inside: Path | None) -> Iterator[_WatchedPath]:
     for path, check in when.checks if when else ():
-        yield _Place(path, column, check, condition=True, inside=inside, optional=check.operator == "exists")
+        yield _WatchedPath(path, column, check, condition=True, inside=inside, optional=check.operator == "exists")

@@ -1,4 +1,4 @@
-"""Rows of an importer → a JSONL file of the canonical columns, and the counts that the report is owed."""
+"""Rows of an importer → a JSONL file with our columns, and the counts of the report."""
 
 from __future__ import annotations
 
@@ -14,43 +14,33 @@ import msgspec
 
 from highbar.errors import InputError, Problem
 from highbar.importers import Read, Row
+from highbar.importers.limits import LONGEST_TEXT
+from highbar.importers.record import in_file
 from highbar.importers.report import Report
 
-LONGEST_TEXT = 20_000
-"""How much of an input, an output or an error is kept: enough to show, and no metric reads more."""
-
 _SELDOM = 1_000_000
+"""New objects between two searches for garbage cycles, instead of 700."""
 _NESTED = frozenset({dict, list, tuple})
 _SHOWN = ("input", "output", "error")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What may turn a terminal's text around or start a command of its own; JSON escapes only the rest of its kind."""
+"""Characters that can reverse the text of a terminal or send it a command, and that JSON does not escape."""
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def identifier(text: str) -> str:
-    r"""Any text as an id: control characters, which ids must not hold, are written out.
-
-    >>> identifier("two\nlines")
-    'two\\nlines'
-    """
-    return text if text.isprintable() else _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
-
-
 def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report | None = None) -> Report:
-    """Write the rows of a foreign file to `target` and say what became of its records; `name` is the file in messages.
+    """Write the rows of a foreign file to `target`, and return its counts; `name` is the file's name in messages.
 
-    Nothing is dropped in silence: a record that is neither a row nor merged nor left out is an internal error.
+    No record disappears silently: one that is neither a row nor merged nor left out is an internal error.
     """
     report = Report() if report is None else report
     shapes: Counter[tuple[str, ...]] = Counter()
     distinct: set[tuple[str, ...]] = set()
-    with _cycles_sought_seldom():
-        for row in _placed(read, path, name, report):
-            kept = _kept(row, report)
-            shapes[tuple(kept)] += 1
-            report.plain = report.plain and _is_plain(kept, distinct)
-            target.write(_line(kept))
+    with _rare_collection():
+        for given in _rows(read, path, name, report):
+            row = _filled(given, report)
+            shapes[tuple(row)] += 1
+            report.plain = report.plain and _is_plain(row, distinct)
+            target.write(_line(row))
     for shape, rows in shapes.items():
         report.columns.update(dict.fromkeys(shape, rows))
     if report.unaccounted:
@@ -59,10 +49,10 @@ def convert(read: Read, path: str, name: str, target: IO[bytes], report: Report 
 
 
 @contextmanager
-def _cycles_sought_seldom() -> Iterator[None]:
-    """Decoded records hold no cycles, and looking for some among millions of objects takes a tenth of the whole time.
+def _rare_collection() -> Iterator[None]:
+    """Decoded records have no cycles, and searching millions of objects for them takes a tenth of the time.
 
-    It is not turned off: an error that was caught may have left one.
+    It is not turned off, because a caught exception can leave a cycle.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(_SELDOM, *thresholds[1:])
@@ -72,43 +62,41 @@ def _cycles_sought_seldom() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def _placed(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
-    """The rows; a refusal gets the file's name, and what only a damaged file can raise becomes one."""
+def _rows(read: Read, path: str, name: str, report: Report) -> Iterator[Row]:
+    """The rows. A refusal gets the file's name, and an error of the file system becomes a refusal."""
     try:
         yield from read(path, report)
     except InputError as error:
-        raise InputError(
-            *(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems)
-        ) from error
+        raise InputError(*in_file(error, name)) from error
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror or error}", file=name)) from error
 
 
-def _kept(row: Row, report: Report) -> Row:
-    """The row without what is absent, its long texts cut; the report counts it."""
+def _filled(given: Row, report: Report) -> Row:
+    """The row without absent values, with long texts cut; counts it in the report."""
     report.rows += 1
-    kept = {column: value for column, value in row.items() if value is not None}
+    row = {column: value for column, value in given.items() if value is not None}
     for column in _SHOWN:
-        value = kept.get(column)
+        value = row.get(column)
         if isinstance(value, str) and len(value) > LONGEST_TEXT:
-            kept[column] = value[:LONGEST_TEXT] + "…"
+            row[column] = value[:LONGEST_TEXT] + "…"
             report.cut += 1
-    report.errors += bool(kept.get("error"))
-    return kept
+    report.errors += bool(row.get("error"))
+    return row
 
 
-def _is_plain(kept: Row, distinct: set[tuple[str, ...]]) -> bool:
-    """Whether the engine need not look for keys that stand twice; `distinct` are the keys of objects seen before.
+def _is_plain(row: Row, distinct: set[tuple[str, ...]]) -> bool:
+    """If the engine need not look for duplicate keys; `distinct` caches the keys of earlier objects.
 
-    Only an object directly below a column is looked at. What is nested deeper is left to the engine.
+    Looks at objects directly in a column only, and leaves deeper ones to the engine.
     """
-    if type(kept.get("id")) is not str:
+    if type(row.get("id")) is not str:
         return False
-    for value in kept.values():
+    for value in row.values():
         if type(value) is dict:
             keys = tuple(value)
             if keys not in distinct:
-                # Full case folding equates all that the engine does but the dotted capital I of Turkish.
+                # Full case folding equates everything that the engine equates, except the Turkish dotted capital I.
                 if len({key.replace("\u0130", "i").casefold() for key in keys}) < len(keys):
                     return False
                 distinct.add(keys)
@@ -119,24 +107,24 @@ def _is_plain(kept: Row, distinct: set[tuple[str, ...]]) -> bool:
     return True
 
 
-def _line(kept: Row) -> bytes:
+def _line(row: Row) -> bytes:
     with suppress(UnicodeEncodeError):
-        data = msgspec.json.encode(kept)
-        if data.isascii() and b"\x7f" not in data:  # nothing below has anything to do, and looking costs more than it
+        data = msgspec.json.encode(row)
+        if data.isascii() and b"\x7f" not in data:  # nothing to escape, and the search below costs more than this
             return data + b"\n"
-    text = _encode(kept)
+    text = _encode(row)
     try:
-        return _seen(text).encode() + b"\n"
+        return _escaped(text).encode() + b"\n"
     except UnicodeEncodeError:
-        return _seen(_encode(_without_halves(kept))).encode() + b"\n"
+        return _escaped(_encode(_without_halves(row))).encode() + b"\n"
 
 
-def _seen(text: str) -> str:
+def _escaped(text: str) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _without_halves(value: Any) -> Any:
-    """Half of a surrogate pair is no text; JavaScript writes one where it cut a text. It is shown as U+FFFD."""
+    """The value with U+FFFD for halves of surrogate pairs, which JavaScript writes if it cuts a text within one."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""OTLP JSON, a document or one per line → the log records and spans in it, their attributes as plain values."""
+"""OTLP JSON, one document or one per line → its log records and spans, with attributes as plain values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from highbar.importers.limits import LARGEST_VALUE
 from highbar.importers.reading import json, otlp_typed
 from highbar.importers.record import Record, refuse, shown
 
@@ -26,15 +27,15 @@ _OLD_NAMES = {"resource_spans", "resource_logs", "resource_metrics"}
 BUFFER = 1024 * 1024
 _KEY_TYPES = {str}
 _VALUE_TYPES = {dict, NoneType}
-_LEAST_SIZE = 3000
-"""About what a span takes beside its texts."""
-_NO_STATUS = otlp_typed.Status()
+_SPAN_SIZE = 3000
+"""Estimated bytes of a span without its texts."""
+_NO_STATUS = otlp_typed.SpanStatus()
 
 
 class Item:
-    """A log record or a span, with what its resource says.
+    """A log record or a span, with the attributes of its resource.
 
-    A file has hundreds of thousands of them, and most are asked for little: values are made plain when asked for.
+    A file has hundreds of thousands of them and uses little of most: values become plain when they are used.
     """
 
     __slots__ = ("_found", "_holder", "_number", "_values", "kind", "resource")
@@ -57,84 +58,84 @@ class Item:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The record as it stands in the file."""
+        """The record as in the file."""
         if type(self._values) is not dict:
-            typed = isinstance(self._values, otlp_typed.Span)
+            typed = isinstance(self._values, otlp_typed.TypedSpan)
             opened = otlp_typed.plain(self._values) if typed else self._values  # type: ignore[arg-type] # as seen
             self._values = dict(Record(opened, self.place).values)
         return self._values
 
     @property
     def place(self) -> str:
-        """Where it stands, for messages."""
+        """Its place in the file, for messages."""
         return f"{self._holder}[{self._number}]"
 
     @property
     def record(self) -> Record:
-        """The record, to ask for values by the type that they must have."""
+        """The record, for access by wanted type."""
         return Record(self.values, self.place)
 
     @property
     def times(self) -> tuple[object, object]:
-        """When it started and when it ended, as they stand in the file."""
+        """Its start and end, as in the file."""
         values = self._values
-        if type(values) is otlp_typed.Span:
+        if type(values) is otlp_typed.TypedSpan:
             return values.start_time_unix_nano, values.end_time_unix_nano
         return self.values.get("startTimeUnixNano"), self.values.get("endTimeUnixNano")
 
     @property
     def status(self) -> Record | None:
-        """How it ended; None if it says nothing about that."""
+        """Its status; None if it has none."""
         values = self._values
-        if type(values) is otlp_typed.Span and (values.status is None or values.status == _NO_STATUS):
+        if type(values) is otlp_typed.TypedSpan and (values.status is None or values.status == _NO_STATUS):
             return None
         return self.record.record("status")
 
     def events(self, wanted: Callable[[object, str], bool]) -> list[Attributes]:
-        """The attributes of its events whose name is wanted, plain."""
+        """The attributes of its events with a wanted name, plain."""
         values = self._values
-        if type(values) is otlp_typed.Span and not values.events:
+        if type(values) is otlp_typed.TypedSpan and not values.events:
             return []
-        if type(values) is otlp_typed.Span:
+        if type(values) is otlp_typed.TypedSpan:
             return [
-                _of_typed(event.attributes, f"{self.place}: events[{number_of}]")
-                for number_of, event in enumerate(values.events or ())
-                if wanted(event.name, f"{self.place}: events[{number_of}]")
+                _of_typed(event.attributes, f"{self.place}: events[{number}]")
+                for number, event in enumerate(values.events or ())
+                if wanted(event.name, f"{self.place}: events[{number}]")
             ]
         if not self.values.get("events"):
             return []
         return [attributes(event) for event in self.record.records("events") if wanted(event.text("name"), event.place)]
 
     def events_about(self, prefix: str, but: str) -> Iterator[str]:
-        """The names of its events of which the name, or that of an attribute, starts so; not of those named `but`."""
+        """The names of its events whose name or one of whose attributes has the prefix; without events named `but`."""
         values = self._values
-        if type(values) is otlp_typed.Span:
-            told = ((one.name or "", [pair.key for pair in one.attributes or ()]) for one in values.events or ())
+        if type(values) is otlp_typed.TypedSpan:
+            events = ((one.name or "", [pair.key for pair in one.attributes or ()]) for one in values.events or ())
         else:
-            told = ((one.text("name") or "", list(attributes(one))) for one in self.record.records("events"))
-        for name, keys in told:
+            events = ((one.text("name") or "", list(attributes(one))) for one in self.record.records("events"))
+        for name, keys in events:
             if name != but and any(key.startswith(prefix) for key in (name, *keys)):
                 yield name
 
     @property
     def size(self) -> int | None:
-        """About how many bytes it takes; None if that cannot be told at a glance."""
+        """Estimated bytes; None if that needs more than a glance."""
         values = self._values
-        if type(values) is not otlp_typed.Span:
+        if type(values) is not otlp_typed.TypedSpan:
             return None
         pairs = chain(values.attributes or (), *(event.attributes or () for event in values.events or ()))
-        held = [pair.value for pair in pairs if pair.value]
-        if any(value.array_value or value.kvlist_value for value in held):
+        present = [pair.value for pair in pairs if pair.value]
+        if any(value.array_value or value.kvlist_value for value in present):
             return None
-        return _LEAST_SIZE + sum(len(value.string_value) for value in held if value.string_value)
+        return _SPAN_SIZE + sum(len(value.string_value) for value in present if value.string_value)
 
     def text(self, key: str) -> str | None:
-        """A member that is text."""
+        """A text member."""
         value = self.values.get(key)
         return value if value is None or type(value) is str else self.record.text(key)
 
     def any_of(self, names: frozenset[str]) -> bool:
-        """Whether it has one of these attributes."""
+        """If it has one of these attributes."""
         return not names.isdisjoint(self._found)
 
     def some(self, names: frozenset[str]) -> Attributes:
@@ -142,9 +143,9 @@ class Item:
         return {name: _opened(self._found[name], self.place) for name in names & self._found.keys()}
 
     def get(self, name: str) -> object:
-        """One attribute, plain; None if it is not there."""
+        """One attribute, plain; None if it is absent."""
         value = self._found.get(name)
-        if type(value) is otlp_typed.Value and type(value.string_value) is str:  # as most are
+        if type(value) is otlp_typed.AttributeValue and type(value.string_value) is str:  # the most frequent case
             return value.string_value
         return _opened(value, self.place) if value else None
 
@@ -155,8 +156,8 @@ class Item:
 
 
 def _opened(value: object, place: str) -> object:
-    """The value of an attribute, plain; most are texts."""
-    if type(value) is otlp_typed.Value:
+    """The value of an attribute, plain. Texts first, because most are texts."""
+    if type(value) is otlp_typed.AttributeValue:
         text = value.string_value
         if type(text) is str:
             return text
@@ -169,15 +170,15 @@ def _opened(value: object, place: str) -> object:
     return _plain(value, place)
 
 
-def _is_alone(value: otlp_typed.Value) -> bool:
-    """Whether a value that holds a whole number holds nothing that would come before it."""
+def _is_alone(value: otlp_typed.AttributeValue) -> bool:
+    """If a value with a whole number has no value of a type that precedes it in `_plain`."""
     return not value.string_value and value.bool_value is value.double_value is value.bytes_value is msgspec.UNSET
 
 
 class Interest(NamedTuple):
-    """What makes a span more than a link between others: one of these attributes, or one with a certain text.
+    """Which spans are needed as a whole: those with one of `names`, or with the attribute `name` equal to `text`.
 
-    Of a span that has only the attribute `mark` its text is enough.
+    Of a span with only the attribute `mark`, the text of that attribute is enough; of any other, its place in the tree.
     """
 
     names: frozenset[str]
@@ -187,22 +188,22 @@ class Interest(NamedTuple):
 
 
 Seen = tuple[str | None, str | None, str, Item | str | None]
-"""Of a span its key, the key of its parent, its name, and the span itself if it is of interest; a log has no key.
+"""The key of a span, the key of its parent, its name, and the span, its mark or None, see `Interest`.
 
-A text is the mark of a span that is of no other interest.
+A log record has no key, and always comes as a whole.
 """
 
 
 def scan(path: str, interest: Interest) -> Iterator[Seen]:
     """Every log record and span of the file, in order.
 
-    Most of hundreds of thousands of spans are of no interest, and the loop over the typed ones is what they cost.
+    Most of hundreds of thousands of spans are not needed as a whole, so the loop in `_scan_typed` decides the speed.
     """
     return chain.from_iterable(
-        _scan_typed(held, place, interest)
-        if type(held) is otlp_typed.ResourceSpans
-        else _scan_plain(signal, Record(held, place))
-        for signal, place, held in _resources(path)
+        _scan_typed(resource, place, interest)
+        if type(resource) is otlp_typed.ResourceSpans
+        else _scan_plain(signal, Record(resource, place))
+        for signal, place, resource in _resources(path)
     )
 
 
@@ -212,23 +213,23 @@ def _scan_plain(signal: str, holder: Record) -> Iterator[Seen]:
     resource = attributes(about) if about else {}
     for scope in _present(holder, scopes).records(scopes):
         place = f"{scope.place}: {records}"
-        for number_of, values in enumerate(_present(scope, records).items(records)):
-            item = Item(kind, resource, values, (place, number_of))
+        for number, values in enumerate(_present(scope, records).items(records)):
+            item = Item(kind, resource, values, (place, number))
             yield (None, None, "", item) if kind == "log" else (*_identity(item), item)
 
 
 def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest) -> Iterator[Seen]:
-    telling, by_name, by_text, by_mark = interest
+    names, by_name, by_text, by_mark = interest
     about = holder.resource
     resource = _of_typed(about.attributes, f"{place}: resource") if about else {}
-    for number_of_scope, scope in enumerate(holder.scope_spans):
-        spans = f"{place}: scopeSpans[{number_of_scope}]: spans"
-        for number_of, span in enumerate(scope.spans):
+    for scope_number, scope in enumerate(holder.scope_spans):
+        spans = f"{place}: scopeSpans[{scope_number}]: spans"
+        for number, span in enumerate(scope.spans):
             pairs = span.attributes or ()
             found = {pair.key: pair.value for pair in pairs}
             trace, own, above, name = span.trace_id, span.span_id, span.parent_span_id, span.name
             if len(found) != len(pairs) or not trace or not own.strip("0"):
-                item = Item("span", resource, otlp_typed.plain(span), (spans, number_of))
+                item = Item("span", resource, otlp_typed.plain(span), (spans, number))
                 yield *_identity(item), item
                 continue
             key = f"{trace}/{own}".lower()
@@ -237,10 +238,10 @@ def _scan_typed(holder: otlp_typed.ResourceSpans, place: str, interest: Interest
             if (
                 span.events
                 or name.startswith("gen_ai.")
-                or not telling.isdisjoint(found)
+                or not names.isdisjoint(found)
                 or (operation and operation.string_value == by_text)
             ):
-                yield key, parent, name, Item("span", resource, span, (spans, number_of), found)
+                yield key, parent, name, Item("span", resource, span, (spans, number), found)
             elif by_mark in found:
                 marked = found[by_mark]
                 mark = marked.string_value if marked else None
@@ -255,7 +256,7 @@ def _of_typed(pairs: otlp_typed.Attributes, place: str) -> Attributes:
 
 
 def _present(holder: Record, name: str) -> Record:
-    """The record, which must have this list, if only an empty one: without it nobody can say what was in it."""
+    """The record. Refuses it without this list, which may be empty: an absent one may have been lost."""
     return holder if name in holder else refuse(f"{holder.place}: found no {name}, wanted a list")
 
 
@@ -273,7 +274,7 @@ def attributes(holder: Record) -> Attributes:
 
 
 def _found(pairs: Any) -> dict[str, Any] | None:
-    """The attributes by key, not yet plain; None if there is anything odd about them."""
+    """The attributes by key, not yet plain; None if something about them is odd."""
     try:
         found = {pair["key"]: pair.get("value") for pair in pairs}
     except (TypeError, KeyError, AttributeError):
@@ -283,7 +284,7 @@ def _found(pairs: Any) -> dict[str, Any] | None:
 
 
 def _refused(item: Item) -> dict[str, Any]:
-    """Name what is odd about the attributes; an empty list is not."""
+    """Refuse odd attributes with a message; returns an empty result for an empty list."""
     attributes(item.record)
     return {}
 
@@ -300,8 +301,8 @@ def _pairs(pairs: list[object], place: str) -> Attributes:
     return found
 
 
-def number(value: object) -> float | None:
-    """A finite number; None for anything else. Whole numbers are text in OTLP JSON, and NaN is written as text too."""
+def finite_number(value: object) -> float | None:
+    """A finite number; None for anything else. OTLP JSON has whole numbers and NaN as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -322,52 +323,52 @@ def _plain(value: object, place: str) -> object:
     if value.get("intValue") is not None:
         return _whole(value["intValue"])
     for key in ("arrayValue", "kvlistValue"):
-        held = value.get(key)
-        if held is not None:
-            inside = Record(held, f"{place}: {key}").items("values")
+        nested = value.get(key)
+        if nested is not None:
+            inside = Record(nested, f"{place}: {key}").items("values")
             return _pairs(inside, place) if key == "kvlistValue" else [_plain(item, place) for item in inside]
     return None
 
 
 def _whole(value: object) -> int | None:
-    found = number(value)
+    found = finite_number(value)
     return None if found is None else int(found)
 
 
 def _resources(path: str) -> Iterator[tuple[str, str, object]]:
-    """The signal, the place and the text, decoded, of every resource in the file; typed if it can be."""
+    """The signal, the place and the decoded value of every resource in the file; typed if possible."""
     with Path(path).open("rb", buffering=BUFFER) as stream:
-        if is_lines(stream.readline(json.LARGEST_VALUE)):
+        if is_lines(stream.readline(LARGEST_VALUE)):
             stream.seek(0)
-            for number_of_line, line in json.lines(stream):
+            for line_number, line in json.numbered_lines(stream):
                 typed = otlp_typed.document(line)
                 if typed is None:
-                    yield from _of_line(line, number_of_line)
+                    yield from _of_line(line, line_number)
                     continue
-                for number_of, resource in enumerate(typed):
-                    yield "resourceSpans", f"line {number_of_line}: resourceSpans[{number_of}]", resource
+                for number, resource in enumerate(typed):
+                    yield "resourceSpans", f"line {line_number}: resourceSpans[{number}]", resource
             return
         stream.seek(0)
-        for number_of, (place, text) in enumerate(json.parts(stream, SIGNALS)):
+        for number, (place, text) in enumerate(json.parts(stream, SIGNALS)):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):
                 whole = otlp_typed.resource(bytes(text)) if signal == "resourceSpans" else None
-                yield signal, f"{signal}[{number_of}]", json.decode(text) if whole is None else whole
+                yield signal, f"{signal}[{number}]", json.decode(text) if whole is None else whole
 
 
-def _of_line(line: bytes, number_of_line: int) -> Iterator[tuple[str, str, object]]:
-    document = Record(json.decode(line, number_of_line), f"line {number_of_line}")
+def _of_line(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]:
+    document = Record(json.decode(line, line_number), f"line {line_number}")
     if not any(signal in document for signal in (*SIGNALS, *_OTHERS, *_OLD_NAMES)):
-        refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=number_of_line)
+        refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=line_number)
     for signal in document:
-        _refuse_others(signal, number_of_line)
+        _refuse_others(signal, line_number)
         for resource in _present(document, signal).records(signal):
             yield signal, resource.place, resource.values
 
 
 def is_lines(first: bytes) -> bool:
-    """Whether the first line of a file is a whole document."""
+    """If the first line of a file is a whole document."""
     return first.rstrip().endswith(b"}")
 
 
@@ -382,5 +383,5 @@ def _refuse_others(signal: str, line: int | None) -> None:
 
 
 def span_key(trace: str | None, span: str | None) -> str | None:
-    """What a span is known by in its file; None if it has no id."""
+    """The key of a span in its file; None if it has no id."""
     return f"{trace}/{span}".lower() if trace and span and span.strip("0") else None

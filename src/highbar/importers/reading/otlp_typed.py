@@ -1,7 +1,7 @@
-"""OTLP JSON traces by declared types: twice as fast as decoding to dictionaries, and as strict.
+"""OTLP JSON traces in declared types: twice as fast as decoding to dictionaries, and as strict.
 
-Only a text that says nothing but what is declared here is taken, each thing once. Of any other the caller decodes all,
-and finds the words for what is wrong with it, if anything is.
+Accepts only a text that has nothing but the declared members, each once. The caller decodes any other text to
+dictionaries, and refuses it with a message if something is wrong.
 """
 
 from __future__ import annotations
@@ -14,45 +14,45 @@ from msgspec import UNSET, UnsetType
 from highbar.importers.reading import json
 
 Scalar = str | int | UnsetType | None
-"""Written again, it is never longer than it was."""
+"""Encoded again, it is never longer than before, which `_whole` relies on."""
 Text = str | UnsetType | None
 
 
-class Value(msgspec.Struct, gc=False, rename="camel"):
+class AttributeValue(msgspec.Struct, gc=False, rename="camel"):
     """The value of an attribute: one of these is set."""
 
     string_value: Text = UNSET
     int_value: Scalar = UNSET
     bool_value: bool | UnsetType | None = UNSET
-    double_value: Any = UNSET  # a float is kept as it is written
+    double_value: Any = UNSET  # the text of the float, see `float_hook`
     bytes_value: Text = UNSET
-    array_value: Values | UnsetType | None = UNSET
-    kvlist_value: Pairs | UnsetType | None = UNSET
+    array_value: ValueList | UnsetType | None = UNSET
+    kvlist_value: AttributeList | UnsetType | None = UNSET
 
 
-class Pair(msgspec.Struct, gc=False):
+class Attribute(msgspec.Struct, gc=False):
     """An attribute."""
 
     key: str
-    value: Value | UnsetType | None = UNSET
+    value: AttributeValue | UnsetType | None = UNSET
 
 
-class Values(msgspec.Struct, gc=False):
+class ValueList(msgspec.Struct, gc=False):
     """The values of an array."""
 
-    values: list[Value | None] | UnsetType | None = UNSET
+    values: list[AttributeValue | None] | UnsetType | None = UNSET
 
 
-class Pairs(msgspec.Struct, gc=False):
+class AttributeList(msgspec.Struct, gc=False):
     """The members of an object."""
 
-    values: list[Pair] | UnsetType | None = UNSET
+    values: list[Attribute] | UnsetType | None = UNSET
 
 
-Attributes = list[Pair] | UnsetType | None
+Attributes = list[Attribute] | UnsetType | None
 
 
-class Event(msgspec.Struct, gc=False, rename="camel"):
+class SpanEvent(msgspec.Struct, gc=False, rename="camel"):
     """Something that happened during a span."""
 
     name: Text = UNSET
@@ -61,8 +61,8 @@ class Event(msgspec.Struct, gc=False, rename="camel"):
     dropped_attributes_count: Scalar = UNSET
 
 
-class Link(msgspec.Struct, gc=False, rename="camel"):
-    """Another span that this one has to do with."""
+class SpanLink(msgspec.Struct, gc=False, rename="camel"):
+    """A related span."""
 
     trace_id: Scalar = UNSET
     span_id: Scalar = UNSET
@@ -72,14 +72,14 @@ class Link(msgspec.Struct, gc=False, rename="camel"):
     dropped_attributes_count: Scalar = UNSET
 
 
-class Status(msgspec.Struct, gc=False):
-    """How a span ended."""
+class SpanStatus(msgspec.Struct, gc=False):
+    """The end of a span."""
 
     code: Scalar = UNSET
     message: Scalar = UNSET
 
 
-class Span(msgspec.Struct, gc=False, rename="camel"):
+class TypedSpan(msgspec.Struct, gc=False, rename="camel"):
     """One span."""
 
     trace_id: str
@@ -87,9 +87,9 @@ class Span(msgspec.Struct, gc=False, rename="camel"):
     name: str
     parent_span_id: Text = UNSET
     attributes: Attributes = UNSET
-    events: list[Event] | UnsetType | None = UNSET
-    status: Status | UnsetType | None = UNSET
-    links: list[Link] | UnsetType | None = UNSET
+    events: list[SpanEvent] | UnsetType | None = UNSET
+    status: SpanStatus | UnsetType | None = UNSET
+    links: list[SpanLink] | UnsetType | None = UNSET
     flags: Scalar = UNSET
     kind: Scalar = UNSET
     start_time_unix_nano: Scalar = UNSET
@@ -100,8 +100,8 @@ class Span(msgspec.Struct, gc=False, rename="camel"):
     dropped_links_count: Scalar = UNSET
 
 
-class Scope(msgspec.Struct, gc=False, rename="camel"):
-    """Which library emitted spans."""
+class SpanScope(msgspec.Struct, gc=False, rename="camel"):
+    """The library that emitted spans."""
 
     name: Scalar = UNSET
     version: Scalar = UNSET
@@ -112,13 +112,13 @@ class Scope(msgspec.Struct, gc=False, rename="camel"):
 class ScopeSpans(msgspec.Struct, gc=False, rename="camel"):
     """The spans of one library."""
 
-    spans: list[Span]
-    scope: Scope | UnsetType | None = UNSET
+    spans: list[TypedSpan]
+    scope: SpanScope | UnsetType | None = UNSET
     schema_url: Scalar = UNSET
 
 
-class Resource(msgspec.Struct, gc=False, rename="camel"):
-    """Which service emitted spans."""
+class SpanResource(msgspec.Struct, gc=False, rename="camel"):
+    """The service that emitted spans."""
 
     attributes: Attributes = UNSET
     dropped_attributes_count: Scalar = UNSET
@@ -128,23 +128,23 @@ class ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
     """The spans of one service."""
 
     scope_spans: list[ScopeSpans]
-    resource: Resource | UnsetType | None = UNSET
+    resource: SpanResource | UnsetType | None = UNSET
     schema_url: Scalar = UNSET
 
 
-class _Document(msgspec.Struct, gc=False, rename="camel"):
+class _TypedDocument(msgspec.Struct, gc=False, rename="camel"):
     resource_spans: list[ResourceSpans]
 
 
-_Typed = TypeVar("_Typed", _Document, ResourceSpans)
-_document = msgspec.json.Decoder(_Document, float_hook=msgspec.Raw)  # written again, a float may be longer
+_Typed = TypeVar("_Typed", _TypedDocument, ResourceSpans)
+_document = msgspec.json.Decoder(_TypedDocument, float_hook=msgspec.Raw)  # encoded again, a float may be longer
 _resource = msgspec.json.Decoder(ResourceSpans, float_hook=msgspec.Raw)
-_span = msgspec.json.Decoder(Span).decode
+_span = msgspec.json.Decoder(TypedSpan).decode
 _encode = msgspec.json.Encoder().encode
 
 
 def document(text: bytes) -> list[ResourceSpans] | None:
-    """The traces of a document; None if it says anything else, or anything twice."""
+    """The traces of a document; None if it has undeclared members or duplicate keys."""
     found = _whole(_document, text)
     return None if found is None else found.resource_spans
 
@@ -154,8 +154,8 @@ def resource(text: bytes) -> ResourceSpans | None:
     return _whole(_resource, text)
 
 
-def span(text: msgspec.Raw) -> Span | None:
-    """One span, of which whatever is not declared is left out; None if it is of other types."""
+def typed_span(text: msgspec.Raw) -> TypedSpan | None:
+    """One span without its undeclared members; None if a type differs."""
     try:
         return _span(text)
     except msgspec.ValidationError:
@@ -163,15 +163,15 @@ def span(text: msgspec.Raw) -> Span | None:
 
 
 def plain(typed: msgspec.Struct) -> object:
-    """The same as dictionaries and lists."""
+    """The value as dictionaries and lists."""
     return msgspec.json.decode(_encode(typed))
 
 
 def _whole(decoder: msgspec.json.Decoder[_Typed], text: bytes) -> _Typed | None:
-    """What the text says, if all of it is there: a decoder drops what it does not know and the first of two equal keys.
+    """The decoded text; None if decoding lost something: unknown members, or the first of two equal keys.
 
-    Written again, no part is longer than it was, so a text of the same length has lost nothing. If it was written with
-    spaces, or its texts and numbers in another way, the keys are counted.
+    Encoded again, no part is longer than before, so a text of the same length has lost nothing. If the text has spaces,
+    or other spellings of texts and numbers, the keys are counted.
     """
     try:
         found = decoder.decode(text)

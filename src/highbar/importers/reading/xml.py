@@ -1,34 +1,31 @@
-"""XML that a stranger wrote, tag by tag, in bounded memory. A document type is refused, and entity tricks with it."""
+"""XML of a stranger, tag by tag, in bounded memory. Document types are refused, and with them all entity attacks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import IO, Literal
+from typing import IO, Literal, NamedTuple
 
-from highbar.importers.reading.json import LFS_POINTER
+from highbar.importers.limits import DEEPEST_TAG, LARGEST_TAG
+from highbar.importers.reading.json import refuse_pointer
 from highbar.importers.record import refuse
-
-DEEPEST = 256
-LARGEST_TAG = 64 * 1024 * 1024
-"""The most bytes without a tag or text coming to an end: the parser holds them all."""
 
 _CHUNK = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A tag that opens or closes, without its namespace, or a stretch of text between tags."""
+class XmlEvent(NamedTuple):
+    """The start or end of an element, by its name without the namespace, or text between tags."""
 
     kind: Literal["start", "end", "text"]
     text: str
     attributes: dict[str, str]
 
 
-def events(stream: IO[bytes]) -> Iterator[Event]:
-    """What stands in the document, in its order. A text may come in several stretches."""
-    from xml.etree.ElementTree import ParseError  # only imports of XML need these three
+def events(stream: IO[bytes]) -> Iterator[XmlEvent]:
+    """The content of the document in order. One text may be split into several events."""
+    # Only imports of XML need these three.
+    from xml.etree.ElementTree import ParseError
 
+    # Likewise.
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser
 
@@ -55,36 +52,35 @@ def events(stream: IO[bytes]) -> Iterator[Event]:
 def _refuse_other_files(stream: IO[bytes]) -> None:
     start = stream.read(64)
     stream.seek(0)
-    if start.startswith(LFS_POINTER):
-        refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
+    refuse_pointer(start)
     if not start.strip():
         refuse("the file is empty")
 
 
 class _Target:
-    """Takes what the parser meets, until it is fetched."""
+    """Collects the events of the parser until `taken` returns them."""
 
     def __init__(self) -> None:
-        self.found: list[Event] = []
+        self.found: list[XmlEvent] = []
         self._depth = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > DEEPEST:
-            refuse(f"nested deeper than {DEEPEST}")
-        self.found.append(Event("start", _plain(tag), attributes))
+        if self._depth > DEEPEST_TAG:
+            refuse(f"nested deeper than {DEEPEST_TAG}")
+        self.found.append(XmlEvent("start", _plain(tag), attributes))
 
     def end(self, tag: str) -> None:
         self._depth -= 1
-        self.found.append(Event("end", _plain(tag), {}))
+        self.found.append(XmlEvent("end", _plain(tag), {}))
 
     def data(self, text: str) -> None:
-        self.found.append(Event("text", text, {}))
+        self.found.append(XmlEvent("text", text, {}))
 
     def close(self) -> None:
-        """The parser says that the document has ended; nothing is left to do."""
+        """Called by the parser at the end of the document; nothing to do."""
 
-    def taken(self) -> list[Event]:
+    def taken(self) -> list[XmlEvent]:
         found, self.found = self.found, []
         return found
 

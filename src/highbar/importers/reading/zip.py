@@ -1,7 +1,11 @@
-"""A zip archive that a stranger made: its members are read into memory one at a time, and never written to disk.
+"""A zip archive of a stranger: members are read into memory one at a time, and never written to disk.
 
-The names, the counts and the sizes are checked before a byte is unpacked, and unpacking stops at the size that the
-archive itself has declared, so a bomb costs no more than it says. Methods: stored, deflate, zstd.
+Names, counts and sizes are checked before anything is unpacked, and unpacking stops at the size that the archive
+declares, so that a bomb costs no more than it announces. Methods: stored, deflate, zstd.
+
+`zipfile` reads only the table of contents here. Python 3.14 and `backports.zstd.zipfile` can also unpack zstd, but
+stop at the end of the first frame of a member and then report a wrong checksum; Inspect AI starts a new frame every
+200 MiB. Seen with backports.zstd 1.8.0 on a member of two frames.
 """
 
 from __future__ import annotations
@@ -16,22 +20,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from highbar.importers.reading.json import LFS_POINTER, Bytes
+from highbar.importers.limits import (
+    LARGEST_ARCHIVE,
+    LARGEST_MEMBER,
+    LARGEST_RATIO,
+    LARGEST_STEP,
+    MOST_MEMBERS,
+    SMALL_MEMBER,
+)
+from highbar.importers.reading.json import Bytes, refuse_pointer
 from highbar.importers.record import refuse
-
-MOST_MEMBERS = 250_000
-LARGEST_MEMBER = 512 * 1024 * 1024
-LARGEST_TOTAL = 64 * 1024**3
-LARGEST_RATIO = 1000
-"""Repetitive logs shrink to a hundredth with deflate and further with zstd; a bomb, to less than a thousandth."""
-SMALL = 1024 * 1024
-"""Members up to this size may shrink as they like."""
 
 _WHOLE = "is it complete? A log is whole once its run has ended"
 _ZSTD = 93
 _CHUNK = 1024 * 1024
-_MOST = 4 * 1024 * 1024
-"""The most bytes that one step unpacks."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
@@ -39,9 +41,10 @@ _ODD_NAME = re.compile(r"^[/\\]|(^|[/\\])\.\.([/\\]|$)|^[A-Za-z]:[/\\]|[\x00-\x1
 
 
 class Archive:
-    """The members of an archive by name, in the order of the file. Of two with one name the later one counts.
+    """The members of an archive by name, in the order of the file.
 
-    That is how those who append to an archive replace a member; `replaced` says how many were.
+    Of two members with the same name the later one counts: that is how an archive is updated by appending.
+    `replaced` is the number of earlier ones.
     """
 
     def __init__(self, stream: IO[bytes], infos: list[zipfile.ZipInfo]) -> None:
@@ -66,14 +69,14 @@ class Archive:
                 checksum = zlib.crc32(part, checksum)
                 if len(data) > info.file_size:
                     break
-        except (zlib.error, EOFError, _Damaged) as error:
+        except (zlib.error, EOFError, _BrokenZstd) as error:
             refuse(f"{name}: damaged: {error}")
         if len(data) != info.file_size or checksum != info.CRC:
             refuse(f"{name}: damaged: it does not unpack to what the archive says of it")
         return memoryview(data)
 
     def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
-        """The bytes of a member as they stand; `zipfile` itself reads zstd only from Python 3.14 on."""
+        """The packed bytes of a member."""
         self._stream.seek(info.header_offset)
         header = self._stream.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
@@ -91,17 +94,17 @@ class Archive:
 
 @contextmanager
 def opened(path: str) -> Iterator[Archive]:
-    """The archive at this path, once all that can be told without unpacking is sound."""
+    """Open the archive after all checks that need no unpacking."""
     with Path(path).open("rb") as stream:
         _refuse_other_files(stream)
-        _refuse_crowds(stream)
+        _refuse_many_members(stream)
         try:
             with zipfile.ZipFile(stream) as archive:
                 infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
             refuse(f"this zip archive cannot be read: {error}", hint=_WHOLE)
         size = stream.seek(0, 2)
-        _refuse_unsound(infos, size)
+        _refuse_bad_members(infos, size)
         yield Archive(stream, infos)
 
 
@@ -109,14 +112,13 @@ def _refuse_other_files(stream: IO[bytes]) -> None:
     start = stream.read(64)
     if not start:
         refuse("the file is empty")
-    if start.startswith(LFS_POINTER):
-        refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
+    refuse_pointer(start)
     if not start.startswith(b"PK"):
         refuse("this is not a zip archive")
 
 
-def _refuse_crowds(stream: IO[bytes]) -> None:
-    """Look how large a table of contents the end announces: the library would make an object of each of its entries."""
+def _refuse_many_members(stream: IO[bytes]) -> None:
+    """Refuse a huge table of contents before `zipfile` makes an object of each of its entries."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - 22 - 65_535))
     tail = stream.read()
@@ -127,18 +129,18 @@ def _refuse_crowds(stream: IO[bytes]) -> None:
     wide = tail.rfind(b"PK\x06\x06", 0, at)
     if directory == 0xFFFFFFFF and wide >= 0 and wide + 48 <= len(tail):
         directory = struct.unpack("<Q", tail[wide + 40 : wide + 48])[0]
-    # An entry takes at least 46 bytes, so the size of the table bounds their number whatever the counter says.
+    # An entry takes at least 46 bytes, so the size of the table bounds their number; the declared number may lie.
     if directory > size or directory > MOST_MEMBERS * 400:
         refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
 
 
-def _refuse_unsound(infos: list[zipfile.ZipInfo], size: int) -> None:
+def _refuse_bad_members(infos: list[zipfile.ZipInfo], size: int) -> None:
     if len(infos) > MOST_MEMBERS:
         refuse(f"this zip archive has {len(infos):,} members; at most {MOST_MEMBERS:,} are read")
     if sum(info.compress_size for info in infos) > size:
         refuse("this zip archive is not sound: its members overlap")
-    if sum(info.file_size for info in infos) > LARGEST_TOTAL:
-        refuse(f"this zip archive claims to unpack to more than {LARGEST_TOTAL >> 30} GiB")
+    if sum(info.file_size for info in infos) > LARGEST_ARCHIVE:
+        refuse(f"this zip archive claims to unpack to more than {LARGEST_ARCHIVE >> 30} GiB")
     for info in infos:
         _refuse_odd_member(info)
 
@@ -153,12 +155,12 @@ def _refuse_odd_member(info: zipfile.ZipInfo) -> None:
         refuse(f"{name}: packed with method {info.compress_type}; wanted stored, deflate or zstd")
     if info.file_size > LARGEST_MEMBER:
         refuse(f"{name}: claims to unpack to {info.file_size:,} bytes; at most {LARGEST_MEMBER:,} are read")
-    if info.file_size > SMALL and info.file_size > LARGEST_RATIO * max(info.compress_size, 1):
+    if info.file_size > SMALL_MEMBER and info.file_size > LARGEST_RATIO * max(info.compress_size, 1):
         refuse(f"{name}: claims to unpack to {info.file_size // max(info.compress_size, 1):,} times its size")
 
 
 def _unpacked(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]:
-    """The member, part by part: never much more at once than one read of the file gives."""
+    """The unpacked member in parts, none larger than LARGEST_STEP or one read of the file."""
     if info.compress_type == zipfile.ZIP_STORED:
         return packed
     return _inflated(packed) if info.compress_type == zipfile.ZIP_DEFLATED else _unpacked_zstd(packed)
@@ -169,17 +171,17 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in packed:
         left = chunk
         while left:
-            yield unpacker.decompress(left, _MOST)
+            yield unpacker.decompress(left, LARGEST_STEP)
             left = unpacker.unconsumed_tail
-    yield unpacker.flush(_MOST)
+    yield unpacker.flush(LARGEST_STEP)
 
 
-class _Damaged(ValueError):
-    """What zstd says of data that it cannot unpack."""
+class _BrokenZstd(ValueError):
+    """zstd cannot unpack the data. Its own exception is imported only if zstd is used."""
 
 
 def _unpacked_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
-    """All frames, one after the other: Inspect AI starts a new one every 200 MiB."""
+    """All frames of a member, one after the other."""
     if sys.version_info >= (3, 14):
         from compression.zstd import ZstdDecompressor, ZstdError  # only for archives that use it
     else:
@@ -191,7 +193,7 @@ def _unpacked_zstd(packed: Iterator[bytes]) -> Iterator[bytes]:
             while left or not (frame.needs_input or frame.eof):
                 if frame.eof:
                     frame = ZstdDecompressor()
-                yield frame.decompress(left, _MOST)
+                yield frame.decompress(left, LARGEST_STEP)
                 left = frame.unused_data if frame.eof else b""
     except ZstdError as error:
-        raise _Damaged(error) from error
+        raise _BrokenZstd(error) from error

@@ -1,4 +1,4 @@
-"""Rows that wait: what a row says may depend on records that come later, and memory does not hold a log."""
+"""Rows that wait for the end of the file: later records may change what a row says, and a log can exceed memory."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from typing import Any, Self
 
 import msgspec
 
-_IN_MEMORY = 128 * 1024 * 1024
-_ROW = 2000
-"""About what a row takes beside its texts."""
+from highbar.importers.limits import MEMORY
+
+_ROW_SIZE = 2000
+"""Estimated bytes of a row without its texts."""
 
 
-class Aside:
-    """Takes rows one by one, each with what belongs to it, and gives them back in the same order.
+class RowBuffer:
+    """Stores rows, each with a value of the importer's choice, and returns them in order.
 
-    The first hundred megabytes stay in memory; what comes after them is written to disk.
+    The first rows stay in memory; once MEMORY is used up, the others are written to disk.
     """
 
     def __init__(self) -> None:
-        self._held: deque[tuple[dict[str, Any], Any]] = deque()
-        self._room = _IN_MEMORY
+        self._rows: deque[tuple[dict[str, Any], Any]] = deque()
+        self._room = MEMORY
         self._file = TemporaryFile()  # noqa: SIM115 - closed by __exit__
 
     def __enter__(self) -> Self:
@@ -34,21 +35,21 @@ class Aside:
         self._file.close()
 
     def put(self, row: dict[str, Any], more: Any = None) -> None:
-        """Keep a row, and what belongs to it."""
+        """Store a row, and the value that belongs to it."""
         if self._room > 0:
-            self._room -= _ROW + sum(len(value) for value in row.values() if type(value) is str)
-            self._held.append((row, more))
+            self._room -= _ROW_SIZE + sum(len(value) for value in row.values() if type(value) is str)
+            self._rows.append((row, more))
             return
         with suppress(UnicodeEncodeError):
             self._file.write(msgspec.json.encode((row, more)) + b"\n")
             return
-        # Half of a surrogate pair survives, since this encoder writes it out.
+        # msgspec refuses half of a surrogate pair; the standard library writes it as an escape.
         self._file.write(json.dumps((row, more), separators=(",", ":")).encode() + b"\n")
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
-        """All rows, once no more will come; what was given back is no longer held."""
-        while self._held:
-            yield self._held.popleft()
+        """Return all rows once, and free each one that was returned. Nothing may be stored after that."""
+        while self._rows:
+            yield self._rows.popleft()
         self._file.seek(0)
         for line in self._file:
             try:

@@ -1,0 +1,89 @@
+"""Data frames as JSON: columns and data, an array of records, or a record on each line → records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from highbar.importers.documents import array_records, file_head, file_parts, without_arrays
+from highbar.importers.reading import json
+from highbar.importers.record import Record, refuse, shown
+
+_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(columns|index|data)"\s*:\s*\[')
+_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
+_HEAD = 4096
+
+
+def table_records(path: str) -> Iterator[Record]:
+    """The rows of a table in any of the three forms, each with its columns by name."""
+    head = file_head(path, _HEAD)
+    if _SPLIT.match(head):
+        yield from _split(path)
+    elif _ARRAY.match(head):
+        yield from (record for _, record in array_records(path, {""}))
+    else:
+        yield from line_records(path)
+
+
+def line_records(path: str) -> Iterator[Record]:
+    """The objects of a file that has one on each line."""
+    with Path(path).open("rb") as stream:
+        number = 0
+        for number, line in json.numbered_lines(stream):
+            json.refuse_pointer(line)
+            yield Record(json.decode(line), f"line {number}")
+        if not number:
+            refuse("the file is empty")
+
+
+def _split(path: str) -> Iterator[Record]:
+    """Rows as lists, with the names of the columns in a list of their own (`orient="split"`)."""
+    table = without_arrays(path, {"data"})
+    columns = table.value("columns")
+    if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
+        refuse(f"columns: found {shown(columns)}, wanted a list of names")
+    if len(set(columns)) != len(columns):
+        refuse(f"columns: {next(c for c in columns if columns.count(c) > 1)!r} stands twice")
+    number = 0
+    for place, text in file_parts(path, {"data"}):
+        if place == "data[]":
+            row = json.decode(text)
+            if not isinstance(row, list) or len(row) != len(columns):
+                refuse(f"data[{number}]: found {shown(row)}, wanted a list of {len(columns)}")
+            yield Record(dict(zip(columns, row, strict=True)), f"data[{number}]")
+            number += 1
+    named = len(table.items("index")) if "index" in table else number
+    if named != number:
+        hint = "take the table as pandas wrote it"
+        refuse(f"index names {named} rows, and data has {number}: they disagree", hint=hint)
+
+
+def by_column(path: str) -> Iterator[Record]:
+    """Rows of {column: {row: value}}, which is how pandas writes by default."""
+    columns: dict[str, dict[str, object]] = {}
+    for place, text in file_parts(path, ()):
+        column = json.decode(text)
+        name = place.replace("\\.", ".")
+        columns[name] = (
+            column if isinstance(column, dict) else refuse(f"{name}: found {shown(column)}, wanted an object")
+        )
+    rows = next(iter(columns.values()), {})
+    for name, column in columns.items():
+        if column.keys() != rows.keys():
+            refuse(f"{name}: found {len(column)} rows that are not those of {next(iter(columns))}")
+    for row in rows:
+        yield Record({name: column[row] for name, column in columns.items()}, f"row {row}")
+
+
+def by_index(path: str) -> Iterator[Record]:
+    """Rows of {row: {column: value}} (`orient="index"`)."""
+    for place, text in file_parts(path, ()):
+        yield Record(json.decode(text), f"row {place}")
+
+
+def in_schema(path: str) -> Iterator[Record]:
+    """Rows of a table with its schema (`orient="table"`)."""
+    for number, (_, text) in enumerate(part for part in file_parts(path, {"data"}) if part[0] == "data[]"):
+        row = Record(json.decode(text), f"data[{number}]")
+        yield Record({name: value for name, value in row.values.items() if name != "index"}, row.place)

@@ -1,0 +1,96 @@
+"""The span of an agent's run in OpenTelemetry → the columns that it knows: latency, tokens, texts and the error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from highbar.importers import Row
+from highbar.importers.naming import as_text
+from highbar.importers.reading.otlp import Item
+from highbar.importers.record import refuse
+from highbar.importers.statuses import SPAN_CODES
+
+_USAGE = ("gen_ai.usage", "gen_ai.aggregated_usage")
+
+
+def span_columns(item: Item) -> Row:
+    """The columns of a run that its span knows."""
+    start, end = map(_nanoseconds, item.times)
+    if start is not None and end is not None and end < start:
+        refuse(f"{item.place}: the span ends before it starts: {start}, {end}")
+    return {
+        "latency_ms": None if start is None or end is None else (end - start) / 1_000_000,
+        "tokens_used": _tokens(item),
+        "input": asked(item),
+        "output": _answered(item),
+    }
+
+
+def _nanoseconds(value: object) -> int | None:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value[:20]) or None
+    return value or None if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _tokens(found: Item) -> int | None:
+    for usage in _USAGE:
+        counts = [found.get(f"{usage}.{side}_tokens") for side in ("input", "output")]
+        whole = [count for count in counts if isinstance(count, int) and not isinstance(count, bool)]
+        if len(whole) == len(counts):
+            return sum(whole)
+    return None
+
+
+def span_error(item: Item) -> str | None:
+    """Why the agent crashed, by the status of its span."""
+    status = item.status
+    if status is None or not SPAN_CODES.failed(status, "code"):
+        return None
+    texts = [text_of(event.get("exception.message")) for event in item.events(lambda name, _: name == "exception")]
+    return status.text("message") or next(filter(None, texts), None) or text_of(item.get("error.type")) or "error"
+
+
+def asked(found: Item) -> str | None:
+    """The first message of the user."""
+    messages = _messages(found, "gen_ai.input.messages") or _messages(found, "pydantic_ai.all_messages")
+    return next((_content(message) for message in messages if message.get("role") == "user"), None)
+
+
+def _answered(found: Item) -> str | None:
+    """The last message of the agent."""
+    messages = _messages(found, "gen_ai.output.messages") or _messages(found, "pydantic_ai.all_messages")
+    last = next((_content(message) for message in reversed(messages) if message.get("role") == "assistant"), None)
+    return last or text_of(found.get("final_result"))
+
+
+def _messages(found: Item, key: str) -> list[Mapping[str, object]]:
+    """Messages in the form of the conventions, JSON in a text. Content is optional there, so odd ones are skipped."""
+    value = found.get(key)
+    try:
+        decoded = _decoded(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return []
+    return [message for message in decoded if isinstance(message, dict)] if isinstance(decoded, list) else []
+
+
+def _decoded(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):  # NaN, or half of a surrogate pair
+        return json.loads(text)
+
+
+def _content(message: Mapping[str, object]) -> str | None:
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        return as_text(message.get("content")) or None
+    texts = [part.get("content") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str)) or None
+
+
+def text_of(value: object) -> str | None:
+    """The value if it is text that is not empty."""
+    return value if isinstance(value, str) and value else None
