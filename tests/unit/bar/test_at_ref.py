@@ -16,6 +16,8 @@ from highbar.errors import InputError
 from highbar.model.job import Job
 from tests.repository import commit, put, rows
 
+pytestmark = pytest.mark.process
+
 BARS = {
     "pass": {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}},
     "inconclusive": {"thresholds": {"blocking": {"pass_rate": {"threshold": "≥ 50%", "min_scenarios": 50}}}},

@@ -56,6 +56,7 @@ def test_an_engine_that_no_package_has_is_refused(folder: Path):
         choose("mine")
 
 
+@pytest.mark.process
 def test_an_installed_package_adds_an_engine(folder: Path):
     environment = installed(folder)
     done = run(folder, "check", "results.jsonl", "--engine", "mine", "--format", "json", environment=environment)
