@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from highbar.engine import descriptions, layout, per_scenario, scoring, sources, trials, twice, typed
+from highbar.engine import descriptions, per_scenario, quantities, scoring, sources, trials, twice, typed
 from highbar.engine import suite as suite_match
 from highbar.engine.sql import literal
 from highbar.load import accounts, folders, refusals, tables
@@ -159,7 +159,7 @@ def _second_column_ignored(patch: Patch) -> None:
 
 def _second_key_ignored(patch: Patch) -> None:
     """Keys below the columns of a row are not looked at."""
-    patch.setattr(sources.Part, "stated_twice", lambda _: [])
+    patch.setattr(sources.SourcePart, "stated_twice", lambda _: [])
     patch.setattr(twice, "in_row", lambda _: "'flat'")
     patch.setattr(twice, "key_again", lambda _: "false")
 
@@ -196,7 +196,7 @@ def _each_trial_for_itself(patch: Patch) -> None:
     """A trial that leaves out the category of its scenario takes the scenario out of it."""
     joined, relation = descriptions.joined, per_scenario.relation
     patch.setattr(descriptions, "joined", lambda *given, **how: joined(*given, **{**how, "fill": False}))
-    by_all = re.compile(r"max\(((?:by|w)_\d+|category)\)")
+    by_all = re.compile(r"max\(((?:by|where)_\d+|category)\)")
     only = r"CASE WHEN count(\1) = count(*) THEN min(\1) END"
     patch.setattr(per_scenario, "relation", lambda *given, **how: by_all.sub(only, relation(*given, **how)))
 
@@ -230,9 +230,9 @@ def _passes_nothing(rows: list[worse.Row], policy: worse.Row, suite: object = No
 def _only_what_is_given(patch: Patch) -> None:
     """A trial without a value is left out of the mean: the rule before there was one for what is not known."""
 
-    def trials(self: per_scenario._Rows, measure: layout.Measure) -> str:
+    def trials(self: per_scenario._Rows, quantity: quantities.QuantitySql) -> str:
         everything = "count(*)" if self.layout.repeated else "1"
-        return everything if measure.trials == "n" else self._count(measure.given)
+        return everything if quantity.of_every_trial else self._count(quantity.given)
 
     patch.setattr(per_scenario._Rows, "_trials", trials)
     patch.setattr(per_scenario._Rows, "_may_lack", lambda *_: False)
@@ -257,10 +257,11 @@ def _two_corners(patch: Patch) -> None:
 
 def _crash_leaves_recall(patch: Patch) -> None:
     """An error of which nothing was expected has no part in recall."""
-    fn = replace(layout.MEASURES["fn"], alone="open", worst="CAST(fn AS INTEGER)", best="CAST(fn AS INTEGER)")
-    patch.setitem(layout.MEASURES, "fn", fn)
+    known = quantities.COMPUTED
+    fn = replace(known["fn"], alone="is_open", worst="CAST(fn AS INTEGER)", best="CAST(fn AS INTEGER)")
+    patch.setitem(known, "fn", fn)
     for name in ("tp", "fp"):
-        patch.setitem(layout.MEASURES, name, replace(layout.MEASURES[name], alone="open"))
+        patch.setitem(known, name, replace(known[name], alone="is_open"))
 
 
 def _crashes_help(patch: Patch) -> None:
