@@ -2,7 +2,8 @@
 
 The engine, the readers, the schemas, the messages and the metrics read their own tables from here, by the form of a
 column rather than by its name. So a new column is one row of `COLUMNS`; if it measures something, it is read, checked,
-summed, ranked and compared by that row alone. If it judges a trial, `engine/scoring.py` needs an expression too.
+summed, ranked and compared by that row alone, and the policy takes its limit. If it judges a trial,
+`engine/scoring.py` needs an expression too.
 
 Two tables: `COLUMNS` has what a row of the results may hold, `QUANTITIES` what a scenario adds to a sum because of it.
 """

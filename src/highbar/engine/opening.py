@@ -64,7 +64,14 @@ def kind(name: str) -> EngineKind:
     """The engine of that name. Raises LookupError if no package has it."""
     if name in ENGINES:
         return ENGINES[name]
-    found: EngineKind = _entry_points()[name].load()
+    point = _entry_points()[name]
+    try:
+        found = point.load()
+    except Exception as error:  # the code of another package may fail in any way
+        raise InputError(Problem(f"the engine {name!r} of an installed package cannot be loaded: {error}")) from error
+    if not isinstance(found, EngineKind):
+        wanted = f"wanted an EngineKind, found {type(found).__name__}"
+        raise InputError(Problem(f"the engine {name!r} of an installed package is none", hint=wanted))
     return found
 
 

@@ -30,7 +30,7 @@ from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, 
 from highbar.policy.notes import notes_on
 from highbar.policy.rules import RuleReader, scenario_rules
 from highbar.policy.selecting import read_select, with_rows
-from highbar.policy.settings import Settings, read_settings, read_weights
+from highbar.policy.settings import LIMITS, Settings, read_settings, read_weights
 from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
 from highbar.policy.versions import HINT, order
@@ -59,9 +59,7 @@ KEYS = (
     "evidence",
     "positive",
     "pass_score",
-    "latency_limit",
-    "tokens_limit",
-    "cost_limit",
+    *LIMITS.values(),
     "population",
     "allow_columns",
     "allow_categories",

@@ -99,7 +99,7 @@ def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A
     if isinstance(found, Verdict):
         return reporter(format)(found)
     if format not in COMPARISONS:
-        raise _unknown(format, COMPARISONS)
+        raise _unknown(format, COMPARISONS, "a format of a comparison")
     return COMPARISONS[format](found)
 
 
@@ -120,8 +120,8 @@ def format_of(file: str) -> str | None:
     return own or next((known for known in _entry_points() if name.endswith(reporter(known).suffixes)), None)
 
 
-def _unknown(name: str, known: Iterable[str]) -> InputError:
-    return InputError(Problem(f"{name!r} is not a format", hint=f"wanted one of {', '.join(known)}"))
+def _unknown(name: str, known: Iterable[str], what: str = "a format") -> InputError:
+    return InputError(Problem(f"{name!r} is not {what}", hint=f"wanted one of {', '.join(known)}"))
 
 
 class _Installed(Reporter):

@@ -33,13 +33,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def installed(folder: Path) -> dict[str, str]:
+def installed(folder: Path, module: str = MODULE) -> dict[str, str]:
     """An environment in which a package with an engine of its own is installed."""
     about = folder / "packages" / "highbar_mine-1.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: highbar-mine\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[highbar.engines]\nmine = highbar_mine:KIND\n")
-    (about.parent / "highbar_mine.py").write_text(MODULE)
+    (about.parent / "highbar_mine.py").write_text(module)
     return {"PYTHONPATH": os.pathsep.join([str(about.parent), str(Path(highbar.__file__).parents[1])])}
 
 
@@ -62,3 +62,18 @@ def test_an_installed_package_adds_an_engine(folder: Path):
     done = run(folder, "check", "results.jsonl", "--engine", "mine", "--format", "json", environment=environment)
     assert (done.exit, done.json["verdict"]) == (0, "pass")
     assert "opened by another package" in done.err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("raise ImportError('no such library')", "cannot be loaded: no such library"),
+        ("KIND = 5", "wanted an EngineKind, found int"),
+    ],
+)
+def test_a_broken_package_is_named(folder: Path, module: str, said: str):
+    done = run(folder, "check", "results.jsonl", "--engine", "mine", environment=installed(folder, module))
+    assert done.exit == 2
+    assert "the engine 'mine' of an installed package" in done.err
+    assert said in done.err
