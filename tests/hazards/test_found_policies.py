@@ -188,3 +188,37 @@ def test_an_error_share_of_a_metric_of_ours_is_still_a_metric():
     rows = [{"id": "a", "correct": True}, {"id": "b", "correct": True}]
     assert highbar.check(rows, policy).passed
     assert not highbar.check([*rows, *CRASHES], policy).passed
+
+
+@pytest.mark.parametrize(
+    ("formula", "better", "threshold"),
+    [
+        ("(1 - hal) * (1 - error_rate)", "higher", ">= 0.01"),
+        ("(1 - hal) * pass_rate", "higher", ">= 0.01"),
+        ("hal * (1 - pass_rate)", "lower", "<= 0.9"),
+        ("hal * (2 - pass_rate)", "lower", "<= 0.99"),
+        ("hal / (2 - pass_rate)", "lower", "<= 0.9"),
+    ],
+)
+def test_a_formula_that_surely_gets_worse_by_a_crash_is_judged(formula, better, threshold):
+    rows = [{"id": "a", "passed": True, "h": 0.1}, {"id": "b", "error": "x"}]
+    own = [
+        {"name": "hal", "formula": "mean(h)", "range": "0-100%", "better": "lower"},
+        {"name": "m", "formula": formula, "better": better},
+    ]
+    assert highbar.check(rows, {"metrics": own, "thresholds": {"blocking": {"m": threshold}}}).passed
+
+
+def test_a_margin_over_a_slice_with_an_undecided_trial_names_it(tmp_path):
+    """It ended in an internal error: only a margin asked about that slice."""
+    rows = [{"id": "a", "category": "x", "passed": True}, {"id": "b", "category": "x", "unjudged": "u"}]
+    margin = {"pass_rate": {"margin": "1%", "where": {"category": "x"}}}
+    verdict = highbar.check(rows, {"baseline": {"file": str(tmp_path / "none.json"), "margin": margin}})
+    assert verdict.rules[0].outcome == "undefined"
+    assert verdict.rules[0].undecided == (("b", None),)
+
+
+def test_rows_cannot_be_chosen_by_a_column_that_no_file_has():
+    policy = {"select": {"tags.locale": "de"}, "thresholds": {"blocking": {"pass_rate": "50%"}}}
+    with pytest.raises(highbar.InputError, match=r"no row has a value for 'tags\.locale'"):
+        highbar.check([{"id": "a", "passed": True}], policy)

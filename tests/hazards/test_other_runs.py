@@ -174,6 +174,7 @@ def gate(runner: Runner, **more: str) -> Any:
     return runner.run(ACTION, given)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("arguments", ["", "--no-such-option", "--policy\nabsent.yaml"])
 def test_r19_the_action_never_posts_what_the_checkout_brought(tmp_path: Path, arguments: str) -> None:
     runner = Runner(tmp_path)
@@ -190,6 +191,7 @@ def test_r19_the_action_never_posts_what_the_checkout_brought(tmp_path: Path, ar
     assert all("forged" not in file.read_text("utf-8") for file in brought.iterdir())
 
 
+@pytest.mark.process
 def test_r19_the_action_replaces_a_comment_also_if_nothing_could_be_installed(tmp_path: Path) -> None:
     runner = Runner(tmp_path)
     gate(runner)
@@ -199,6 +201,7 @@ def test_r19_the_action_replaces_a_comment_also_if_nothing_could_be_installed(tm
     assert comment["body"].startswith("<!-- highbar -->\n## NO VERDICT")
 
 
+@pytest.mark.process
 def test_without_a_policy_the_action_says_so_everywhere(tmp_path: Path) -> None:
     runner = Runner(tmp_path)
     done = gate(runner, policy="")
@@ -211,6 +214,7 @@ def test_without_a_policy_the_action_says_so_everywhere(tmp_path: Path) -> None:
     assert "found evals/highbar.yaml" in done.log
 
 
+@pytest.mark.process
 def test_r19_a_link_in_the_place_of_the_reports_is_refused(tmp_path: Path) -> None:
     runner = Runner(tmp_path)
     elsewhere = runner.folder / "elsewhere"
@@ -234,6 +238,7 @@ def test_r20_every_python_of_the_templates_is_isolated() -> None:
     assert all(line.split()[1] == "-I" for line in python_calls()), python_calls()
 
 
+@pytest.mark.process
 def test_r20_a_module_of_the_workspace_is_not_run(tmp_path: Path) -> None:
     runner = Runner(tmp_path)
     for name in ("json", "click", "highbar", "pip", "venv", "duckdb"):

@@ -13,6 +13,8 @@ import highbar
 from tests.commandline import Run, run
 from tests.docs.pages import blocks
 
+pytestmark = pytest.mark.process
+
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reports.md"
 BLOCKS = [block.text for block in blocks(PAGE.read_text("utf-8")) if block.language == "text"]
 (ABOUT,) = (text for text in BLOCKS if "[project]" in text)

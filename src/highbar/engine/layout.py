@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -105,7 +105,7 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
-        wheres=tuple(dict.fromkeys(item.where for item in wanted if item.where)),
+        wheres=tuple(dict.fromkeys(where for where in (*_filters(request), *(item.where for item in wanted)) if where)),
         extras=extras,
         quantities=of_request(named, extras, request.ends),
         weights=weights,
@@ -115,6 +115,12 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
         demands=bool(request.suite and request.suite.demands),
         ends=request.ends,
     )
+
+
+def _filters(request: Request) -> Iterator[Where]:
+    """The filters of rules whose undecided trials are named: a margin's sums are not asked for, but these are."""
+    for demand in request.undecided:
+        yield from (where for _, where in demand.parts)
 
 
 def _described(request: Request) -> frozenset[str]:

@@ -204,9 +204,12 @@ def _choosable(rows: Rows, parts: Sequence[SourcePart]) -> list[str]:
 
 def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     named: Where = ((column, ()),)
+    having = [part for part in parts if _needed(part, named)]  # DuckDB reads no file without a column
+    if not having:
+        return []
     each = " UNION ALL ".join(
         f"SELECT {column_text('', column, part).columns[0][1]} AS value FROM {part.relation(_needed(part, named))}"
-        for part in parts
+        for part in having
     )
     found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY 1 LIMIT 1000")
     return [value for (value,) in found]

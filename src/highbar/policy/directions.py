@@ -123,7 +123,12 @@ class _Flat:
         match node:
             case Name(name) if name in self.metrics:
                 metric = self.metrics[name]
-                return self.written(metric.expression, catalogue.narrow(where, metric.where))
+                inside = _Flat(self.metrics, self.ends)
+                formula = inside.written(metric.expression, catalogue.narrow(where, metric.where))
+                # A metric that counts no crash at an end stays itself: taken apart, a share would lose its range.
+                self.parts.update(inside.parts if inside.imputed else {name: metric})
+                self.imputed.update(inside.imputed)
+                return formula if inside.imputed else node
             case Name() | Call("mean" | "sum" | "percentile", _):
                 return self._leaf(node, where)
             case Call(function, arguments):

@@ -57,17 +57,23 @@ def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval 
     by_price = bonett_price_units(listed, alpha)
     if by_price is None:
         return None
-    halves = [((x + d) / 2, d) for x, d in listed]
+    # Both ends by the lower bound, which no trial that breaks can lift: base and head can be swapped.
+    forth, back = (_lower([((sign * x + d) / 2, d) for x, d in listed], alpha) for sign in (1, -1))
+    return Interval(min(by_price.low, 2 * forth - 1), max(by_price.high, 1 - 2 * back))
+
+
+def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
+    """The lower bound of the share Σz / Σd from (z, d) of each unit, with the heaviest as pseudo-cluster."""
     sums = Sums(
-        clusters=len(halves),
-        d=math.fsum(d for _, d in halves),
-        z=math.fsum(z for z, _ in halves),
-        zz=math.fsum(z * z for z, _ in halves),
-        zd=math.fsum(z * d for z, d in halves),
-        dd=math.fsum(d * d for _, d in halves),
+        clusters=len(units),
+        d=math.fsum(d for _, d in units),
+        z=math.fsum(z for z, _ in units),
+        zz=math.fsum(z * z for z, _ in units),
+        zd=math.fsum(z * d for z, d in units),
+        dd=math.fsum(d * d for _, d in units),
     )
-    by_share = share_bounds(sums, alpha, max(d for _, d in listed)) or Interval(0.0, 1.0)
-    return Interval(min(by_price.low, 2 * by_share.low - 1), max(by_price.high, 2 * by_share.high - 1))
+    found = share_bounds(sums, alpha, max(d for _, d in units))
+    return found.low if found else 0.0
 
 
 def least_half_width(units: int, alpha: float) -> float:

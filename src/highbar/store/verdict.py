@@ -352,9 +352,12 @@ def read_verdict(path: str | PathLike[str]) -> Verdict:
 
 def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
     """Read again with what was found: a number takes the thresholds of its metric, then a rule takes the values."""
-    verdict: Verdict = form.read(content, Context())
-    for _ in ("thresholds", "values"):
-        verdict = form.read(content, _context(verdict))
+    try:
+        verdict: Verdict = form.read(content, Context())
+        for _ in ("thresholds", "values"):
+            verdict = form.read(content, _context(verdict))
+    except OverflowError as error:
+        raise DamagedError(((), "a number that no verdict has: beyond 1e308")) from error
     faults = list(differences(form.write(verdict, _context(verdict)), content)) or list(_contradictions(verdict))
     if faults:
         raise DamagedError(*faults)
@@ -364,6 +367,8 @@ def _read(form: Form, content: Mapping[str, Any]) -> Verdict:
 def _contradictions(verdict: Verdict) -> Iterator[tuple[Path, str]]:
     """A pass that the rules of the document do not bear out."""
     if verdict.verdict == "pass":
+        if not verdict.rules:
+            yield ("rules",), "found no rule, but the verdict is pass"
         for index, rule in enumerate(verdict.rules):
             if rule.level == "blocking" and rule.outcome != "pass":
                 yield ("rules", index, "outcome"), f"found {rule.outcome} of a blocking rule, but the verdict is pass"

@@ -50,7 +50,7 @@ def test_fifteen_questions_of_four_trials_do_not_show_a_difference():
     found = highbar.compare(rows("o3-mini (medium)"), rows("o3-mini (high)"), RULES)
     difference = found.metrics["pass_rate"].difference
     # Bonett and Price's (-0.0432, 0.2785) alone is too short if few scenarios break: the bound of a share is wider.
-    assert (round(difference.low, 4), round(difference.high, 4)) == (-0.0774, 0.3059)
+    assert (round(difference.low, 4), round(difference.high, 4)) == (-0.0774, 0.3168)
     assert found.metrics["pass_rate"].outcome == "cannot_tell"
     assert found.pairs == 15
 

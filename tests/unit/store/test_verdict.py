@@ -227,6 +227,19 @@ def test_a_rule_that_contradicts_itself_is_refused(tmp_path):
     assert "but the rest of the document says null" in problem.message
 
 
+def test_a_pass_without_a_rule_is_refused(tmp_path):
+    content = json.loads(DOCUMENT) | {"verdict": "pass", "rules": []}
+    (problem, *_) = refused(tmp_path, json.dumps(content, indent=2))
+    assert "found no rule, but the verdict is pass" in problem.message
+
+
+def test_a_number_beyond_every_float_is_refused(tmp_path):
+    content = json.loads(DOCUMENT)
+    content["metrics"]["pass_rate"]["value"] = 10**400
+    (problem, *_) = refused(tmp_path, json.dumps(content, indent=2))
+    assert "beyond 1e308" in problem.message
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
