@@ -57,8 +57,8 @@ def refused(tmp_path: Path, text: str | bytes) -> tuple[Problem, ...]:
 
 
 def agreeing(verdict: highbar.Verdict) -> highbar.Verdict:
-    """The verdict, failed if a blocking rule of a made-up pass did not pass."""
-    bad = any(rule.level == "blocking" and rule.outcome != "pass" for rule in verdict.rules)
+    """The verdict, failed if a made-up pass has no rule, or a blocking one that did not pass."""
+    bad = not verdict.rules or any(rule.level == "blocking" and rule.outcome != "pass" for rule in verdict.rules)
     return dataclasses.replace(verdict, verdict="fail") if bad else verdict
 
 
