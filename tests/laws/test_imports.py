@@ -18,7 +18,7 @@ from tests.laws.worse import RANK
 pytestmark = pytest.mark.slow
 
 FORMATS = [*sorted(importer.name for importer in importers.IMPORTERS), "ours", "select"]
-FEW, ATTEMPTS = 2, 24
+FEW, ATTEMPTS = 2, 12
 
 
 @pytest.mark.parametrize("tool", FORMATS)

@@ -116,7 +116,7 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
     assert sum(found is None or found["bad"] for found in here.values()) > 80
 
 
-@pytest.mark.parametrize(("seed", "form"), [(1, "jsonl"), (2, "parquet"), (3, "csv")])
+@pytest.mark.parametrize(("seed", "form"), [(1, "jsonl"), (2, "parquet")])  # CSV: every form of every column, above
 def test_generated_suites_have_the_same_sums_on_both_engines_and_the_verdict_of_the_oracle(
     spark: Any, tmp_path: Path, seed: int, form: str
 ) -> None:

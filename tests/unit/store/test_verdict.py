@@ -108,7 +108,7 @@ def test_a_golden_verdict_comes_back_and_looks_the_same_in_every_format(case):
         assert highbar.render(again, name) == highbar.render(verdict, name)
 
 
-@examples(20)
+@examples(6)
 @given(seeded())
 def test_what_the_oracle_generates_comes_back_as_the_same_bytes(random: Random):
     rows = rows_of(random, scenarios=8)
