@@ -1,0 +1,202 @@
+"""Text → the form in which it is compared, with a map back to the original, so that evidence is what the agent wrote.
+
+Two forms. The plain one ignores case, runs of space, and the kinds of quotes and dashes. The strict one, in which
+must-nots are read, is also in compatibility form (NFKD), without invisible characters, and with look-alikes as ASCII.
+Both are made character by character, which is what makes the map possible: a table gives each character its text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from highbar.checks.limits import MOST_REMEMBERED
+from highbar.checks.look_alikes import LOOK_ALIKES
+
+_SINGLE_QUOTES = frozenset("'‘’‚‛‹›´ʹʼʻˈ′❛❜")
+_DOUBLE_QUOTES = frozenset('"“”„‟«»″❝❞〝〞〟')
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""Default-ignorable characters that are not format characters, and the blank braille cell."""
+_MARK = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
+"""Marks that are put on letters of any script: accents, but also overlays and enclosures, which hide the letter."""
+_MARKS = re.compile(f"{_MARK.pattern}{{2,}}")
+_ACCENT = re.compile("[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0313\u0314\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
+"""Marks that make another letter of one, as in ö."""
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_SPACES = re.compile(" {2,}")
+_PIECE = 4096
+_STANDS_FOR_SEVERAL = 0xFDD0
+"""The first of 32 code points that are no characters: each stands for a set of letters that something looks like."""
+
+
+class _Table(dict[int, str]):
+    """What each character is folded into, found when it is first met."""
+
+    def __init__(self, fold: Callable[[str], str]) -> None:
+        super().__init__()
+        self.fold = fold
+
+    def __missing__(self, code: int) -> str:
+        folded = self[code] = self.fold(chr(code))
+        return folded
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded text, the original, and the table that leads from one to the other."""
+
+    text: str
+    original: str
+    table: _Table
+
+    def stretch(self, start: int, end: int) -> str:
+        """The part of the original text that was folded into this part of the folded text, which is not empty.
+
+        Found only now, since most texts are searched in vain: first the pieces in which it begins and ends, then the
+        characters.
+        """
+        if len(self.text) == len(self.original) and self.original.isascii():
+            return self.original[start:end]
+        first, last = self._origin(start), self._origin(end - 1)
+        return self.original[first : last + 1]
+
+    def _origin(self, index: int) -> int:
+        """The place of the original character that gave the folded character at `index`."""
+        at, space = 0, False
+        for begin in range(0, len(self.original), _PIECE):
+            piece = self.original[begin : begin + _PIECE]
+            length, space_after = _length(piece.translate(self.table), after_space=space)
+            if at + length > index:
+                break
+            at, space = at + length, space_after
+        for place in range(begin, begin + len(piece)):
+            length, space = _length(self.table[ord(self.original[place])], after_space=space)
+            at += length
+            if at > index:
+                return place
+        raise IndexError(index)
+
+
+def _length(piece: str, *, after_space: bool) -> tuple[int, bool]:
+    """How much a translated piece adds to the folded text, and whether that then ends in a space."""
+    folded = _SPACES.sub(" ", piece)
+    if after_space and folded.startswith(" "):
+        folded = folded[1:]
+    return len(folded), folded.endswith(" ") if folded else after_space
+
+
+def _simple(character: str) -> str:
+    """Every kind of space, quote and dash as the plain one."""
+    if character.isspace():
+        return " "
+    if character in _SINGLE_QUOTES:
+        return "'"
+    if character in _DOUBLE_QUOTES:
+        return '"'
+    return "-" if character == "\u2212" or unicodedata.category(character) == "Pd" else character
+
+
+def _plain(character: str) -> str:
+    """Also without case; decomposed, so that an accent may be a character of its own. Korean syllables stay whole."""
+    simple = _simple(character)
+    if simple.isascii() or _HANGUL.match(simple):
+        return simple.lower()
+    return _decomposed(_decomposed(simple).casefold())
+
+
+def _decomposed(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+def _is_invisible(character: str) -> bool:
+    if _INVISIBLE.match(character):
+        return True
+    return unicodedata.category(character) in ("Cf", "Cc") and not character.isspace()
+
+
+def _looks_like() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """For each look-alike its letter, or a placeholder if there are several; and the letters of each placeholder."""
+    letters: dict[str, str] = {}
+    for letter, others in LOOK_ALIKES.items():
+        for other in others:
+            digit = str(unicodedata.decimal(other, ""))  # a digit of another script is also that digit
+            letters[other] = "".join(sorted({*letters.get(other, ""), letter, *digit}))
+    several = sorted({found for found in letters.values() if len(found) > 1})
+    placeholders = {found: chr(_STANDS_FOR_SEVERAL + i) for i, found in enumerate(several)}
+    return (
+        {other: placeholders.get(found, found) for other, found in letters.items()},
+        {placeholder: found for found, placeholder in placeholders.items()},
+    )
+
+
+_LETTER_OF, PLACEHOLDERS = _looks_like()
+
+
+def _strict(character: str, dropped: re.Pattern[str]) -> str:
+    if _is_invisible(character):
+        return ""
+    simple = _simple(character)
+    if simple.isascii():
+        return simple.lower()
+    compatible = "".join(_seen(part) for part in unicodedata.normalize("NFKD", simple))
+    folded = unicodedata.normalize("NFKD", compatible.casefold())
+    return dropped.sub("", "".join(_seen(part) for part in folded if not _is_invisible(part)))
+
+
+def _seen(character: str) -> str:
+    """As a reader sees it: a look-alike as what it looks like, a digit of any script as that digit."""
+    if character in _LETTER_OF:
+        return _LETTER_OF[character]
+    digit = unicodedata.decimal(character, None)
+    return _simple(character) if digit is None else str(digit)
+
+
+_NOT_ACCENTS = re.compile(f"(?!{_ACCENT.pattern}){_MARK.pattern}")
+_LINE_BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+_SIMPLE = _Table(lambda character: character if character in _LINE_BREAKS else _simple(character))
+_PLAIN = _Table(_plain)
+_STRICT = _Table(lambda character: _strict(character, _MARK))
+_STRICT_WITH_ACCENTS = _Table(lambda character: _strict(character, _NOT_ACCENTS))
+
+
+def simple(text: str) -> str:
+    """`text` with every kind of space, quote and dash as the plain one, of the same length; lines stay lines."""
+    return text if text.isascii() else text.translate(_SIMPLE)
+
+
+def plain(text: str) -> Folded:
+    """`text` in the plain form."""
+    return _remembered_plain(text) if len(text) <= MOST_REMEMBERED else _fold(text, _PLAIN)
+
+
+def strict(text: str, *, accents: bool) -> Folded:
+    """`text` in the strict form; without `accents`, é is e."""
+    if len(text) <= MOST_REMEMBERED:
+        return _remembered_strict(text, accents=accents)
+    return _fold(text, _STRICT_WITH_ACCENTS if accents else _STRICT)
+
+
+def has_accents(text: str) -> bool:
+    """Whether the strict form of `text` has an accent to keep."""
+    return _ACCENT.search(_fold(text, _STRICT_WITH_ACCENTS).text) is not None
+
+
+@lru_cache(maxsize=64)
+def _remembered_plain(text: str) -> Folded:
+    return _fold(text, _PLAIN)
+
+
+@lru_cache(maxsize=64)
+def _remembered_strict(text: str, *, accents: bool) -> Folded:
+    return _fold(text, _STRICT_WITH_ACCENTS if accents else _STRICT)
+
+
+def _fold(text: str, table: _Table) -> Folded:
+    folded = _SPACES.sub(" ", text.translate(table))
+    # Several marks on one letter in Unicode's order. They are decomposed already, so that no length changes.
+    return Folded(_MARKS.sub(lambda marks: unicodedata.normalize("NFD", marks[0]), folded), text, table)

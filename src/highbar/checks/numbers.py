@@ -1,0 +1,92 @@
+"""The numbers in a text, exact, each with the stretch that it was read from."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from highbar.checks.folding import simple
+from highbar.checks.limits import MOST_DIGITS
+from highbar.checks.tree import Number, NumberIs
+
+_RUN = re.compile(r"\.?[0-9]+(?:[.,][0-9]+)*")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_GROUPED_BY_POINTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
+_DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
+_EXPONENT = re.compile(r"[eE][-+]?[0-9]+")
+_BETWEEN = re.compile(r"[^,]+")
+
+
+def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal, int, int]]:
+    """Each number in `text` with its place: a point is decimal, commas group thousands, digits are of any script.
+
+    A minus counts if nothing stands right before it (10-12 is a range). What follows a letter (B12) is a name, and
+    1.2.3 is a version: neither is a number.
+
+    >>> [str(number) for number, _, _ in numbers("-1,250.5 of B12 in 1.2.3, or 7%")]
+    ['-1250.5', '7']
+    """
+    digits = _with_plain_digits(simple(text))
+    for run in _RUN.finditer(digits):
+        start, end = run.span()
+        before = digits[start - 1] if start else ""
+        if before == "." or (before.isalpha() and not inside_words):
+            continue
+        if _DECIMAL.fullmatch(run[0]):
+            exponent = _EXPONENT.match(digits, end)
+            end = exponent.end() if exponent else end
+            found = _decimal(digits[start:end])
+        elif _GROUPED.fullmatch(run[0]):
+            found = _decimal(run[0].replace(",", ""))
+        elif _GROUPED_BY_POINTS.fullmatch(run[0]):
+            found = _decimal(run[0].replace(".", "").replace(",", "."))
+        else:
+            yield from _listed(run)
+            continue
+        if found is not None:
+            signed = before in ("-", "+") and not (start > 1 and _ends_something(digits[start - 2]))
+            yield (-found if before == "-" else found) if signed else found, start - signed, end
+
+
+def _listed(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
+    """Numbers with commas and no space between them: `1,5,7`."""
+    for part in _BETWEEN.finditer(run[0]):
+        found = _decimal(part[0]) if _DECIMAL.fullmatch(part[0]) else None
+        if found is not None:
+            yield found, run.start() + part.start(), run.start() + part.end()
+
+
+def _decimal(text: str) -> Decimal | None:
+    """None if it is too long to equal any number that a check can want."""
+    if len(text) > MOST_DIGITS or len(text.lower().partition("e")[2]) > len("+400"):
+        return None
+    found = Decimal(text)
+    return found if abs(found.adjusted()) <= MOST_DIGITS else None
+
+
+def _ends_something(character: str) -> bool:
+    return character.isalnum() or character in ".)]%"
+
+
+def _with_plain_digits(text: str) -> str:
+    """Digits of all scripts as ASCII, character for character."""
+    if text.isascii():
+        return text
+    table = {ord(c): str(unicodedata.decimal(c)) for c in set(text) if unicodedata.decimal(c, None) is not None}
+    return text.translate(table | {0x66B: ".", 0x66C: ","})
+
+
+def is_wanted(found: Number, check: NumberIs) -> bool:
+    """Whether a number is one of those that the check wants, or near enough to one."""
+    if isinstance(found, Decimal) and found and abs(found.adjusted()) > MOST_DIGITS:
+        return False  # as a fraction it would fill the memory
+    if isinstance(found, int) and found.bit_length() > 4 * MOST_DIGITS:
+        return False
+    return any(_is_near(Fraction(found), Fraction(wanted), check) for wanted in check.wanted)
+
+
+def _is_near(found: Fraction, wanted: Fraction, check: NumberIs) -> bool:
+    return abs(found - wanted) <= check.within * (abs(wanted) if check.relative else 1)

@@ -1,0 +1,99 @@
+"""Regular expressions in linear time: RE2, which knows no lookahead and no backreference."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from highbar.checks.folding import PLACEHOLDERS
+
+
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OPENING = re.compile(r"(?:\((?:\?(?:P?<\w+>|[a-zA-Z-]*:|[a-zA-Z-]+\)))?|\[\^?)*")
+_CLOSING = re.compile(r"(?:[)\]*+?]|\{\d*,?\d*\})*$")
+_PROBES = (
+    "",
+    "q",
+    "0",
+    "\n",
+    "\u6f22",
+    "Zq 7\n" * 2000,
+    "".join(map(chr, range(1, 0x250))),
+    "".join(map(chr, range(0x250, 0, -1))),
+)
+"""Texts that have nothing in common: a pattern that occurs in all of them occurs in every text."""
+
+
+def error_of(pattern: str) -> str | None:
+    """What is wrong with a pattern; None if nothing is."""
+    import re2
+
+    try:
+        compiled(pattern)
+    except re2.error as error:
+        said = error.args[0] if error.args else ""
+        return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    except UnicodeEncodeError:
+        return "it has half of a surrogate pair"
+    return None
+
+
+def always_matches(pattern: str) -> bool:
+    """Whether the pattern occurs in every text, the empty one included."""
+    return all(search(pattern, probe) is not None for probe in _PROBES)
+
+
+def bad_boundary(pattern: str) -> str | None:
+    r"""A letter beyond ASCII that stands beside `\b` or `\B`, which do not see it as a letter.
+
+    >>> bad_boundary(r"\bécole"), bad_boundary(r"(café)\b"), bad_boundary(r"\bcafé "), bad_boundary(r"\\bé")
+    ('é', 'é', None, None)
+    """
+    for match in re.finditer(r"\\(.)", pattern, re.DOTALL):
+        if match[1] not in "bB":
+            continue
+        opening = _OPENING.match(pattern, match.end())
+        after = pattern[opening.end() : opening.end() + 1] if opening else ""
+        closing = _CLOSING.search(pattern[max(0, match.start() - 100) : match.start()])
+        before = pattern[: match.start() - (len(closing[0]) if closing else 0)][-1:]
+        for character in (after, before):
+            if not character.isascii() and character.isalpha():
+                return character
+    return None
+
+
+def search(pattern: str, text: str, *, any_case: bool = False) -> tuple[int, int] | None:
+    """Where the pattern first occurs in `text`."""
+    # Half of a surrogate pair has no UTF-8; what stands for it has the same length.
+    found = compiled(pattern, any_case=any_case).search(_SURROGATE.sub("\ufffd", text))
+    return None if found is None else found.span()
+
+
+def search_folded(text: str, wanted: str) -> tuple[int, int] | None:
+    """Where `wanted` first stands in a text, both in the strict form, in which a character may stand for several."""
+    return search("".join(_class_of(character) for character in wanted), text)
+
+
+@lru_cache(maxsize=1024)
+def _class_of(character: str) -> str:
+    """A pattern for one character of a folded text and those that may stand for it."""
+    own = PLACEHOLDERS.get(character, character)
+    others = "".join(placeholder for placeholder, letters in PLACEHOLDERS.items() if set(letters) & set(own))
+    if not others:
+        return re.escape(_SURROGATE.sub("\ufffd", character)).replace("\0", r"\x00")
+    return f"[{own}{others}]"
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str, *, any_case: bool = False) -> Any:
+    """The compiled pattern."""
+    # Loaded only if a suite has a pattern, or a must-not meets a look-alike that may stand for several letters.
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not any_case
+    return re2.compile(pattern, options)

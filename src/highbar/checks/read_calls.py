@@ -1,0 +1,87 @@
+"""Checks of tool calls as a suite writes them → checks as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from highbar.checks.problems import Place
+from highbar.checks.read_texts import flag, whole_bounds
+from highbar.checks.read_values import is_json_value
+from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Check
+
+
+def calls(entries: Mapping[str, Any], place: Place, at_values: Callable[[Any, Place], Any]) -> Check | None:
+    """`calls` and everything that may be said about the calls of that tool."""
+    known = len(place.problems)
+    name = _name(entries["calls"], place.at("calls"))
+    exact, every = flag(entries, "exact", place), flag(entries, "every", place)
+    arguments = _arguments(entries, "arguments", place, may_be_empty=exact)
+    not_arguments = _arguments(entries, "not_arguments", place, may_be_empty=False)
+    where = at_values(entries["where"], place.at("where")) if "where" in entries else ()
+    least, most = _times(entries["times"], place.at("times")) if "times" in entries else (1, None)
+    if exact and "arguments" not in entries:
+        place.at("exact").refuse("`exact` beside `calls` is about `arguments`, and there are none")
+    if every and not {"arguments", "where", "not_arguments"} & entries.keys():
+        place.at("every").refuse("`every` says nothing without `arguments`, `not_arguments` or `where`")
+    if len(place.problems) > known or name is None:
+        return None
+    return Called(name, arguments, exact, where, not_arguments, every, least, most)
+
+
+def in_order(entries: Mapping[str, Any], place: Place) -> Check | None:
+    """`calls_in_order`: at least two tools."""
+    names = _names(entries["calls_in_order"], place.at("calls_in_order"), least=2)
+    return None if names is None else CalledInOrder(names)
+
+
+def only(entries: Mapping[str, Any], place: Place) -> Check | None:
+    """`calls_only`: no others than these; an empty list says that no tool is called."""
+    names = _names(entries["calls_only"], place.at("calls_only"), least=0)
+    return None if names is None else CalledOnly(names)
+
+
+def _names(value: Any, place: Place, least: int) -> tuple[str, ...] | None:
+    if not isinstance(value, list | tuple) or len(value) < least:
+        hint = "for one tool, write `calls:`" if least else None
+        place.refuse_value(value, f"a list of {'at least two ' if least else ''}tools", hint)
+        return None
+    names = [_name(item, place.at(i)) for i, item in enumerate(value)]
+    sound = tuple(name for name in names if name is not None)
+    return sound if len(sound) == len(names) else None
+
+
+def _name(value: Any, place: Place) -> str | None:
+    if isinstance(value, str) and value.strip():
+        return value
+    hint = "write `any: [{calls: …}, …]`, or `calls_in_order:`" if isinstance(value, list | tuple) and value else None
+    place.refuse_value(value, "the name of a tool", hint)
+    return None
+
+
+def _arguments(entries: Mapping[str, Any], name: str, place: Place, *, may_be_empty: bool) -> Any:
+    if name not in entries:
+        return None
+    value, inside = entries[name], place.at(name)
+    if not isinstance(value, dict):
+        inside.refuse_value(value, "a mapping from names to values")
+    elif not value and not may_be_empty:
+        hint = "for a call without arguments, add `exact: true`" if name == "arguments" else None
+        inside.refuse("no arguments are named, so that every call meets this", hint)
+    elif is_json_value(value, inside):
+        return value
+    return None
+
+
+def _times(value: Any, place: Place) -> tuple[int, int | None]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 1:
+            place.refuse_value(value, "a number of calls, 1 or more", "for no call, write `not: {calls: …}`")
+        return value, value
+    bounds = whole_bounds(value, place)
+    if bounds is None:
+        return 1, None
+    least, most = bounds
+    if least == 0:
+        place.at("at_least").refuse("every tool is called at least 0 times", "leave it out")
+    return max(least or 1, 1), most

@@ -1,0 +1,187 @@
+"""Checks of a text as a suite writes them → checks as data: texts, patterns, words, numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from highbar.checks import patterns
+from highbar.checks.folding import plain
+from highbar.checks.limits import MOST_DIGITS, MOST_WANTED
+from highbar.checks.problems import Place
+from highbar.checks.texts import core
+from highbar.checks.tree import Check, Matches, Number, NumberIs, Texts, Which, Words
+from highbar.checks.values import number, written
+from highbar.language.exact import read_decimal
+
+_Kind = Literal["equals", "contains", "contains_all", "starts_with"]
+_NO_LOOKAROUND = (
+    "patterns run in linear time (RE2), so that lookahead, lookbehind and backreferences do not exist; "
+    "combine several patterns with `all:`, `any:` and `not:`"
+)
+
+
+def texts(kind: _Kind) -> Callable[[Mapping[str, Any], Place], Check | None]:
+    """The reader of a check that compares the reply with texts."""
+
+    def read_text_check(entries: Mapping[str, Any], place: Place) -> Check | None:
+        exact, part = flag(entries, "exact", place), flag(entries, "part", place)
+        which = reply(entries, place)
+        found = [
+            _wanted(item, inside, kind, exact=exact) for item, inside in _items(entries[kind], place.at(kind), "a text")
+        ]
+        sound = tuple(wanted for wanted in found if wanted is not None)
+        if not found or len(sound) < len(found):
+            return None
+        return Texts(kind, sound, exact=exact, part=part, reply=which)
+
+    return read_text_check
+
+
+def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Number | None:
+    if isinstance(value, bool) and kind == "equals":
+        value = "true" if value else "false"
+    if isinstance(value, int | float | Decimal):
+        exact_number = number(value)
+        if exact_number is not None and kind == "equals" and is_bounded(exact_number):
+            return exact_number
+        if exact_number is not None and isinstance(value, int) and is_bounded(value):
+            return written(value)
+        place.refuse_value(value, "a text", "quote it")
+        return None
+    if not isinstance(value, str):
+        hint = "to compare with a JSON value, write `json: {'': {equals: …}}`" if isinstance(value, dict | list) else None
+        place.refuse_value(value, "a text, or a list of texts", hint)
+        return None
+    if len(value) > MOST_WANTED:
+        place.refuse(f"the text has more than {MOST_WANTED} characters")
+        return None
+    if not value or not (exact or plain(value).text.strip()):
+        place.refuse("an empty text is in every reply: this check always holds" if kind != "equals" else "an empty text")
+        return None
+    if kind == "equals" and not exact and not core(value):
+        place.refuse(f"'{value[:60]}' is only punctuation, which does not count", "add `exact: true`")
+        return None
+    return value
+
+
+def matches(entries: Mapping[str, Any], place: Place) -> Check | None:
+    """`matches`: one pattern, or a list of which any may occur."""
+    exact, which = flag(entries, "exact", place), reply(entries, place)
+    items = list(_items(entries["matches"], place.at("matches"), "a regular expression"))
+    found = [pattern for value, inside in items if (pattern := _pattern(value, inside)) is not None]
+    return Matches(tuple(found), exact=exact, reply=which) if items and len(found) == len(items) else None
+
+
+def _pattern(value: Any, place: Place) -> str | None:
+    if not isinstance(value, str):
+        place.refuse_value(value, "a regular expression: text")
+    elif len(value) > MOST_WANTED:
+        place.refuse(f"the pattern has more than {MOST_WANTED} characters")
+    elif (error := patterns.error_of(value)) is not None:
+        place.refuse(f"the pattern cannot be read: {error[:200]}", _NO_LOOKAROUND if r"\1" in error or "(?" in error else None)
+    elif (letter := patterns.bad_boundary(value)) is not None:
+        place.refuse(
+            rf"\b knows letters of ASCII only, and stands beside '{letter}'", "leave \\b out, or use `contains:` for whole words"
+        )
+    elif patterns.always_matches(value):
+        place.refuse("this pattern occurs in every text: the check always holds")
+    else:
+        return value
+    return None
+
+
+def words(entries: Mapping[str, Any], place: Place) -> Check | None:
+    """`words: {at_least: …, at_most: …}`."""
+    which = reply(entries, place)
+    bounds = whole_bounds(entries["words"], place.at("words"))
+    if bounds is None:
+        return None
+    least, most = bounds
+    if least == 0:
+        place.at("words", "at_least").refuse("every reply has at least 0 words: this check always holds")
+        return None
+    return Words(least, most, which)
+
+
+def whole_bounds(value: Any, place: Place) -> tuple[int | None, int | None] | None:
+    """`{at_least: …, at_most: …}` with whole numbers; a most of 0 is refused, since nothing is counted then."""
+    if not isinstance(value, dict) or not value or not value.keys() <= {"at_least", "at_most"}:
+        place.refuse_value(value, "{at_least: …}, {at_most: …}, or both")
+        return None
+    for name, bound in value.items():
+        if not isinstance(bound, int) or isinstance(bound, bool) or not (name == "at_most") <= bound <= 10**9:
+            place.at(name).refuse_value(bound, f"a whole number, {1 if name == 'at_most' else 0} or more")
+            return None
+    least, most = value.get("at_least"), value.get("at_most")
+    if least is not None and most is not None and least > most:
+        place.refuse(f"at least {least} and at most {most}: this check never holds")
+        return None
+    return least, most
+
+
+def number_is(entries: Mapping[str, Any], place: Place) -> Check | None:
+    """`number`, with `within` and `last`."""
+    last, which = flag(entries, "last", place), reply(entries, place)
+    items = list(_items(entries["number"], place.at("number"), "a number"))
+    found: list[Number] = []
+    for value, inside in items:
+        wanted = number(value)
+        if wanted is None or not is_bounded(wanted):
+            inside.refuse_value(value, f"a number of at most {MOST_DIGITS} digits")
+        else:
+            found.append(wanted)
+    within = _within(entries["within"], place.at("within")) if "within" in entries else (Fraction(0), False)
+    if within is None or not items or len(found) < len(items):
+        return None
+    return NumberIs(tuple(found), *within, last=last, reply=which)
+
+
+def _within(value: Any, place: Place) -> tuple[Fraction, bool] | None:
+    """A distance: `0.5`, or as a part of the wanted number: `1%`."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        share = read_decimal(value.strip().removesuffix("%").strip())
+        if share is not None:
+            return share / 100, True
+    distance = number(value)
+    if distance is None or distance < 0 or not is_bounded(distance):
+        place.refuse_value(value, "a number, 0 or more, or a percentage such as 1%")
+        return None
+    return Fraction(distance), False
+
+
+def is_bounded(value: Number) -> bool:
+    """Whether a number has few enough digits to be compared with any other."""
+    if isinstance(value, int):
+        return value.bit_length() <= 3 * MOST_DIGITS
+    return len(value.as_tuple().digits) <= MOST_DIGITS and abs(value.adjusted()) <= MOST_DIGITS
+
+
+def flag(entries: Mapping[str, Any], name: str, place: Place) -> bool:
+    """A modifier that is true or false."""
+    value = entries.get(name, False)
+    if not isinstance(value, bool):
+        place.at(name).refuse_value(value, "true or false")
+    return value is True
+
+
+def reply(entries: Mapping[str, Any], place: Place) -> Which:
+    """The modifier `reply`: a number from 1, `any` or `last`."""
+    value = entries.get("reply", "last")
+    if value in ("any", "last") and isinstance(value, str):
+        return "any" if value == "any" else "last"
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**6:
+        return value
+    place.at("reply").refuse_value(value, "the number of a reply, from 1, or `any`, or `last`")
+    return "last"
+
+
+def _items(value: Any, place: Place, wanted: str) -> list[tuple[Any, Place]]:
+    """The items of a list, or the one value that is none."""
+    if not isinstance(value, list | tuple):
+        return [(value, place)]
+    if not value:
+        place.refuse(f"found an empty list, wanted {wanted}, or a list of at least one")
+    return [(item, place.at(i)) for i, item in enumerate(value)]

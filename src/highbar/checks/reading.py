@@ -1,0 +1,280 @@
+"""A check as a suite writes it → a check as data, with every problem at once.
+
+Several names in one mapping must all hold. A plain text is a statement for a judge; under `answer` and under a JSON
+pointer it is the value that is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from highbar.checks import always, read_calls, read_texts, read_values, schemas
+from highbar.checks.limits import DEEPEST_CHECK
+from highbar.checks.problems import Place, Problem
+from highbar.checks.tree import All, AnyOf, AtMost, Check, Function, IsJson, JsonAt, Not, Statement
+from highbar.checks.values import number, read_pointer
+from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, OTHER_NAMES, VALUE_CHECKS
+from highbar.language.spelling import did_you_mean
+
+_FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read: the check, which is None if there is a problem, and all problems."""
+
+    check: Check | None
+    problems: tuple[Problem, ...]
+
+
+def read(value: Any, *, must_not: bool = False, folder: Path | None = None) -> Reading:
+    """A check of an answer, as `expected_behaviors`, `must_not` and the glossary hold it.
+
+    `value` is what a decoder of JSON or YAML gives. A check that always holds is a problem; so is, under `must_not`,
+    one that never holds, since nothing could ever violate it. Schema files are looked for below `folder`.
+    """
+    place = Place(folder=folder)
+    return _finished(_answer_check(value, place, 0), place, must_not=must_not)
+
+
+def read_answer(value: Any, *, folder: Path | None = None) -> Reading:
+    """The check under `answer`: as `read`, but a bare value is that value (`equals`)."""
+    place = Place(folder=folder)
+    check = _answer_check(value if isinstance(value, dict) else {"equals": value}, place, 0)
+    if not isinstance(value, dict):  # the path names what was written
+        place.problems[:] = [Problem(problem.path[1:], problem.text, problem.hint) for problem in place.problems]
+    return _finished(check, place, must_not=False)
+
+
+def _finished(check: Check | None, place: Place, *, must_not: bool) -> Reading:
+    if check is not None and not place.problems:
+        for path, text in always.faults(check, must_not=must_not):
+            place.at(*path).refuse(text)
+    return Reading(None if place.problems else check, tuple(place.problems))
+
+
+def _answer_check(value: Any, place: Place, depth: int) -> Check | None:
+    if isinstance(value, str):
+        return _statement(value, place)
+    if isinstance(value, list | tuple):
+        place.refuse_value(value, "a check", "write `any: […]` or `all: […]`")
+        return None
+    return _mapping(value, place, depth, CHECKS, _ANSWER_READERS, _answer_check)
+
+
+def _value_check(value: Any, place: Place, depth: int) -> Check | None:
+    """A check of the JSON value at a pointer; anything but a mapping is the value itself."""
+    if not isinstance(value, dict):
+        return read_values.equals({"equals": value}, place, path=())
+    return _mapping(value, place, depth, VALUE_CHECKS, _VALUE_READERS, _value_check)
+
+
+_Entries = Mapping[str, Any]
+_Reader = Callable[[_Entries, Place], Check | None]
+_Inner = Callable[[Any, Place, int], Check | None]
+
+
+def _mapping(
+    value: Any,
+    place: Place,
+    depth: int,
+    checks: Mapping[str, tuple[str, ...]],
+    readers: Mapping[str, _Reader],
+    inner: _Inner,
+) -> Check | None:
+    """Every check of a mapping, each with its own modifiers."""
+    if not isinstance(value, dict):
+        place.refuse_value(value, "a check: a mapping such as {contains: …}, or a statement in plain words")
+        return None
+    if depth > DEEPEST_CHECK:
+        place.refuse(f"checks are nested deeper than {DEEPEST_CHECK} levels")
+        return None
+    names = [name for name in value if name in checks]
+    _refuse_others(value, names, place, checks)
+    if not names:
+        if not value:
+            place.refuse("an empty mapping checks nothing")
+        return None
+    found: list[Check | None] = []
+    for name in names:
+        entries = {name: value[name], **{key: value[key] for key in checks[name] if key in value}}
+        if name in ("all", "any"):
+            found.append(_several(name, value[name], place.at(name), depth, inner))
+        elif name == "not":
+            negated = inner(value[name], place.at(name), depth + 1)
+            found.append(None if negated is None else Not(negated))
+        elif name in ("json", "state", "context"):
+            found.append(_pointers(name, entries, place, depth))
+        elif name == "calls":
+            found.append(read_calls.calls(entries, place, lambda given, at: _at_values(given, at, depth)))
+        else:
+            found.append(readers[name](entries, place))
+    sound = [check for check in found if check is not None]
+    return None if len(sound) < len(found) else sound[0] if len(sound) == 1 else All(tuple(sound))
+
+
+def _refuse_others(
+    value: Mapping[Any, Any], names: list[str], place: Place, checks: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Unknown names, and modifiers that belong to none or to several of the checks beside them."""
+    for key in value:
+        if key in checks:
+            continue
+        inside = place.at(key if isinstance(key, str) else str(key))
+        taking = [name for name in names if key in checks[name]]
+        if key in MODIFIERS and not taking:
+            takers = [name for name, taken in checks.items() if key in taken]
+            hint = f"it belongs to {_listed(takers)}" if takers else None
+            inside.refuse(f"'{key}' belongs to none of the checks beside it", hint)
+        elif len(taking) > 1:
+            inside.refuse(f"'{key}' could belong to {_listed(taking)}", "write them as two checks under `all:`")
+        elif not taking:
+            _refuse_unknown(str(key), inside, checks)
+
+
+def _refuse_unknown(key: str, place: Place, checks: Mapping[str, tuple[str, ...]]) -> None:
+    spelled = key.lower().replace("-", "_")
+    known = {**checks, **dict.fromkeys(MODIFIERS)}
+    if spelled in known or OTHER_NAMES.get(spelled) in checks:
+        place.refuse(f"'{key[:60]}' is no check", f"did you mean '{spelled if spelled in known else OTHER_NAMES[spelled]}'?")
+        return
+    hint = did_you_mean(key, known)
+    if hint is None and checks is VALUE_CHECKS:
+        hint = "to compare with a mapping, write `equals: {…}`"
+    place.refuse(f"'{key[:60]}' is no check", hint)
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _several(name: str, value: Any, place: Place, depth: int, inner: _Inner) -> Check | None:
+    if not isinstance(value, list | tuple) or not value:
+        place.refuse_value(value, "a list of at least one check")
+        return None
+    found = [inner(item, place.at(i), depth + 1) for i, item in enumerate(value)]
+    sound = tuple(check for check in found if check is not None)
+    if len(sound) < len(found):
+        return None
+    return All(sound) if name == "all" else AnyOf(sound)
+
+
+def _pointers(name: str, entries: _Entries, place: Place, depth: int) -> Check | None:
+    reply = read_texts.reply(entries, place)
+    values = _at_values(entries[name], place.at(name), depth)
+    return None if values is None else JsonAt(name, values, reply)  # type: ignore[arg-type]  # one of the three
+
+
+def _at_values(value: Any, place: Place, depth: int) -> Any:
+    """Pointers and the checks of what they lead to."""
+    if not isinstance(value, dict) or not value:
+        place.refuse_value(value, "a mapping from JSON pointers to checks", "for example {/total: {at_least: 1}}")
+        return None
+    found = []
+    for pointer, check in value.items():
+        parts = read_pointer(pointer) if isinstance(pointer, str) else "a JSON pointer is text"
+        inside = place.at(pointer if isinstance(pointer, str) else str(pointer))
+        if isinstance(parts, str):
+            inside.refuse(f"{parts}, found '{str(pointer)[:60]}'", _pointer_hint(pointer))
+            continue
+        inner = _value_check(check, inside, depth + 1)
+        if inner is not None:
+            found.append(read_values.At(pointer, parts, inner))
+    return tuple(found) if len(found) == len(value) else None
+
+
+def _pointer_hint(pointer: Any) -> str | None:
+    if not isinstance(pointer, str) or not re.fullmatch(r"\$?\.?[\w.]{1,60}", pointer):
+        return None
+    return f"write /{pointer.removeprefix('$').removeprefix('.').replace('.', '/')}"
+
+
+def _statement(value: Any, place: Place) -> Check | None:
+    if not isinstance(value, str) or not value.strip():
+        place.refuse_value(value, "a statement in plain words")
+        return None
+    return Statement(value.strip())
+
+
+def _is_json(entries: _Entries, place: Place) -> Check | None:
+    value, inside = entries["is_json"], place.at("is_json")
+    reply = read_texts.reply(entries, place)
+    if value is True:
+        return IsJson(None, reply)
+    if isinstance(value, str):
+        if place.folder is None:
+            inside.refuse("a schema file is looked for below the folder of the suite, and there is none")
+            return None
+        try:
+            value = schemas.read_file(value, place.folder)
+        except ValueError as error:
+            inside.refuse(str(error))
+            return None
+    if not isinstance(value, dict):
+        hint = "for the opposite, write `not: {is_json: true}`" if value is False else None
+        inside.refuse_value(value, "true, a JSON Schema, or the name of a file that holds one", hint)
+        return None
+    if not value:
+        inside.refuse("an empty schema accepts every value", "write `is_json: true`")
+        return None
+    if not read_values.is_json_value(value, inside):
+        return None
+    faults = list(schemas.faults(value))
+    for path, text, hint in faults:
+        inside.at(*path).refuse(text, hint)
+    return None if faults else IsJson(schemas.as_text(value), reply)
+
+
+def _function(entries: _Entries, place: Place) -> Check | None:
+    value = entries["python"]
+    if not isinstance(value, str) or not _FUNCTION.fullmatch(value):
+        place.at("python").refuse_value(value, "module:function")
+        return None
+    return Function(value)
+
+
+def _limit(name: str) -> _Reader:
+    def read_limit(entries: _Entries, place: Place) -> Check | None:
+        value = entries[name]
+        inside = place.at(name)
+        if isinstance(value, dict) and list(value) == ["at_most"]:
+            value, inside = value["at_most"], inside.at("at_most")
+        most = number(value)
+        if most is None or most < 0:
+            inside.refuse_value(value, "a number, 0 or more: the most that is accepted")
+            return None
+        return AtMost(name, most)
+
+    return read_limit
+
+
+_TEXT_READERS: Mapping[str, _Reader] = {
+    "contains": read_texts.texts("contains"),
+    "contains_all": read_texts.texts("contains_all"),
+    "starts_with": read_texts.texts("starts_with"),
+    "matches": read_texts.matches,
+    "words": read_texts.words,
+    "number": read_texts.number_is,
+}
+_ANSWER_READERS: Mapping[str, _Reader] = {
+    **_TEXT_READERS,
+    "equals": read_texts.texts("equals"),
+    "is_json": _is_json,
+    "calls_in_order": read_calls.in_order,
+    "calls_only": read_calls.only,
+    **{name: _limit(name) for name in LIMITS},
+    "python": _function,
+    "judge": lambda entries, place: _statement(entries["judge"], place.at("judge")),
+}
+_VALUE_READERS: Mapping[str, _Reader] = {
+    **_TEXT_READERS,
+    "equals": read_values.equals,
+    "same_items": read_values.same_items,
+    "at_least": read_values.bound,
+    "at_most": read_values.bound,
+}

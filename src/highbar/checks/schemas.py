@@ -1,0 +1,127 @@
+"""JSON Schema: whether a schema can be used, and whether a value meets it. Nothing is fetched, patterns are linear."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from highbar.checks.limits import DEEPEST_CHECK, MOST_SCHEMA_BYTES
+from highbar.checks.values import NotJson, Unreadable, decode
+from highbar.language.spelling import did_you_mean
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OF_SCHEMAS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+"""Keywords under which each value of a mapping is a schema."""
+_SCHEMAS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
+_SCHEMA = (
+    "not", "if", "then", "else", "contains", "additionalProperties", "additionalItems", "propertyNames",
+    "unevaluatedItems", "unevaluatedProperties", "items", "contentSchema",
+)  # fmt: skip
+_OTHERS = (
+    "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
+    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties",
+    "minProperties", "required", "dependentRequired", "dependencies", "format", "contentEncoding", "contentMediaType",
+    "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "$schema", "$id", "id", "$ref",
+    "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary", "$comment",
+)  # fmt: skip
+KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS))
+"""Everything that JSON Schema defines. A validator ignores other words, so that a slip would accept every value."""
+
+Fault = tuple[tuple[str | int, ...], str, str | None]
+"""The path in the schema, what is wrong, and a hint."""
+
+
+def faults(schema: Any) -> Iterator[Fault]:
+    """What is wrong with a schema. It has no more levels than a check may have."""
+    yield from _unknown_words(schema, (), 0)
+    try:
+        _validator(as_text(schema))
+    except ValueError as error:
+        yield (), f"this is no JSON Schema that can be used: {_first_line(error)}", None
+
+
+def as_text(schema: Any) -> str:
+    """A schema as JSON text, in which form a check keeps it."""
+    return json.dumps(schema, default=_plain)
+
+
+def read_file(name: str, folder: Path) -> Any:
+    """The schema in a file below `folder`; ValueError says what is wrong with it."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"the schema file {name!r} is not below the folder of the suite")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_SCHEMA_BYTES + 1)
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise ValueError(f"the schema file {name!r} cannot be read: {said}") from None
+    if len(content) > MOST_SCHEMA_BYTES:
+        raise ValueError(f"the schema file {name!r} is larger than {MOST_SCHEMA_BYTES} bytes")
+    try:
+        return decode(content.decode("utf-8"))
+    except (NotJson, Unreadable, UnicodeDecodeError) as error:
+        raise ValueError(f"the schema file {name!r} is no JSON: {error}") from None
+
+
+def meets(value: Any, schema: str) -> str | None:
+    """None if a value meets the schema (its JSON text); else what is wrong with the value."""
+    # Loaded only if a suite has a schema.
+    from jsonschema_rs import ValidationError
+
+    try:
+        _validator(schema).validate(_without_surrogates(value))
+    except ValidationError as error:
+        place = "".join(f"/{part}" for part in error.instance_path)
+        return f"{_first_line(error)} (at {place})" if place else _first_line(error)
+    return None
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: str) -> Any:
+    from jsonschema_rs import ReferencingError, RegexOptions, ValidationError, validator_for
+
+    try:
+        return validator_for(json.loads(schema, parse_float=Decimal), offline=True, pattern_options=RegexOptions())
+    except (ValidationError, ReferencingError) as error:  # a ValueError each
+        raise ValueError(_first_line(error)) from None
+
+
+def _unknown_words(schema: Any, path: tuple[str | int, ...], depth: int) -> Iterator[Fault]:
+    if not isinstance(schema, Mapping) or depth > DEEPEST_CHECK:
+        return
+    for word, value in schema.items():
+        if word not in KEYWORDS and not word.startswith("x-"):
+            yield (*path, word), f"'{word}' is no word of JSON Schema", did_you_mean(word, KEYWORDS)
+        if word in _OF_SCHEMAS and isinstance(value, Mapping):
+            for name, inner in value.items():
+                yield from _unknown_words(inner, (*path, word, name), depth + 1)
+        elif word in _SCHEMAS and isinstance(value, list):
+            for i, inner in enumerate(value):
+                yield from _unknown_words(inner, (*path, word, i), depth + 1)
+        elif word in _SCHEMA:
+            yield from _unknown_words(value, (*path, word), depth + 1)
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The same value, with every half of a surrogate pair as the character for what cannot be read."""
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_without_surrogates(name): _without_surrogates(inner) for name, inner in value.items()}
+    return [_without_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    raise ValueError(f"{value!r} is no JSON value")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0][:300]

@@ -1,0 +1,189 @@
+"""Whether a text is, contains or starts with another one, and where: `equals`, `contains`, `starts_with`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from highbar.checks.folding import PLACEHOLDERS, Folded, has_accents, plain, strict
+from highbar.checks.patterns import search_folded
+
+Span = tuple[int, int]
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u1950-\u19df\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00017000-\U00018dff\U0001b000-\U0001b16f"
+    "\U00020000-\U0003ffff"
+)
+"""Scripts that put no space between words, or join particles to them, as Korean does: they have no whole words."""
+_IN_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_MAY_END_WORD = re.compile(rf"[\W_{_UNSPACED}]")
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_ENDS = frozenset(".,;:!?…。．，、；：！？؟،؛।۔")
+_OPENINGS = _ENDS | frozenset("¿¡")
+_MARKDOWN = frozenset("*_`~")
+_PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">", '"': '"', "'": "'"}
+_BULLET = re.compile(r"(?:[-*+>]|#{1,6}) ")
+
+
+def count_words(text: str) -> int:
+    """How many words `text` has: what stands between spaces and has a letter or digit; an ideograph is a word."""
+    return sum(1 for match in _WORD.finditer(text) if any(character.isalnum() for character in match[0]))
+
+
+def find(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
+    """The first stretch of `text` that is `wanted`; whole words, unless `part`."""
+    if exact:
+        span = next(_occurrences(text, wanted, part=part), None)
+        return text[slice(*span)] if span else None
+    folded = plain(text)
+    span = next(_occurrences(folded.text, plain(wanted).text.strip(), part=part), None)
+    return folded.stretch(*span) if span else None
+
+
+def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None:
+    """The beginning of `text` that is `wanted`, Markdown marks and punctuation before it left out unless `exact`."""
+    if exact:
+        starts = text.startswith(wanted) and (part or not _joined(text, len(wanted)))
+        return wanted if starts else None
+    folded = plain(text)
+    span = _start(folded.text, plain(wanted).text.strip(), part=part)
+    return folded.stretch(*span) if span else None
+
+
+def is_equal(text: str, wanted: str, *, exact: bool) -> bool:
+    """Whether `text` is `wanted`; unless `exact`, case, runs of space and what surrounds the whole do not count."""
+    return text == wanted if exact else core(text) == core(wanted)
+
+
+def core(text: str) -> str:
+    """`text` in the plain form, without punctuation, quotes and Markdown marks around the whole.
+
+    >>> core("**Yes.**"), core("-5"), core("“A*”"), core("- (b)")
+    ('yes', '-5', 'a*', 'b')
+    """
+    return _stripped(plain(text).text)
+
+
+def find_strictly(text: str, wanted: str) -> str | None:
+    """The first stretch of `text` that a reader may take for `wanted`, in the strict form and inside words too."""
+    return _strictly(text, wanted, lambda folded, sought: _look(folded, sought))
+
+
+def find_start_strictly(text: str, wanted: str) -> str | None:
+    """The beginning of `text` that a reader may take for `wanted`."""
+    return _strictly(text, wanted, _look_at_start)
+
+
+def is_equal_strictly(text: str, wanted: str) -> bool:
+    """Whether a reader may take `text` for `wanted`."""
+    accents = has_accents(wanted)
+    sought = _stripped(strict(wanted, accents=accents).text)
+    found = _stripped(strict(text, accents=accents).text)
+    return len(found) == len(sought) > 0 and _look(found, sought) is not None
+
+
+def _strictly(text: str, wanted: str, look: Callable[[str, str], Span | None]) -> str | None:
+    accents = has_accents(wanted)
+    sought = strict(wanted, accents=accents).text.strip()
+    if not sought:
+        return None
+    folded: Folded = strict(text, accents=accents)
+    span = look(folded.text, sought)
+    return folded.stretch(*span) if span else None
+
+
+def _look(text: str, sought: str) -> Span | None:
+    if any(placeholder in text or placeholder in sought for placeholder in PLACEHOLDERS):
+        return search_folded(text, sought)
+    at = text.find(sought)
+    return None if at < 0 else (at, at + len(sought))
+
+
+def _look_at_start(text: str, sought: str) -> Span | None:
+    for start in _starts(text):
+        span = _look(text[start : start + len(sought)], sought)
+        if span is not None:
+            return start, start + len(sought)
+    return None
+
+
+def _occurrences(text: str, wanted: str, *, part: bool) -> Iterator[Span]:
+    """Where `wanted` stands in `text`. A hit inside of a word leads to the next word, so that the time stays linear."""
+    at = text.find(wanted)
+    while at >= 0 and wanted:
+        end = at + len(wanted)
+        if part or not (_joined(text, at) or _joined(text, end)):
+            yield at, end
+            at = text.find(wanted, end)
+        elif _joins(wanted[0]):
+            next_end = _MAY_END_WORD.search(text, at)
+            at = text.find(wanted, next_end.end()) if next_end else -1
+        else:
+            at = text.find(wanted, at + 1)
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether the characters before and after this place belong to one word."""
+    return 0 < at < len(text) and _joins(text[at - 1]) and _joins(text[at])
+
+
+def _joins(character: str) -> bool:
+    if character.isascii():
+        return character.isalnum()
+    if _IN_UNSPACED.match(character):
+        return False
+    return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def _start(text: str, wanted: str, *, part: bool) -> Span | None:
+    for start in _starts(text):
+        end = start + len(wanted)
+        if wanted and text.startswith(wanted, start) and (part or not _joined(text, end)):
+            return start, end
+    return None
+
+
+def _starts(text: str) -> tuple[int, ...]:
+    """Where a folded text may be said to start: at its first character, and after marks before its first word."""
+    first = len(text) - len(text.lstrip(" "))
+    word = re.compile(r"[^\W_]").search(text, first)
+    return (first, word.start()) if word and word.start() > first else (first,)
+
+
+def _stripped(folded: str) -> str:
+    """A folded text without what surrounds the whole. Signs that change the meaning stay: `-5`, `.5`, `50%`, `A*`."""
+    start, end = 0, len(folded)
+    opened = "(" in folded
+    before = (-1, -1)
+    while start < end and before != (start, end):
+        before = (start, end)
+        start, end = _without_spaces(folded, start, end)
+        start, end = _without_pair(folded, start, end)
+        while end > start and (folded[end - 1] in _ENDS or (folded[end - 1] == ")" and not opened)):
+            end -= 1
+        while start < end - 1 and folded[start] in _OPENINGS and not folded[start + 1].isdigit():
+            start += 1
+        bullet = _BULLET.match(folded, start, end)
+        start = bullet.end() if bullet else start
+        end = end - 2 if end - start > 2 and folded[end - 2 : end] == " -" else end
+    return folded[start:end]
+
+
+def _without_spaces(folded: str, start: int, end: int) -> Span:
+    while start < end and folded[start] == " ":
+        start += 1
+    while end > start and folded[end - 1] == " ":
+        end -= 1
+    return start, end
+
+
+def _without_pair(folded: str, start: int, end: int) -> Span:
+    """Without quotes, brackets or Markdown marks that stand at both ends."""
+    while end - start > 1:
+        first, last = folded[start], folded[end - 1]
+        if not (_PAIRS.get(first) == last or (first == last and first in _MARKDOWN)):
+            break
+        start, end = start + 1, end - 1
+    return start, end

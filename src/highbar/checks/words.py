@@ -1,0 +1,85 @@
+"""The names of all checks and modifiers: which modifier belongs to which check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from highbar.columns import MEASURED
+
+LIMITS = tuple(column.name for column in MEASURED if column.better == "lower")
+"""Checks that are named as the measured column that they limit."""
+
+_TEXT = ("exact", "reply")
+_PART = ("exact", "part", "reply")
+CHECKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "equals": _TEXT,
+        "contains": _PART,
+        "contains_all": _PART,
+        "starts_with": _PART,
+        "matches": _TEXT,
+        "words": ("reply",),
+        "number": ("within", "last", "reply"),
+        "is_json": ("reply",),
+        "json": ("reply",),
+        "calls": ("arguments", "exact", "where", "times", "every", "not_arguments"),
+        "calls_in_order": (),
+        "calls_only": (),
+        "state": (),
+        "context": (),
+        **dict.fromkeys(LIMITS, ()),
+        "python": (),
+        "judge": (),
+        "all": (),
+        "any": (),
+        "not": (),
+    }
+)
+"""Every check of an answer, with the modifiers that it takes."""
+VALUE_CHECKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "equals": ("exact",),
+        "same_items": ("exact",),
+        "at_least": (),
+        "at_most": (),
+        "contains": ("exact", "part"),
+        "contains_all": ("exact", "part"),
+        "starts_with": ("exact", "part"),
+        "matches": ("exact",),
+        "words": (),
+        "number": ("within", "last"),
+        "all": (),
+        "any": (),
+        "not": (),
+    }
+)
+"""Every check of a JSON value at a pointer, with the modifiers that it takes."""
+MODIFIERS = frozenset(modifier for taken in (*CHECKS.values(), *VALUE_CHECKS.values()) for modifier in taken)
+OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "icontains": "contains",
+        "contains_any": "contains",
+        "icontains_any": "contains",
+        "icontains_all": "contains_all",
+        "includes": "contains",
+        "regex": "matches",
+        "pattern": "matches",
+        "llm_rubric": "judge",
+        "statement": "judge",
+        "exact_match": "equals",
+        "is": "equals",
+        "tool": "calls",
+        "tool_call": "calls",
+        "tool_calls": "calls",
+        "json_schema": "is_json",
+        "latency": LIMITS[0],
+        "cost": LIMITS[-1],
+        "tokens": LIMITS[1],
+        "or": "any",
+        "and": "all",
+        "min": "at_least",
+        "max": "at_most",
+    }
+)
+"""What other tools call them, for hints."""

@@ -1,0 +1,44 @@
+"""What an agent did in one trial, as checks read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool. `arguments` is what the agent sent, decoded from JSON: usually a mapping."""
+
+    name: str
+    arguments: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the agent said and did, turn by turn. All values are plain JSON values, and none of them is trusted.
+
+    `replies` and `tool_calls` have one entry per turn; a reply of tool calls alone has no text (None). `state` and
+    `context` are None if the agent reported none, as are the measured numbers that are not known. `behaviors` is what
+    the agent said about itself; None if it said nothing.
+    """
+
+    replies: tuple[str | None, ...] = ()
+    tool_calls: tuple[tuple[ToolCall, ...], ...] = ()
+    messages: tuple[Mapping[str, Any], ...] = ()
+    state: Any = None
+    context: Any = None
+    measured: Mapping[str, int | float | Decimal] = field(default_factory=dict)  # latency, tokens, cost: by column
+    behaviors: Mapping[str, bool] | None = None
+
+    @property
+    def output(self) -> str | None:
+        """The last reply."""
+        return self.replies[-1] if self.replies else None
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of all turns, in order."""
+        return tuple(call for turn in self.tool_calls for call in turn)
