@@ -10,7 +10,7 @@ _Path = tuple[str | int, ...]
 
 
 def faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]]:
-    """Where a combination of checks always holds, or never. (That a single one does is found when it is read.)"""
+    """Where a combination of checks always holds, or never; that a single one does is found when it is read."""
     if is_constant(check, holds=True):
         yield (), "this check always holds"
     elif is_constant(check, holds=False) and must_not:
@@ -52,5 +52,3 @@ def _inside(check: Check) -> Iterator[Check]:
         yield from (at.check for at in check.values)
     elif isinstance(check, Called):
         yield from (at.check for at in check.where)
-
-

@@ -30,6 +30,7 @@ _ACCENT = re.compile("[\u0300-\u0304\u0306-\u030c\u030f\u0311\u0313\u0314\u031b\
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _SPACES = re.compile(" {2,}")
 _PIECE = 4096
+_MOST_CHARACTERS = 50_000
 _STANDS_FOR_SEVERAL = 0xFDD0
 """The first of 32 code points that are no characters: each stands for a set of letters that something looks like."""
 
@@ -42,6 +43,8 @@ class _Table(dict[int, str]):
         self.fold = fold
 
     def __missing__(self, code: int) -> str:
+        if len(self) > _MOST_CHARACTERS:
+            self.clear()
         folded = self[code] = self.fold(chr(code))
         return folded
 

@@ -8,9 +8,6 @@ from typing import Any
 
 from highbar.checks.folding import PLACEHOLDERS
 
-
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile(r"(?:\((?:\?(?:P?<\w+>|[a-zA-Z-]*:|[a-zA-Z-]+\)))?|\[\^?)*")
 _CLOSING = re.compile(r"(?:[)\]*+?]|\{\d*,?\d*\})*$")

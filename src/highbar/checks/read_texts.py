@@ -52,14 +52,18 @@ def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Numb
         place.refuse_value(value, "a text", "quote it")
         return None
     if not isinstance(value, str):
-        hint = "to compare with a JSON value, write `json: {'': {equals: …}}`" if isinstance(value, dict | list) else None
+        hint = (
+            "to compare with a JSON value, write `json: {'': {equals: …}}`" if isinstance(value, dict | list) else None
+        )
         place.refuse_value(value, "a text, or a list of texts", hint)
         return None
     if len(value) > MOST_WANTED:
         place.refuse(f"the text has more than {MOST_WANTED} characters")
         return None
     if not value or not (exact or plain(value).text.strip()):
-        place.refuse("an empty text is in every reply: this check always holds" if kind != "equals" else "an empty text")
+        place.refuse(
+            "an empty text is in every reply: this check always holds" if kind != "equals" else "an empty text"
+        )
         return None
     if kind == "equals" and not exact and not core(value):
         place.refuse(f"'{value[:60]}' is only punctuation, which does not count", "add `exact: true`")
@@ -81,10 +85,13 @@ def _pattern(value: Any, place: Place) -> str | None:
     elif len(value) > MOST_WANTED:
         place.refuse(f"the pattern has more than {MOST_WANTED} characters")
     elif (error := patterns.error_of(value)) is not None:
-        place.refuse(f"the pattern cannot be read: {error[:200]}", _NO_LOOKAROUND if r"\1" in error or "(?" in error else None)
+        place.refuse(
+            f"the pattern cannot be read: {error[:200]}", _NO_LOOKAROUND if r"\1" in error or "(?" in error else None
+        )
     elif (letter := patterns.bad_boundary(value)) is not None:
         place.refuse(
-            rf"\b knows letters of ASCII only, and stands beside '{letter}'", "leave \\b out, or use `contains:` for whole words"
+            rf"\b knows letters of ASCII only, and stands beside '{letter}'",
+            "leave \\b out, or use `contains:` for whole words",
         )
     elif patterns.always_matches(value):
         place.refuse("this pattern occurs in every text: the check always holds")

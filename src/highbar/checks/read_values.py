@@ -57,9 +57,9 @@ def _is_json(value: Any, place: Place) -> bool:
             if not isinstance(name, str):
                 place.refuse_value(name, "a text as a key", "quote it")
                 return False
-        return all([_is_json(inner, place.at(name)) for name, inner in value.items()])
+        return all(_is_json(inner, place.at(name)) for name, inner in value.items())
     if isinstance(value, list | tuple):
-        return all([_is_json(inner, place.at(i)) for i, inner in enumerate(value)])
+        return all(_is_json(inner, place.at(i)) for i, inner in enumerate(value))
     if kind(value) == "no JSON value" or (kind(value) == "a number" and number(value) is None):
         place.refuse_value(value, "a JSON value")
         return False

@@ -139,8 +139,11 @@ def _refuse_others(
 def _refuse_unknown(key: str, place: Place, checks: Mapping[str, tuple[str, ...]]) -> None:
     spelled = key.lower().replace("-", "_")
     known = {**checks, **dict.fromkeys(MODIFIERS)}
-    if spelled in known or OTHER_NAMES.get(spelled) in checks:
-        place.refuse(f"'{key[:60]}' is no check", f"did you mean '{spelled if spelled in known else OTHER_NAMES[spelled]}'?")
+    meant = spelled if spelled in known else OTHER_NAMES.get(spelled)
+    if meant not in known:
+        meant = next((name for name in LIMITS if spelled and name.startswith(spelled) and name in checks), None)
+    if meant is not None:
+        place.refuse(f"'{key[:60]}' is no check", f"did you mean '{meant}'?")
         return
     hint = did_you_mean(key, known)
     if hint is None and checks is VALUE_CHECKS:
@@ -218,9 +221,6 @@ def _is_json(entries: _Entries, place: Place) -> Check | None:
     if not isinstance(value, dict):
         hint = "for the opposite, write `not: {is_json: true}`" if value is False else None
         inside.refuse_value(value, "true, a JSON Schema, or the name of a file that holds one", hint)
-        return None
-    if not value:
-        inside.refuse("an empty schema accepts every value", "write `is_json: true`")
         return None
     if not read_values.is_json_value(value, inside):
         return None

@@ -26,19 +26,25 @@ _OTHERS = (
     "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
     "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties",
     "minProperties", "required", "dependentRequired", "dependencies", "format", "contentEncoding", "contentMediaType",
-    "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "$schema", "$id", "id", "$ref",
-    "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary", "$comment",
+    "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor",
 )  # fmt: skip
-KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS))
+_SAY_NOTHING = (
+    "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "$schema", "$id", "id",
+    "$vocabulary", "$comment", "$defs", "definitions",
+)  # fmt: skip
+"""Words that accept every value, if they stand alone."""
+KEYWORDS = frozenset((*_OF_SCHEMAS, *_SCHEMAS, *_SCHEMA, *_OTHERS, *_SAY_NOTHING))
 """Everything that JSON Schema defines. A validator ignores other words, so that a slip would accept every value."""
 
 Fault = tuple[tuple[str | int, ...], str, str | None]
 """The path in the schema, what is wrong, and a hint."""
 
 
-def faults(schema: Any) -> Iterator[Fault]:
+def faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
     """What is wrong with a schema. It has no more levels than a check may have."""
     yield from _unknown_words(schema, (), 0)
+    if schema.keys() <= set(_SAY_NOTHING):
+        yield (), "this schema accepts every value", "write `is_json: true`"
     try:
         _validator(as_text(schema))
     except ValueError as error:
@@ -52,15 +58,16 @@ def as_text(schema: Any) -> str:
 
 def read_file(name: str, folder: Path) -> Any:
     """The schema in a file below `folder`; ValueError says what is wrong with it."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError(f"the schema file {name!r} is not below the folder of the suite")
     try:
+        path = (folder / name).resolve()
+        outside = not path.is_relative_to(folder.resolve())
+        if outside or not path.is_file():
+            wrong = "is not below the folder of the suite" if outside else "does not exist, or is no file"
+            raise ValueError(f"the schema file {name!r} {wrong}")
         with path.open("rb") as file:
             content = file.read(MOST_SCHEMA_BYTES + 1)
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise ValueError(f"the schema file {name!r} cannot be read: {said}") from None
+    except OSError as error:
+        raise ValueError(f"the schema file {name!r} cannot be read: {error.strerror}") from None
     if len(content) > MOST_SCHEMA_BYTES:
         raise ValueError(f"the schema file {name!r} is larger than {MOST_SCHEMA_BYTES} bytes")
     try:

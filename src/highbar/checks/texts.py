@@ -54,7 +54,9 @@ def find_start(text: str, wanted: str, *, exact: bool, part: bool) -> str | None
 
 def is_equal(text: str, wanted: str, *, exact: bool) -> bool:
     """Whether `text` is `wanted`; unless `exact`, case, runs of space and what surrounds the whole do not count."""
-    return text == wanted if exact else core(text) == core(wanted)
+    if exact or not (bare := core(wanted)):
+        return text == wanted
+    return core(text) == bare
 
 
 def core(text: str) -> str:
@@ -68,7 +70,7 @@ def core(text: str) -> str:
 
 def find_strictly(text: str, wanted: str) -> str | None:
     """The first stretch of `text` that a reader may take for `wanted`, in the strict form and inside words too."""
-    return _strictly(text, wanted, lambda folded, sought: _look(folded, sought))
+    return _strictly(text, wanted, _look)
 
 
 def find_start_strictly(text: str, wanted: str) -> str | None:

@@ -16,7 +16,7 @@ Pointer: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """`equals`, `contains`, `contains_all` and `starts_with`: any of the wanted texts; all of them in `contains_all`."""
+    """`equals`, `contains`, `contains_all` and `starts_with`: one of the wanted texts; `contains_all`: all of them."""
 
     kind: Literal["equals", "contains", "contains_all", "starts_with"]
     wanted: tuple[str | Number, ...]  # numbers in `equals` only
@@ -205,3 +205,18 @@ class Finding:
     observed: bool | None
     found: Any = None
     reason: str | None = None
+
+
+def yes(found: Any = None) -> Finding:
+    """The check holds."""
+    return Finding(observed=True, found=found)
+
+
+def no(reason: str | None = None, found: Any = None) -> Finding:
+    """The check does not hold."""
+    return Finding(observed=False, found=found, reason=reason)
+
+
+def unclear(reason: str) -> Finding:
+    """The check could not be carried out."""
+    return Finding(observed=None, reason=reason)

@@ -88,10 +88,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def fenced_blocks(text: str) -> list[str]:
-    """What stands in the fenced blocks of a Markdown text; one that is never closed is none.
+    r"""What stands in the fenced blocks of a Markdown text; one that is never closed is none.
 
-    >>> fenced_blocks("So:\\n```json\\n[1]\\n```")
-    ['[1]\\n']
+    >>> fenced_blocks("So:\n```json\n[1]\n```")
+    ['[1]\n']
     """
     blocks: list[str] = []
     opened: re.Match[str] | None = None
@@ -136,7 +136,7 @@ def texts_within(value: Any) -> Iterator[str]:
             yield written(found)
 
 
-def written(value: int | float | Decimal) -> str:
+def written(value: float | Decimal) -> str:
     """A number as text. One with thousands of digits is cut, since Python refuses to write it."""
     if isinstance(value, int) and value.bit_length() > 4 * MOST_DIGITS:
         return f"{'-' if value < 0 else ''}{Decimal(value):.20E}"

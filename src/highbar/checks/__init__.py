@@ -1,0 +1,35 @@
+"""Recognizing behaviors: a check as a suite writes it, and an answer → whether it was observed, and the evidence.
+
+`read` makes a check of what a decoder of YAML or JSON gives, with all its problems. `apply` carries it out on an
+answer. `correct` and `predicted` make the columns of those names.
+"""
+
+from __future__ import annotations
+
+from highbar.checks.applying import Functions, apply, as_mapping, function_names, statements
+from highbar.checks.glossary import GLOSSARY
+from highbar.checks.labels import Predict, correct, predicted, read_predict
+from highbar.checks.problems import Problem
+from highbar.checks.reading import Reading, read, read_answer
+from highbar.checks.tree import Check, Finding, Reported, Statement
+
+__all__ = [
+    "GLOSSARY",
+    "Check",
+    "Finding",
+    "Functions",
+    "Predict",
+    "Problem",
+    "Reading",
+    "Reported",
+    "Statement",
+    "apply",
+    "as_mapping",
+    "correct",
+    "function_names",
+    "predicted",
+    "read",
+    "read_answer",
+    "read_predict",
+    "statements",
+]

@@ -1,0 +1,188 @@
+"""A check and an answer → a finding. Nothing here raises, whatever the agent said.
+
+A must-not is read more strictly than a behavior that is expected: case never counts, text inside of words counts,
+every reply and every argument of every call is read, as it is and as a reader would see it. What the plain reading
+finds, the strict one finds as well. Under `not` the plain reading holds: there, to find more would be to find less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from highbar.checks import call_checks, reply_checks, strict_checks, value_checks
+from highbar.checks.evidence import cut, cut_value
+from highbar.checks.tree import (
+    All,
+    AnyOf,
+    AtMost,
+    Bounds,
+    Called,
+    CalledInOrder,
+    CalledOnly,
+    Check,
+    Equal,
+    Finding,
+    Function,
+    IsJson,
+    JsonAt,
+    Matches,
+    Not,
+    NumberIs,
+    Reported,
+    Statement,
+    Texts,
+    Words,
+    no,
+    unclear,
+    yes,
+)
+from highbar.checks.values import number
+from highbar.model.answer import Answer
+
+Functions = Callable[[str], Callable[[Mapping[str, Any]], Any]]
+"""From `module:function` to that function."""
+_NO_JUDGE: Mapping[str, Finding] = {}
+
+
+def apply(
+    check: Check,
+    answer: Answer,
+    *,
+    must_not: bool = False,
+    functions: Functions | None = None,
+    judged: Mapping[str, Finding] = _NO_JUDGE,
+) -> Finding:
+    """What a check comes to on an answer; with `must_not` by the stricter reading.
+
+    `functions` finds the functions of `python` checks. `judged` has what a judge found, by statement. What is absent
+    from them cannot be carried out.
+    """
+    if isinstance(check, All | AnyOf):
+        parts = (apply(part, answer, must_not=must_not, functions=functions, judged=judged) for part in check.checks)
+        return _all(parts) if isinstance(check, All) else _any(parts)
+    if isinstance(check, Not):
+        return negated(apply(check.check, answer, must_not=False, functions=functions, judged=judged))
+    if isinstance(check, Function):
+        return _called(check.name, answer, functions)
+    if isinstance(check, Statement):
+        return judged.get(check.text) or unclear("no judge is configured")
+    try:
+        found = _leaf(check, answer)
+        if must_not and found.observed is not True:
+            stricter = strict_checks.find(check, answer)
+            return found if stricter.observed is False else stricter
+    except RecursionError:
+        return unclear("what the agent reported is nested too deeply")
+    return found
+
+
+def statements(check: Check) -> tuple[str, ...]:
+    """The statements in a check that a judge has to look at, each once."""
+    if isinstance(check, Statement):
+        return (check.text,)
+    inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
+    return tuple(dict.fromkeys(text for part in inside for text in statements(part)))
+
+
+def function_names(check: Check) -> tuple[str, ...]:
+    """The Python functions that a check calls, each once."""
+    if isinstance(check, Function):
+        return (check.name,)
+    inside = check.checks if isinstance(check, All | AnyOf) else (check.check,) if isinstance(check, Not) else ()
+    return tuple(dict.fromkeys(name for part in inside for name in function_names(part)))
+
+
+def _leaf(check: Check, answer: Answer) -> Finding:
+    match check:
+        case Texts() | Matches() | Words() | NumberIs() | IsJson():
+            return reply_checks.find(check, answer)
+        case JsonAt():
+            return value_checks.find(check, answer)
+        case Called() | CalledInOrder() | CalledOnly():
+            return call_checks.find(check, answer)
+        case AtMost():
+            return _at_most(check, answer)
+        case Reported():
+            return _reported(check.name, answer)
+        case Equal() | Bounds():
+            return unclear("a check of a JSON value needs a pointer")
+    return unclear("this check cannot be carried out here")
+
+
+def _at_most(check: AtMost, answer: Answer) -> Finding:
+    found = number(answer.measured.get(check.column))
+    if found is None:
+        return unclear(f"{check.column} is not known")
+    return Finding(found <= check.most, answer.measured[check.column])
+
+
+def _reported(name: str, answer: Answer) -> Finding:
+    if answer.behaviors is None:
+        return unclear("the agent reported no behaviors")
+    return Finding(answer.behaviors.get(name) is True)
+
+
+def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
+    """What a function of the user's says: true, false, or {observed, found}."""
+    if functions is None:
+        return unclear(f"the function {name} was not loaded")
+    try:
+        said = functions(name)(as_mapping(answer))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # it is the user's code: whatever it raises is a reason
+        return unclear(cut(f"{name} raised {type(error).__name__}: {error}"))
+    found = None
+    if isinstance(said, Mapping) and said.keys() <= {"observed", "found"}:
+        found = said.get("found")
+        said = said.get("observed")
+    if not isinstance(said, bool):
+        return Finding(
+            None, reason=f"{name} returned a {type(said).__name__}, wanted true, false or {{observed, found}}"
+        )
+    return Finding(said, cut_value(found))
+
+
+def as_mapping(answer: Answer) -> dict[str, Any]:
+    """An answer as a function of the user's gets it."""
+    return {
+        "output": answer.output,
+        "replies": list(answer.replies),
+        "messages": [dict(message) for message in answer.messages],
+        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in answer.calls],
+        "state": answer.state,
+        "context": answer.context,
+        **answer.measured,
+    }
+
+
+def negated(finding: Finding) -> Finding:
+    """True for false and false for true; what could not be carried out stays so."""
+    if finding.observed is None:
+        return finding
+    return Finding(not finding.observed, finding.found, finding.reason)
+
+
+def _all(parts: Iterable[Finding]) -> Finding:
+    """False if one is false; else not carried out if one was not."""
+    founds, unknown = [], None
+    for part in parts:
+        if part.observed is False:
+            return part
+        if part.observed is None:
+            unknown = unknown or part
+        elif part.found is not None:
+            founds.append(part.found)
+    return unknown or yes(founds[0] if len(founds) == 1 else founds or None)
+
+
+def _any(parts: Iterable[Finding]) -> Finding:
+    """True if one is true; else not carried out if one was not."""
+    unknown, missed = None, None
+    for part in parts:
+        if part.observed:
+            return part
+        if part.observed is None:
+            unknown = unknown or part
+        else:
+            missed = missed or part
+    return unknown or no(missed.reason if missed else None)

@@ -1,0 +1,99 @@
+"""Checks of tool calls, over all turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from highbar.checks import reply_checks, texts, value_checks
+from highbar.checks.evidence import as_json, call, cut
+from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Finding, no, unclear, yes
+from highbar.checks.values import Unreadable, kind, refuse_depth, same
+from highbar.model.answer import Answer, ToolCall
+
+SameText = Callable[[str, str], bool]
+
+
+def find(
+    check: Called | CalledInOrder | CalledOnly,
+    answer: Answer,
+    same_name: SameText = str.__eq__,
+    in_text: value_checks.InText = reply_checks.in_text,
+    same_text: SameText | None = None,
+) -> Finding:
+    """What a check of calls comes to. The functions say what is equal in the stricter reading."""
+    if isinstance(check, CalledInOrder):
+        return _in_order(check.names, answer.calls, same_name)
+    if isinstance(check, CalledOnly):
+        other = next((c for c in answer.calls if not any(same_name(c.name, name) for name in check.names)), None)
+        return yes() if other is None else no(cut(f"{other.name} was called"), call(other))
+    calls = [found for found in answer.calls if same_name(found.name, check.name)]
+    if not calls:
+        return no(cut(f"{check.name} was not called"))
+    met = [_meets(check, found, in_text, same_text) for found in calls]
+    return _counted(check, calls, met)
+
+
+def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -> Finding:
+    """Whether enough calls met the check; those of which it is not known count neither for nor against."""
+    good = [found for found, finding in zip(calls, met, strict=True) if finding.observed]
+    unknown = next((finding for finding in met if finding.observed is None), None)
+    missed = next(((c, finding) for c, finding in zip(calls, met, strict=True) if finding.observed is False), None)
+    if check.every and missed is not None:
+        return no(missed[1].reason, call(missed[0]))
+    if unknown is not None and (check.every or check.at_most is not None or len(good) < check.at_least):
+        return unknown
+    if check.at_least <= len(good) and (check.at_most is None or len(good) <= check.at_most):
+        return yes(call(good[0]))
+    if not good and missed is not None:
+        return no(missed[1].reason, call(missed[0]))
+    return no(cut(f"{check.name} was called so {len(good)} times"), call(calls[0]))
+
+
+def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_text: SameText | None) -> Finding:
+    """Whether one call has the arguments that are wanted, and not those that are not."""
+    try:
+        refuse_depth(found.arguments)
+    except Unreadable as error:
+        return unclear(str(error))
+    if check.arguments is not None:
+        difference = _difference(check.arguments, found.arguments, same_text or _same_text, exact=check.exact)
+        if difference is not None:
+            return no(cut(difference))
+    # What the arguments must not be is compared plainly: to find more of it would be to miss calls without it.
+    if check.not_arguments is not None and _difference(check.not_arguments, found.arguments, _same_text) is None:
+        return no("every call has these arguments")
+    return value_checks.values_at(check.where, found.arguments, in_text, same_text) if check.where else yes()
+
+
+def _difference(wanted: Mapping[str, Any], found: Any, same_text: SameText, *, exact: bool = False) -> str | None:
+    """How the arguments of a call differ from those that are named; None if they do not."""
+    if not isinstance(found, Mapping):
+        return f"the arguments are {kind(found)}, wanted a mapping"
+    for name, value in wanted.items():
+        if name not in found:
+            return f"the argument '{name}' is missing"
+        if not same(found[name], value, same_text):
+            kinds = kind(found[name]) != kind(value)
+            one, other = as_json(found[name])[:200], as_json(value)[:200]
+            return (
+                f"the argument '{name}' is {kind(found[name])}, {one}, wanted {kind(value)}, {other}"
+                if kinds
+                else f"the argument '{name}' is {one}, wanted {other}"
+            )
+    more = [name for name in found if name not in wanted] if exact else []
+    return f"the argument '{more[0]}' is not wanted" if more else None
+
+
+def _same_text(one: str, other: str) -> bool:
+    return texts.is_equal(one, other, exact=False)
+
+
+def _in_order(names: Sequence[str], calls: Sequence[ToolCall], same_name: SameText) -> Finding:
+    met: list[ToolCall] = []
+    for found in calls:
+        if len(met) < len(names) and same_name(found.name, names[len(met)]):
+            met.append(found)
+    if len(met) == len(names):
+        return yes([call(found) for found in met])
+    return no(cut(f"{names[len(met)]} was not called after {len(met)} of {len(names)}"))

@@ -1,0 +1,49 @@
+"""What a row keeps of the evidence: short, and still a part of what the agent said."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+from highbar.checks.limits import MOST_FOUND
+from highbar.checks.values import Unreadable, refuse_depth, written
+from highbar.model.answer import ToolCall
+
+
+def cut(text: str) -> str:
+    """The beginning of a text."""
+    return text[:MOST_FOUND]
+
+
+def cut_value(value: Any) -> Any:
+    """A JSON value; one that is large is the beginning of its JSON text."""
+    if isinstance(value, str):
+        return cut(value)
+    text = as_json(value)
+    try:
+        return json.loads(text, parse_constant=str) if len(text) <= MOST_FOUND else cut(text)
+    except ValueError:
+        return cut(text)
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON text, or what stands for one that has none."""
+    try:
+        refuse_depth(value)
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except (Unreadable, TypeError, ValueError):
+        return written(value) if isinstance(value, int) else f"a {type(value).__name__}"
+
+
+def _plain(value: Any) -> Any:
+    """A number that JSON text cannot have exactly, as the nearest one, or as text if there is none."""
+    if isinstance(value, Decimal) and math.isfinite(float(value)):
+        return int(value) if value == int(value) else float(value)
+    return str(value)
+
+
+def call(found: ToolCall) -> dict[str, Any]:
+    """A tool call, as a row shows it."""
+    return {"name": cut(found.name), "arguments": cut_value(found.arguments)}

@@ -1,0 +1,86 @@
+"""The columns `correct` and `predicted`, from an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from highbar.checks.applying import Functions, apply
+from highbar.checks.limits import MOST_TEXT
+from highbar.checks.problems import Place, Problem
+from highbar.checks.texts import core
+from highbar.checks.tree import Check, Finding, Pointer
+from highbar.checks.values import ABSENT, NotJson, Unreadable, at, number, read_pointer, read_reply, written
+from highbar.model.answer import Answer
+
+Label: TypeAlias = str | bool
+_MOST_PREDICTED = 200
+"""Characters of a reply that is none of the labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predict:
+    """Where the label stands in a reply that is JSON."""
+
+    pointer: Pointer
+
+
+def correct(check: Check, answer: Answer, *, functions: Functions | None = None) -> Finding:
+    """The column `correct`: whether the check under `answer` holds."""
+    return apply(check, answer, functions=functions)
+
+
+def read_predict(value: Any) -> tuple[Predict | None, tuple[Problem, ...]]:
+    """`predict: {json: POINTER}`, and its problems."""
+    place = Place()
+    if not isinstance(value, dict) or list(value) != ["json"]:
+        place.refuse_value(value, "{json: POINTER}")
+        return None, tuple(place.problems)
+    pointer = value["json"]
+    parts = read_pointer(pointer) if isinstance(pointer, str) else "a JSON pointer is text"
+    if isinstance(parts, str):
+        place.at("json").refuse_value(pointer, "a JSON pointer", parts)
+        return None, tuple(place.problems)
+    return Predict(parts), ()
+
+
+def predicted(answer: Answer, labels: Iterable[Label], predict: Predict | None = None) -> Label | None:
+    """The column `predicted`: the label that equals the reply, as the suite spells it; else the beginning of the reply.
+
+    Case, space, and punctuation around the whole do not count. None if there is no reply, or no value at the pointer:
+    no prediction is a wrong one. A reply that could be two labels is none of them.
+    """
+    said = _said(answer, predict)
+    if said is None:
+        return None
+    known = tuple(dict.fromkeys(labels))
+    if any(type(label) is type(said) and label == said for label in known):
+        return said
+    text = _written_label(said)
+    bare = _bare(text)
+    equal = [label for label in known if _bare(_written_label(label)) == bare] if bare else []
+    same = [label for label in equal if _written_label(label) == text] or equal
+    return same[0] if len(same) == 1 else text[:_MOST_PREDICTED]
+
+
+def _said(answer: Answer, predict: Predict | None) -> Label | None:
+    text = answer.output
+    if predict is None or text is None:
+        return text or None
+    try:
+        value = at(read_reply(text), predict.pointer) if len(text) <= MOST_TEXT else ABSENT
+    except (NotJson, Unreadable):
+        return None
+    if isinstance(value, str | bool):
+        return value
+    found = number(value)
+    return None if found is None else written(found)
+
+
+def _written_label(label: Label) -> str:
+    return label if isinstance(label, str) else "true" if label else "false"
+
+
+def _bare(text: str) -> str:
+    return core(text[:MOST_TEXT]).replace(" ", "")

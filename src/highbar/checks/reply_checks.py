@@ -1,0 +1,139 @@
+"""Checks of what a reply says: texts, patterns, words, numbers, JSON. None of them holds for an empty reply."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from highbar.checks import patterns, schemas, texts
+from highbar.checks.evidence import cut
+from highbar.checks.folding import simple
+from highbar.checks.limits import MOST_TEXT
+from highbar.checks.numbers import is_wanted, numbers
+from highbar.checks.tree import (
+    Finding,
+    IsJson,
+    Matches,
+    Number,
+    NumberIs,
+    ReplyCheck,
+    Texts,
+    Which,
+    Words,
+    no,
+    unclear,
+    yes,
+)
+from highbar.checks.values import NotJson, Unreadable, read_reply
+from highbar.model.answer import Answer
+
+NOT_FOUND = no()
+TOO_LONG = unclear(f"the reply is longer than {MOST_TEXT} characters")
+
+
+def find(check: ReplyCheck, answer: Answer) -> Finding:
+    """What a check of the reply comes to, on the reply that it names."""
+    missed = NOT_FOUND
+    for text in chosen(check.reply, answer):
+        found = in_text(check, text)
+        if found.observed:
+            return found
+        missed = found if found.observed is None or missed.observed is False else missed
+    return missed
+
+
+def chosen(which: Which, answer: Answer) -> list[str]:
+    """The replies that a check reads, without empty ones."""
+    if which == "any":
+        replies = answer.replies
+    elif which == "last":
+        replies = answer.replies[-1:]
+    else:
+        replies = answer.replies[which - 1 : which]
+    return [text for text in replies if text]
+
+
+def in_text(check: ReplyCheck, text: str) -> Finding:
+    """What a check comes to on one text that is not empty."""
+    if len(text) > MOST_TEXT:
+        return _in_long_text(check, text)
+    match check:
+        case Texts():
+            return _texts(check, text)
+        case Matches():
+            return _matches(check, text)
+        case Words():
+            count = texts.count_words(text)
+            return Finding((check.at_least or 0) <= count and (check.at_most is None or count <= check.at_most), count)
+        case NumberIs():
+            return _number(check, text)
+        case IsJson():
+            return _is_json(check, text)
+
+
+def _in_long_text(check: ReplyCheck, text: str) -> Finding:
+    """What is found in the beginning of a text is in the text; nothing else is known of it."""
+    if isinstance(check, Texts) and check.kind != "equals":
+        whole_words = text[:MOST_TEXT].rpartition(" ")[0]
+        found = _texts(check, whole_words) if whole_words else TOO_LONG
+        return found if found.observed else TOO_LONG
+    return TOO_LONG
+
+
+def _texts(check: Texts, text: str) -> Finding:
+    founds = [_one_text(check, wanted, text) for wanted in check.wanted]
+    hits = [found for found in founds if found is not None]
+    if check.kind == "contains_all":
+        missing = next((wanted for wanted, found in zip(check.wanted, founds, strict=True) if found is None), None)
+        if missing is not None:
+            return no(cut(f"'{missing}' is missing"))
+        return yes(hits[0] if len(hits) == 1 else hits)
+    return yes(hits[0]) if hits else NOT_FOUND
+
+
+def _one_text(check: Texts, wanted: str | Number, text: str) -> str | None:
+    if not isinstance(wanted, str):
+        return cut(text) if _is_number(text, wanted) else None
+    if check.kind == "equals":
+        return cut(text) if texts.is_equal(text, wanted, exact=check.exact) else None
+    find_text = texts.find_start if check.kind == "starts_with" else texts.find
+    found = find_text(text, wanted, exact=check.exact, part=check.part)
+    return None if found is None else cut(found)
+
+
+def _is_number(text: str, wanted: Number) -> bool:
+    """Whether the whole text is one number, and that one."""
+    whole = texts.core(text)
+    found = list(numbers(whole)) if len(whole) < 1000 else []
+    return len(found) == 1 and found[0][1:] == (0, len(whole)) and found[0][0] == Decimal(wanted)
+
+
+def _matches(check: Matches, text: str) -> Finding:
+    read = text if check.exact else simple(text)
+    for pattern in check.patterns:
+        span = patterns.search(pattern, read)
+        if span is not None:
+            return yes(cut(text[slice(*span)]))
+    return NOT_FOUND
+
+
+def _number(check: NumberIs, text: str, *, inside_words: bool = False) -> Finding:
+    found = numbers(text, inside_words=inside_words)
+    last = None
+    for value, start, end in found:
+        last = (value, start, end)
+        if not check.last and is_wanted(value, check):
+            return yes(text[start:end])
+    if last is None:
+        return no("there is no number")
+    return Finding(check.last and is_wanted(last[0], check), text[last[1] : last[2]])
+
+
+def _is_json(check: IsJson, text: str) -> Finding:
+    try:
+        value = read_reply(text)
+        missed = None if check.schema is None else schemas.meets(value, check.schema)
+    except NotJson as error:
+        return no(cut(str(error)))
+    except Unreadable as error:
+        return unclear(str(error))
+    return yes(cut(text)) if missed is None else no(cut(missed))

@@ -1,0 +1,156 @@
+"""Checks of JSON values at pointers: in the reply, in the state and the context, in the arguments of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from highbar.checks import reply_checks, texts
+from highbar.checks.evidence import as_json, cut, cut_value
+from highbar.checks.limits import MOST_TEXT
+from highbar.checks.numbers import is_wanted
+from highbar.checks.tree import (
+    All,
+    AnyOf,
+    At,
+    Bounds,
+    Check,
+    Equal,
+    Finding,
+    JsonAt,
+    Matches,
+    Not,
+    NumberIs,
+    Texts,
+    Words,
+    no,
+    unclear,
+    yes,
+)
+from highbar.checks.values import (
+    ABSENT,
+    NotJson,
+    Unreadable,
+    at,
+    kind,
+    number,
+    read_reply,
+    refuse_depth,
+    same,
+    same_items,
+)
+from highbar.model.answer import Answer
+
+InText = Callable[[Texts | Matches | Words | NumberIs, str], Finding]
+"""How a check of a text is carried out: plainly or strictly."""
+SameText = Callable[[str, str], bool]
+
+
+def find(check: JsonAt, answer: Answer) -> Finding:
+    """What a check of values at pointers comes to."""
+    if check.source != "json":
+        value = answer.state if check.source == "state" else answer.context
+        if value is None:
+            return unclear(f"the agent reported no {check.source}")
+        return values_at(check.values, value)
+    return in_replies(check, reply_checks.chosen(check.reply, answer), values_at)
+
+
+def in_replies(check: JsonAt, replies: Iterable[str], look: Callable[[tuple[At, ...], Any], Finding]) -> Finding:
+    """What it comes to on the first reply for which it holds."""
+    missed = no("there is no reply")
+    for text in replies:
+        try:
+            found = look(check.values, read_reply(text)) if len(text) <= MOST_TEXT else reply_checks.TOO_LONG
+        except NotJson as error:
+            found = no(cut(str(error)))
+        except Unreadable as error:
+            found = unclear(str(error))
+        if found.observed:
+            return found
+        missed = found if found.observed is None or missed.observed is False else missed
+    return missed
+
+
+def values_at(
+    wanted: tuple[At, ...], value: Any, in_text: InText = reply_checks.in_text, same_text: SameText | None = None
+) -> Finding:
+    """Whether each pointer leads to a value for which its check holds; the evidence is those values."""
+    try:
+        refuse_depth(value)
+    except Unreadable as error:
+        return unclear(str(error))
+    founds: dict[str, Any] = {}
+    unknown: Finding | None = None
+    for one in wanted:
+        inner = at(value, one.parts)
+        if inner is ABSENT:
+            return no(cut(f"there is nothing at '{one.pointer}'"))
+        finding = holds(one.check, inner, in_text, same_text)
+        if finding.observed is False:
+            reason = finding.reason or f"found {as_json(inner)}"
+            return no(cut(f"at '{one.pointer}': {reason}"), {one.pointer: cut_value(inner)})
+        unknown = unknown or (finding if finding.observed is None else None)
+        founds[one.pointer] = cut_value(inner)
+    return unknown or yes(founds)
+
+
+def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
+    """What a check comes to on one JSON value. `same_text` says which texts are equal, if not as `equals` has it."""
+    match check:
+        case Equal():
+            return _equal(check, value, same_text)
+        case Bounds():
+            return _within(check, value)
+        case Not():
+            found = holds(check.check, value, reply_checks.in_text, None)
+            return replace(found, observed=None if found.observed is None else not found.observed)
+        case All() | AnyOf():
+            return _combined(check, value, in_text, same_text)
+        case NumberIs() if number(value) is not None:
+            return Finding(is_wanted(number(value) or 0, check))
+        case Texts() | Matches() | Words() | NumberIs():
+            return _text(check, value, in_text)
+    return unclear("this check is none of a JSON value")
+
+
+def _combined(check: All | AnyOf, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
+    parts = [holds(part, value, in_text, same_text) for part in check.checks]
+    deciding = isinstance(check, AnyOf)
+    decided = next((part for part in parts if part.observed is deciding), None)
+    unknown = next((part for part in parts if part.observed is None), None)
+    return decided or unknown or Finding(not deciding, reason=parts[0].reason if deciding else None)
+
+
+def _equal(check: Equal, value: Any, same_text: SameText | None) -> Finding:
+    compare = same_text or (lambda one, other: texts.is_equal(one, other, exact=check.exact))
+    if (same_items if check.any_order else same)(value, check.wanted, compare):
+        return yes()
+    return no(_difference(value, check.wanted))
+
+
+def _difference(value: Any, wanted: Any) -> str:
+    """What differs. Kinds are named: the text "99" is not the number 99."""
+    if kind(value) != kind(wanted):
+        return f"found {kind(value)}, {as_json(value)[:200]}, wanted {kind(wanted)}, {as_json(wanted)[:200]}"
+    return f"found {as_json(value)[:200]}, wanted {as_json(wanted)[:200]}"
+
+
+def _within(check: Bounds, value: Any) -> Finding:
+    found = number(value)
+    if found is None:
+        return no(f"found {kind(value)}, {as_json(value)[:200]}, wanted a number")
+    return Finding(
+        (check.at_least is None or found >= check.at_least) and (check.at_most is None or found <= check.at_most)
+    )
+
+
+def _text(check: Texts | Matches | Words | NumberIs, value: Any, in_text: InText) -> Finding:
+    """A check of a text holds for a text, and for a list if it holds for an item."""
+    items = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else [value]
+    if items and isinstance(items[0], str):
+        findings = [in_text(check, item) for item in items if item]
+        unknown = next((finding for finding in findings if finding.observed is None), None)
+        return next((finding for finding in findings if finding.observed), unknown or no())
+    return no(f"found {kind(value)}, wanted a text")
