@@ -35,19 +35,20 @@ def find(
 
 
 def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -> Finding:
-    """Whether enough calls met the check; those of which it is not known count neither for nor against."""
+    """Whether enough calls met the check, and not too many; a call of which it is not known may count or not."""
     good = [found for found, finding in zip(calls, met, strict=True) if finding.observed]
-    unknown = next((finding for finding in met if finding.observed is None), None)
-    missed = next(((c, finding) for c, finding in zip(calls, met, strict=True) if finding.observed is False), None)
-    if check.every and missed is not None:
-        return no(missed[1].reason, call(missed[0]))
-    if unknown is not None and (check.every or check.at_most is not None or len(good) < check.at_least):
-        return unknown
-    if check.at_least <= len(good) and (check.at_most is None or len(good) <= check.at_most):
-        return yes(call(good[0]))
-    if not good and missed is not None:
-        return no(missed[1].reason, call(missed[0]))
-    return no(cut(f"{check.name} was called so {len(good)} times"), call(calls[0]))
+    unknown = [finding for finding in met if finding.observed is None]
+    bad = next(((found, one.reason) for found, one in zip(calls, met, strict=True) if one.observed is False), None)
+    if check.every and bad is not None:
+        return no(bad[1], call(bad[0]))
+    least, most = len(good), len(good) + len(unknown)
+    if most < check.at_least or (check.at_most is not None and least > check.at_most):
+        if not good and bad is not None:
+            return no(bad[1], call(bad[0]))
+        return no(cut(f"{check.name} was called so {least} times"), call(calls[0]))
+    if least < check.at_least or (check.at_most is not None and most > check.at_most) or (check.every and unknown):
+        return unknown[0]
+    return yes(call(good[0]))
 
 
 def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_text: SameText | None) -> Finding:
