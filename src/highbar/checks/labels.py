@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from highbar.checks.applying import Functions, apply
-from highbar.checks.limits import MOST_TEXT
+from highbar.checks.limits import MOST_TEXT, MOST_WANTED
 from highbar.checks.problems import Place, Problem
 from highbar.checks.texts import core
 from highbar.checks.tree import Check, Finding, Pointer
@@ -58,8 +58,8 @@ def predicted(answer: Answer, labels: Iterable[Label], predict: Predict | None =
     if any(type(label) is type(said) and label == said for label in known):
         return said
     text = _written_label(said)
-    bare = _bare(text)
-    equal = [label for label in known if _bare(_written_label(label)) == bare] if bare else []
+    bare = core(text).replace(" ", "") if len(text) <= MOST_WANTED else ""
+    equal = [label for label in known if bare and core(_written_label(label)).replace(" ", "") == bare]
     same = [label for label in equal if _written_label(label) == text] or equal
     return same[0] if len(same) == 1 else text[:_MOST_PREDICTED]
 
@@ -80,7 +80,3 @@ def _said(answer: Answer, predict: Predict | None) -> Label | None:
 
 def _written_label(label: Label) -> str:
     return label if isinstance(label, str) else "true" if label else "false"
-
-
-def _bare(text: str) -> str:
-    return core(text[:MOST_TEXT]).replace(" ", "")

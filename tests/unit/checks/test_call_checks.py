@@ -84,6 +84,11 @@ def test_arguments_that_are_too_deep_are_not_known():
     for _ in range(100_000):
         deep = [deep]
     assert observed({"calls": "a", "arguments": {"b": 1}}, called(("a", {"b": deep}))) is None
-    assert observed({"calls": "a", "arguments": {"b": 1}, "times": 1}, called(("a", {"b": 1}), ("a", {"b": 1}), ("a", deep))) is False
+    assert (
+        observed(
+            {"calls": "a", "arguments": {"b": 1}, "times": 1}, called(("a", {"b": 1}), ("a", {"b": 1}), ("a", deep))
+        )
+        is False
+    )
     assert observed({"calls": "a", "arguments": {"b": 1}, "times": 1}, called(("a", {"b": 1}), ("a", deep))) is None
     assert observed({"contains": "x"}, called(("a", {"b": deep, "c": "x"})), must_not=True) is True

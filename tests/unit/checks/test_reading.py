@@ -118,7 +118,12 @@ def test_a_bad_check_is_a_problem(value, path, said, hint):
 
 def test_every_problem_is_found_at_once():
     value = {"any": [{"contains": ""}, {"words": 5}], "not": {"calls": 1}, "zzz": 0}
-    assert [path for path, _, _ in problems(value)] == [("zzz",), ("any", 0, "contains"), ("any", 1, "words"), ("not", "calls")]
+    assert [path for path, _, _ in problems(value)] == [
+        ("zzz",),
+        ("any", 0, "contains"),
+        ("any", 1, "words"),
+        ("not", "calls"),
+    ]
 
 
 @pytest.mark.parametrize("pattern", [r"\bécole", r"(café)\b", r"\b[éa]", r"é+\b", r"\Bé"])
@@ -138,7 +143,9 @@ def test_lookahead_is_refused_with_the_reason():
 
 def test_a_must_not_that_nothing_can_violate_is_a_problem():
     never = {"all": [{"contains": "x"}, {"not": {"contains": "x"}}]}
-    assert problems(never, must_not=True) == [((), "this check never holds, so that nothing could ever violate it", None)]
+    assert problems(never, must_not=True) == [
+        ((), "this check never holds, so that nothing could ever violate it", None)
+    ]
     assert problems(never) == []
 
 
