@@ -70,9 +70,12 @@ TABLE = OF_THE_REPLY | OF_THE_REST
 EVERY = [check for several in TABLE.values() for check in several]
 PIECES = st.sampled_from(
     [
-        "secret", "SECRET", "Secret.", "s", "é", "e\u0301", "ß", " ", "\n", "5", "-7", "1.5", "1e400", "1e" + "9" * 40, "١٢",
-        "9" * 600, "\u200b", "\u00ad", "\0", "\ud800", "\udfff", "\U0010ffff", "\ufdd0", "`", "```\n", "*", "[", "]", "{", "}",
-        '{"a": 5}', '{"a": ["secret"]}', '"secret"', "[" * 3000, "NaN", "가", "\u1100\u1161", "І", "ﷺ", "\u202e", "“", "\u0336", "%", ".",
+        "secret", "SECRET", "Secret.", "s", "é", "e\u0301", "ß", " ", "\n", "5", "-7", "1.5", "1e400",
+        "1e" + "9" * 40, "١٢", "9" * 600, "\u200b", "\u00ad", "\0", "\ud800", "\udfff", "\U0010ffff", "\ufdd0",
+        "`", "```\n", "*",
+        "[", "]", "{", "}",
+        '{"a": 5}', '{"a": ["secret"]}', '"secret"', "[" * 3000, "NaN", "가", "\u1100\u1161", "І", "ﷺ", "\u202e", "“",
+        "\u0336", "%", ".",
     ]
 )  # fmt: skip
 TEXTS = st.one_of(
@@ -237,9 +240,6 @@ def test_what_nearly_is_a_check_is_read_or_refused_and_never_raises(value, answe
         for problem in reading.problems:
             inside = value
             for part in problem.path:
-                if (isinstance(inside, dict) and part in inside) or (
-                    isinstance(inside, list) and isinstance(part, int)
-                ):
-                    inside = inside[part]
+                inside = inside[part]
         if reading.check is not None:
             checks.apply(reading.check, answer, must_not=must_not)

@@ -81,6 +81,9 @@ def leave(answer):
     raise SystemExit(0)
 
 
+WANTED = "wanted true, false or {observed, found}"
+
+
 @pytest.mark.parametrize(
     ("function", "holds", "found", "reason"),
     [
@@ -88,13 +91,18 @@ def leave(answer):
         (lambda answer: answer["tool_calls"][0]["name"] == "y", False, None, None),
         (lambda answer: {"observed": True, "found": answer["replies"]}, True, ["x"], None),
         (lambda answer: {"observed": answer["latency_ms"] < 5}, False, None, None),
-        (lambda answer: 1, None, None, "my.module:check returned a int, wanted true, false or {observed, found}"),
-        (lambda answer: None, None, None, "my.module:check returned a NoneType, wanted true, false or {observed, found}"),
-        (lambda answer: {"observed": True, "fuond": 1}, None, None, "my.module:check returned a dict, wanted true, false or {observed, found}"),
+        (lambda answer: len(answer["replies"]), None, None, f"my.module:check returned a int, {WANTED}"),
+        (lambda answer: answer["state"], None, None, f"my.module:check returned a NoneType, {WANTED}"),
+        (
+            lambda answer: {"observed": answer != {}, "fuond": 1},
+            None,
+            None,
+            f"my.module:check returned a dict, {WANTED}",
+        ),
         (fail, None, None, "my.module:check raised KeyError: 'gone'"),
         (leave, None, None, "my.module:check raised SystemExit: 0"),
     ],
-)  # fmt: skip
+)
 def test_a_function_of_the_answer(function, holds, found, reason):
     answer = Answer(("x",), ((ToolCall("t", {}),),), measured={"latency_ms": 7})
     finding = applied({"python": "my.module:check"}, answer, functions=resolver(function))

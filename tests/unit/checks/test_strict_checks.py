@@ -5,6 +5,8 @@ import pytest
 from highbar.model.answer import Answer, ToolCall
 from tests.unit.checks.answers import applied, called, observed, said
 
+JAMO = "\u1103\u1169\u1109\u1165\u1100\u116a\u11ab"
+
 
 @pytest.mark.hazard("H127")
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_a_disguise_hides_nothing(reply):
         ({"contains": "schön"}, "SCHO\u0308N", "SCHO\u0308N"),
         ({"contains": "schon"}, "schön", "schön"),
         ({"contains": "\u200b"}, "a\u200bb", "\u200b"),
-        ({"contains": "도서관"}, "\u1103\u1169\u1109\u1165\u1100\u116a\u11ab", "\u1103\u1169\u1109\u1165\u1100\u116a\u11ab"),
+        ({"contains": "도서관"}, JAMO, JAMO),
         ({"matches": r"\d{4}"}, "１２３４", "１２３４"),
         ({"matches": "café"}, "CAFE\u0301", "CAFE\u0301"),
         ({"number": 42}, "B4\u200b2", "4\u200b2"),
@@ -57,7 +59,7 @@ def test_a_disguise_hides_nothing(reply):
         ({"starts_with": "yes"}, "“ＹＥＳterday", "ＹＥＳ"),
         ({"contains": "a b"}, "A \u200b\u00a0 b", "A \u200b\u00a0 b"),
     ],
-)  # fmt: skip
+)
 def test_what_is_found_is_what_the_agent_wrote(check, reply, found):
     assert applied(check, reply, must_not=True).found == found
 
