@@ -218,17 +218,13 @@ def test_no_value_makes_reading_raise(value):
 
 
 NAMES = st.sampled_from([*CHECKS, *VALUE_CHECKS, *MODIFIERS, "/a", "", "type", "at_most", "$ref"])
-CHECK_LIKE = st.recursive(
-    st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(-2, 12),
-        st.floats(),
-        TEXTS,
-        st.sampled_from(["any", "1%", "a:b", "/a", ".*"]),
-    ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=4)),
-    max_leaves=8,
+WORDS = st.sampled_from(["any", "1%", "a:b", "/a", ".*", "\\bé", "x"])
+CHECK_LIKE: st.SearchStrategy[Any] = st.deferred(
+    lambda: st.one_of(
+        st.one_of(st.none(), st.booleans(), st.integers(-2, 12), st.floats(), TEXTS, WORDS),
+        st.lists(CHECK_LIKE, max_size=2),
+        st.dictionaries(NAMES, CHECK_LIKE, max_size=3),
+    )
 )
 
 
