@@ -40,13 +40,15 @@ class Guidance:
 NO_GUIDANCE = Guidance()
 
 
-def guidance(map_file: str | None, policy: Policy) -> Guidance:
-    """What the policy says about files of other tools; a mapping in a file takes the place of the policy's."""
-    if map_file is None:
+def guidance(given: str | RowMap | None, policy: Policy) -> Guidance:
+    """What the policy says about files of other tools; a mapping that is given, or in a file, replaces the policy's."""
+    if given is None:
         return Guidance(policy.mapping, policy.judged_by)
+    if not isinstance(given, str):
+        return Guidance(given, policy.judged_by)
     from highbar.policy.mapping import read_map_file  # few checks have one, and it takes 5 ms to load
 
-    return Guidance(read_map_file(map_file), policy.judged_by)
+    return Guidance(read_map_file(given), policy.judged_by)
 
 
 ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}

@@ -30,6 +30,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
@@ -205,7 +206,7 @@ class Measured:
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
-            result,
+            Number(result),
             scenarios,
             missing,
             metric.unit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
@@ -96,7 +96,7 @@ class Side:
     selection: Selection | None = None  # which rows were taken, if not all
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """What changed from base to head. `verdict` is None if no rule compares the two.
 
@@ -126,6 +126,27 @@ class Comparison:
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if no rule compares the two."""
         return self.verdict == "pass"
+
+    def __repr__(self) -> str:
+        found = "no verdict" if self.verdict is None else self.verdict
+        return f"<Comparison: {found}, {len(self.broken)} broken, {len(self.fixed)} fixed of {self.pairs} scenarios>"
+
+    def __str__(self) -> str:
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self).rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of the comparison, as `--format json` prints it, as a dict."""
+        from highbar.store.comparison import write  # a layer above, loaded on call only: see pyproject.toml
+
+        return write(self)
+
+    def to_html(self) -> str:
+        """The comparison as one HTML page, as `--output report.html` writes it."""
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self, "html")
 
     def _repr_html_(self) -> str:
         """The comparison in a notebook."""

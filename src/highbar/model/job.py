@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from highbar.model.rules import Policy
+
+if TYPE_CHECKING:  # few checks have a mapping
+    from highbar.model.mapping import RowMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Job:
     baseline: str | None = None  # instead of the file that the policy names
     allow_missing_baseline: bool = False
     input_format: str | None = None
-    map_file: str | None = None  # a mapping instead of the policy's
+    mapping: str | RowMap | None = None  # a mapping instead of the policy's, or the path of its file
     engine: EngineChoice = DUCKDB
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None

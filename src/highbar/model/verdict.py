@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from highbar.errors import Problem
+from highbar.errors import Problem, ReportError
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # few checks ask for details, and their classes take time to 
     from highbar.model.judging import Judging, Selection
 
 NOWHERE = Place()
+ReadAgain = Callable[[bool, bool], "Verdict"]
+"""Judges the same results again, with details and with all scenarios if wanted."""
 NO_POLICY = "no policy: nothing was judged"
 """What reports show in place of the policy's name if no policy was found."""
 
@@ -33,7 +35,7 @@ class Doubt:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Value:
     """A metric's value, with the count behind it. `value` is None if it is undefined; then `reason` says why."""
 
@@ -51,8 +53,22 @@ class Value:
     own_high: float | None = None
     doubt: Doubt | None = None
 
+    def __float__(self) -> float:
+        if self.value is None:
+            raise ValueError(f"the value is undefined: {self.reason}")
+        return float(self.value)
 
-@dataclass(frozen=True, slots=True)
+    def __format__(self, spec: str) -> str:
+        return str(self) if not spec else "undefined" if self.value is None else format(self.value, spec)
+
+    def __repr__(self) -> str:
+        if self.value is None:
+            return f"<Value: undefined, {self.reason}>"
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.4g} to {self.high:.4g})"
+        return f"<Value: {float(self.value):.4g}{interval}, {self.scenarios} scenarios>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Slice:
     """The metrics of the scenarios that share one value of one column.
 
@@ -66,6 +82,9 @@ class Slice:
     worse: bool = False
     p_value: float | None = None
     likely: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Slice: {'='.join(self.by)}, {self.scenarios} scenarios>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +109,7 @@ class Progressive:
     target: Goal | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RuleResult:
     """The outcome of one rule, and why.
 
@@ -120,6 +139,9 @@ class RuleResult:
     evidence: Evidence | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
+
+    def __repr__(self) -> str:
+        return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +291,7 @@ class Against:
         return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
     """Pass, fail or inconclusive, and everything that this is based on.
 
@@ -300,11 +322,58 @@ class Verdict:
     selection: Selection | None = None  # which rows were judged, if not all
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
+    read_again: ReadAgain | None = field(default=None, compare=False)  # None if the results are not at hand
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if it is inconclusive or None."""
         return self.verdict == "pass"
+
+    def __repr__(self) -> str:
+        found = "no verdict" if self.verdict is None else self.verdict
+        missed = sum(rule.outcome != "pass" and rule.level == "blocking" for rule in self.rules)
+        rules = f"{missed} of {len(self.rules)} rules not passed" if missed else f"{len(self.rules)} rules"
+        return f"<Verdict: {found}, {rules}, {self.counts.scenarios} scenarios>"
+
+    def __str__(self) -> str:
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self).rstrip("\n")
+
+    def complete(self, *, details: bool = False, scenarios: bool = False) -> Verdict:
+        """The verdict with what some reports show beside it: `details` of trials, or the list of all `scenarios`.
+
+        The results are read again if they were judged without. Raises ReportError if they have changed since.
+        A verdict from `read_verdict` has no results at hand, and stays as it is.
+        """
+        details, scenarios = details or self.details is not None, scenarios or bool(self.scenarios)
+        if self.read_again is None or (details, scenarios) == (self.details is not None, bool(self.scenarios)):
+            return self
+        again = self.read_again(details, scenarios)
+        if replace(again, details=self.details, scenarios=self.scenarios) != self:
+            raise ReportError("the results have changed since they were judged: check them again")
+        return replace(again, read_again=self.read_again)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of the verdict, as `--format json` prints it, as a dict."""
+        from highbar.store.verdict import write  # a layer above, loaded on call only: see pyproject.toml
+
+        return write(self)
+
+    def to_html(self) -> str:
+        """The verdict as one HTML page, as `--output report.html` writes it. Raises ReportError."""
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self, "html")
+
+    def to_frame(self, table: Literal["metrics", "rules", "scenarios"] = "metrics") -> Any:
+        """The metrics, the rules or the scenarios as a pandas data frame, one row each.
+
+        Without pandas it is a polars data frame, and without either a list of dicts. Raises ReportError.
+        """
+        from highbar.report.frames import frame  # a layer above, loaded on call only: see pyproject.toml
+
+        return frame(self, table)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the verdict to a file as JSON, which `highbar.read_verdict` reads. Raises ReportError if that fails."""
