@@ -7,10 +7,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
+
+from msgspec.structs import replace
 
 from highbar import pipeline
 from highbar import policy as policies

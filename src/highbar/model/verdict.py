@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.model.rules import Place
@@ -22,8 +23,7 @@ NO_POLICY = "no policy: nothing was judged"
 """What reports show in place of the policy's name if no policy was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """Why no valid interval is known for a value, so that a rule with `evidence: confident` stays inconclusive.
 
     Because sums have no limit, weights leave few scenarios, or the scenarios differ too much in number of trials.
@@ -33,8 +33,7 @@ class Doubt:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A metric's value, with the count behind it. `value` is None if it is undefined; then `reason` says why."""
 
     value: Fraction | None
@@ -52,8 +51,7 @@ class Value:
     doubt: Doubt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """The metrics of the scenarios that share one value of one column.
 
     `worse`: the pass rate is below that of the rest by more than chance, corrected for the number of slices.
@@ -68,8 +66,7 @@ class Slice:
     likely: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """A threshold that does not apply yet: whether the value reaches it already, and how much is missing (0 if met).
 
     `distance` is None if the value is undefined; `version` is the first to which it applies, None for the target.
@@ -81,8 +78,7 @@ class Goal:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progressive:
+class Progressive(Struct, frozen=True):
     """The progress of a progressive rule: the step that applies now, by its version as written, and the next ones."""
 
     step: str
@@ -90,8 +86,7 @@ class Progressive:
     target: Goal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleResult:
+class RuleResult(Struct, frozen=True):
     """The outcome of one rule, and why.
 
     `second_run` is an upper bound of the chance that a second run of the same agent on the same scenarios gives the
@@ -122,8 +117,7 @@ class RuleResult:
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
 
 
-@dataclass(frozen=True, slots=True)
-class FailedScenario:
+class FailedScenario(Struct, frozen=True):
     """A scenario that did not pass every trial, and why; `required` if a rule demands that it passes."""
 
     id: str
@@ -134,8 +128,7 @@ class FailedScenario:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UndecidedScenario:
+class UndecidedScenario(Struct, frozen=True):
     """A scenario that failed no trial but has an undecided one, and why."""
 
     id: str
@@ -159,8 +152,7 @@ class UndecidedScenario:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True):
     """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
     `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
@@ -189,8 +181,7 @@ class ScenarioResult:
         return not self.passed and self.passed_trials + self.undecided_trials == self.trials
 
 
-@dataclass(frozen=True, slots=True)
-class FlakyScenario:
+class FlakyScenario(Struct, frozen=True):
     """A scenario that passed some of its trials and failed others."""
 
     id: str
@@ -198,8 +189,7 @@ class FlakyScenario:
     passed_trials: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
 
     `correlation` is the intraclass correlation (1: the trials of a scenario always agree); None if nothing varies.
@@ -215,8 +205,7 @@ class Repetition:
     still_possible: float
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How much evidence there was."""
 
     scenarios: int
@@ -228,16 +217,14 @@ class Counts:
     left_out: int = 0  # rows that `select` or --where did not choose
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file that was read, with the digest of its bytes."""
 
     file: str
     sha256: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Weakening:
+class Weakening(Struct, frozen=True):
     """A demand of the policy that was lowered or removed; `now` is None if it was removed."""
 
     what: str  # the rule or the key, as in the policy
@@ -253,8 +240,7 @@ class Weakening:
         return f"{self.what}: {self.before} → {self.now}"
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(Struct, frozen=True):
     """The bar as it was at a git ref: the verdict by it, and what was weakened since then."""
 
     ref: str
@@ -269,8 +255,7 @@ class Against:
         return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Pass, fail or inconclusive, and everything that this is based on.
 
     Without a policy `verdict` is None, `rules` is empty, `problems` says in which places no policy was found, and
