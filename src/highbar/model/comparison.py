@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from highbar.model.judging import Judging, Selection
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
-
-if TYPE_CHECKING:  # of files of other tools, and of chosen rows
-    from highbar.model.judging import Judging, Selection
 
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
 """How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec import Struct
 
+from highbar.model.judging import Judging
 from highbar.model.words import Format, Where
-
-if TYPE_CHECKING:  # of files of other tools
-    from highbar.model.judging import Judging
 
 
 class ResultsFile(Struct, frozen=True):

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from highbar.errors import Problem
+from highbar.model.judging import Judging, Selection
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
-if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
+if TYPE_CHECKING:
     from highbar.model.details import Details
-    from highbar.model.judging import Judging, Selection
+else:
+    Details = object  # few checks need that module; without the name, `help(Verdict)` fails
 
 NOWHERE = Place()
 NO_POLICY = "no policy: nothing was judged"
