@@ -10,9 +10,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import BinaryIO, cast
+
+from msgspec.structs import replace
 
 from highbar import gate, measure, pipeline
 from highbar import policy as policies
@@ -234,7 +235,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
 
 def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
     """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
-    demand = tuple(getattr(rule, each.name) for each in fields(rule) if each.name not in _NOT_DEMANDED)
+    demand = tuple(getattr(rule, name) for name in rule.__struct_fields__ if name not in _NOT_DEMANDED)
     return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
 
 

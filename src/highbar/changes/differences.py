@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec import Struct
 
 from highbar import measure
 from highbar.changes.difference import UNBOUNDED, PairedRuns
@@ -22,8 +23,7 @@ _ONE = Fraction(1)
 _LATENCY = Ratio(((Term("latency_ms"), _ONE),), ((Term("latency_ms", "count"), _ONE),))
 
 
-@dataclass(frozen=True)  # without slots, so that differences are computed once and when they are asked for
-class Differences:
+class Differences(Struct, frozen=True, dict=True):  # with a dict, so that differences are computed once, on demand
     """What changed between two runs, metric by metric.
 
     A metric is compared over the pairs that have it in both runs: a scenario that has it in one only says nothing

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options

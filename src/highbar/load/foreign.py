@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar import importers
 from highbar.errors import InputError, Problem
@@ -29,8 +31,7 @@ _VERSION = re.compile(r"\bversion\b")
 LONGEST_ROW = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(Struct, frozen=True):
     """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it."""
 
     mapping: RowMap | None = None
@@ -55,8 +56,7 @@ ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the rewar
 """Who judges in formats that leave nothing to choose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """A file that was read for another tool: the rows that were made of it, and what became of its records."""
 
     file: ResultsFile

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, files, foreign
@@ -16,8 +18,7 @@ if TYPE_CHECKING:  # of files of other tools
     from highbar.model.judging import Judging
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Results:
+class Results(Struct, frozen=True, eq=False):
     """What an engine reads, and what is known of it without the engine; `policy` says which columns are expected."""
 
     policy: Policy

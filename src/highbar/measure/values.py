@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import recorded

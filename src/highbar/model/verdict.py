@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from highbar.errors import Problem, ReportError
+from highbar.model.judging import Judging, Selection
 from highbar.model.rules import Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
-if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
+if TYPE_CHECKING:
     from highbar.model.details import Details
-    from highbar.model.judging import Judging, Selection
+else:
+    Details = object  # few checks need that module; without the name, `help(Verdict)` fails
 
 NOWHERE = Place()
 ReadAgain = Callable[[bool, bool], "Verdict"]
@@ -24,8 +28,7 @@ NO_POLICY = "no policy: nothing was judged"
 """What reports show in place of the policy's name if no policy was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """Why no valid interval is known for a value, so that a rule with `evidence: confident` stays inconclusive.
 
     Because sums have no limit, weights leave few scenarios, or the scenarios differ too much in number of trials.
@@ -35,8 +38,7 @@ class Doubt:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Value:
+class Value(Struct, frozen=True):
     """A metric's value, with the count behind it. `value` is None if it is undefined; then `reason` says why."""
 
     value: Fraction | None
@@ -68,8 +70,7 @@ class Value:
         return f"<Value: {float(self.value):.4g}{interval}, {self.scenarios} scenarios>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Slice:
+class Slice(Struct, frozen=True):
     """The metrics of the scenarios that share one value of one column.
 
     `worse`: the pass rate is below that of the rest by more than chance, corrected for the number of slices.
@@ -87,8 +88,7 @@ class Slice:
         return f"<Slice: {'='.join(self.by)}, {self.scenarios} scenarios>"
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """A threshold that does not apply yet: whether the value reaches it already, and how much is missing (0 if met).
 
     `distance` is None if the value is undefined; `version` is the first to which it applies, None for the target.
@@ -100,8 +100,7 @@ class Goal:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progressive:
+class Progressive(Struct, frozen=True):
     """The progress of a progressive rule: the step that applies now, by its version as written, and the next ones."""
 
     step: str
@@ -109,8 +108,7 @@ class Progressive:
     target: Goal | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RuleResult:
+class RuleResult(Struct, frozen=True):
     """The outcome of one rule, and why.
 
     `second_run` is an upper bound of the chance that a second run of the same agent on the same scenarios gives the
@@ -144,8 +142,7 @@ class RuleResult:
         return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"
 
 
-@dataclass(frozen=True, slots=True)
-class FailedScenario:
+class FailedScenario(Struct, frozen=True):
     """A scenario that did not pass every trial, and why; `required` if a rule demands that it passes."""
 
     id: str
@@ -156,8 +153,7 @@ class FailedScenario:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UndecidedScenario:
+class UndecidedScenario(Struct, frozen=True):
     """A scenario that failed no trial but has an undecided one, and why."""
 
     id: str
@@ -181,8 +177,7 @@ class UndecidedScenario:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True):
     """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
     `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
@@ -211,8 +206,7 @@ class ScenarioResult:
         return not self.passed and self.passed_trials + self.undecided_trials == self.trials
 
 
-@dataclass(frozen=True, slots=True)
-class FlakyScenario:
+class FlakyScenario(Struct, frozen=True):
     """A scenario that passed some of its trials and failed others."""
 
     id: str
@@ -220,8 +214,7 @@ class FlakyScenario:
     passed_trials: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
 
     `correlation` is the intraclass correlation (1: the trials of a scenario always agree); None if nothing varies.
@@ -237,8 +230,7 @@ class Repetition:
     still_possible: float
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How much evidence there was."""
 
     scenarios: int
@@ -250,16 +242,14 @@ class Counts:
     left_out: int = 0  # rows that `select` or --where did not choose
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file that was read, with the digest of its bytes."""
 
     file: str
     sha256: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Weakening:
+class Weakening(Struct, frozen=True):
     """A demand of the policy that was lowered or removed; `now` is None if it was removed."""
 
     what: str  # the rule or the key, as in the policy
@@ -275,8 +265,7 @@ class Weakening:
         return f"{self.what}: {self.before} → {self.now}"
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(Struct, frozen=True):
     """The bar as it was at a git ref: the verdict by it, and what was weakened since then."""
 
     ref: str
@@ -291,8 +280,7 @@ class Against:
         return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Pass, fail or inconclusive, and everything that this is based on.
 
     Without a policy `verdict` is None, `rules` is empty, `problems` says in which places no policy was found, and
@@ -322,12 +310,20 @@ class Verdict:
     selection: Selection | None = None  # which rows were judged, if not all
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
-    read_again: ReadAgain | None = field(default=None, compare=False)  # None if the results are not at hand
+    read_again: ReadAgain | None = None  # None if the results are not at hand
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if it is inconclusive or None."""
         return self.verdict == "pass"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Verdict):
+            return NotImplemented
+        compared = (name for name in self.__struct_fields__ if name != "read_again")
+        return all(getattr(self, name) == getattr(other, name) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment] # its mappings have none either
 
     def __repr__(self) -> str:
         found = "no verdict" if self.verdict is None else self.verdict
