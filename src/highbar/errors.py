@@ -10,11 +10,11 @@ A caller of the Python API writes `except highbar.InputError as error: print(err
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong with an input: where, what was found, what was wanted, and a hint."""
 
     message: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine.checks import BadRows
 from highbar.engine.database import Database, Query, Rows
@@ -25,8 +27,7 @@ from highbar.model.judging import Selection
 _OF_OURS = ("agent_version", "suite", "judge")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The parts with the rows that take part, and with those that are left out."""
 
     taken: tuple[SourcePart, ...]

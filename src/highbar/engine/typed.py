@@ -8,7 +8,8 @@ bad, and the file is read again the slower way. Nothing is coerced: a value of a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.columns import COLUMNS, Column, Form
 from highbar.engine import twice
@@ -30,8 +31,7 @@ INTEGERS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """A column as the file has it: an SQL expression and its type (`JSON`: the text of a JSON value)."""
 
     sql: str
@@ -47,8 +47,7 @@ class Raw:
         return self.sql if self.type == "JSON" else f"CAST(to_json({self.sql}) AS VARCHAR)"
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """The typed columns that one column of the results becomes, and the condition under which a row is bad."""
 
     columns: tuple[tuple[str, str], ...]

@@ -7,8 +7,10 @@ that is surely within the margin passes. Scenarios of the baseline that have no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
@@ -36,8 +38,7 @@ _UNLIMITED = float("inf")
 _ALLOWED = "which --allow-missing-baseline accepts"
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
+class Excess(Struct, frozen=True):
     """By how much the head is better than the worst that is accepted, and the bounds of that."""
 
     value: Fraction

@@ -9,8 +9,9 @@ failures above the tolerated rate are excluded.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
 from highbar.language import digits
@@ -22,8 +23,7 @@ from highbar.statistics.tolerance import clusters_to_exclude
 UNLIMITED = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The outcome, why, how far it can be trusted, and what a second run would make of it."""
 
     outcome: Outcome

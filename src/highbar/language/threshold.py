@@ -7,9 +7,10 @@ metric can have, and the metric's own direction.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from highbar.errors import HighbarError
 from highbar.language.exact import NUMBER, write_decimal
@@ -61,16 +62,14 @@ class ThresholdError(HighbarError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """How much worse is still accepted: in the metric's unit, or as a share of the baseline's value if `relative`."""
 
     value: Fraction
     relative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(Struct, frozen=True):
     """A threshold's text, taken apart; `suffix` is its unit, "" if it has none."""
 
     operator: Operator | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import recorded
@@ -30,6 +31,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
@@ -205,7 +207,7 @@ class Measured:
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
-            result,
+            Number(result),
             scenarios,
             missing,
             metric.unit,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
@@ -28,8 +30,7 @@ from highbar.policy.ranges import always_holds, apart, value_range
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
 
 
-@dataclass(frozen=True, slots=True)
-class CompositePart:
+class CompositePart(Struct, frozen=True):
     """What `composite` says: how final_score is computed, and what must hold."""
 
     definition: Definition | None = None
@@ -107,8 +108,7 @@ def listed(names: tuple[str, ...]) -> str:
     return f"{names[0]} is" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} are"
 
 
-@dataclass(frozen=True, slots=True)
-class Demanded:
+class Demanded(Struct, frozen=True):
     """One comparison of a condition, its operator as the NOTs before it make it, and whether it is one of several."""
 
     comparison: Comparison

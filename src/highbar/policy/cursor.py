@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.language.formula import FormulaError
@@ -20,8 +21,7 @@ DESCRIPTION = "description"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
 
     node: Node

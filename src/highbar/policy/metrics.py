@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
@@ -47,8 +48,7 @@ _UNITS: dict[str, Unit] = {
 _RESERVED = frozenset({*MEASURES, *SETTINGS, *FUNCTIONS, "and", "or", "not", "description", "pass"})
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A metric that the policy defines, and where its formula and its typical threshold stand."""
 
     metric: Metric
@@ -56,8 +56,7 @@ class Definition:
     typical_threshold: Cursor | None = None
 
 
-@dataclass(slots=True)
-class MetricTable:
+class MetricTable(Struct):
     """The metrics that rules and formulas may name. It grows by pass_at_K when one is named."""
 
     metrics: dict[str, Metric] = field(default_factory=lambda: dict(catalogue.metrics()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+
+from msgspec import Struct
 
 from highbar.language.exact import read_decimal
 from highbar.language.threshold import read as read_threshold
@@ -48,8 +49,7 @@ RISK_LEVELS: dict[str, Level] = {"critical": "blocking", "high": "blocking", "me
 TARGET = "target"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A threshold as a policy says it: what to reach, how the evidence is weighed, and what for."""
 
     threshold: Threshold
@@ -58,8 +58,7 @@ class Bar:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class RuleReader:
+class RuleReader(Struct, frozen=True):
     """Reads rules, given the settings and the metrics of their policy."""
 
     settings: Settings

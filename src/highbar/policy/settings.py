@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct, field
 
 from highbar.catalogue import CATEGORIES, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
@@ -22,8 +23,7 @@ _FINEST = 10**20
 """The largest denominator of a pass_score: times the behaviors of a trial it must fit 128 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the top level of a policy says besides its rules."""
 
     description: str | None = None

@@ -7,10 +7,11 @@ Readable without color: a word beside every color says the same. Every text that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import gate, measure
 from highbar import policy as policies
@@ -24,8 +26,7 @@ MOST_FAILED = 1000
 """How many failed scenarios a verdict lists, the worst first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CheckResult:
+class CheckResult(Struct, frozen=True, eq=False):
     """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
 
     The run, scenario by scenario, is there if the job wants it or a rule compares.

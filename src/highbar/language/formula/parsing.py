@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from highbar.language.formula.tokens import FormulaError, Token, tokenize
 from highbar.language.formula.tree import COLUMN_FUNCTIONS
@@ -40,8 +41,7 @@ _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGNED = range(1, 7)
 _BINDING = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
 
 
-@dataclass(frozen=True, slots=True)
-class Composite:
+class Composite(Struct, frozen=True):
     """The guide's composite, `final_score = …  pass = …`, in its two parts; the second may be missing."""
 
     formula: str
@@ -85,8 +85,7 @@ def _blank(text: str) -> str:
     return "".join("\n" if character == "\n" else " " for character in text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+class _Operation(Struct, frozen=True):
     """An operator or function and its operands, or a value; a fault in it is reported at `offset`."""
 
     offset: int
@@ -215,8 +214,7 @@ class _Syntax:
         return FormulaError(message, self.text, offset, hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     """Operations read as a number or as a condition, whichever the caller wants."""
 
     text: str
