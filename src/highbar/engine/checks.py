@@ -18,7 +18,7 @@ from highbar.engine.sources import SourcePart
 from highbar.engine.sql import any_match, is_pattern, literal
 from highbar.engine.trials import chosen_by
 from highbar.engine.typed import INTEGERS, READERS
-from highbar.errors import InputError, Problem, Twice
+from highbar.errors import DuplicateResults, InputError, Problem
 
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
@@ -84,7 +84,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
         )
         for row in twice
     ]
-    raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
+    raise DuplicateResults(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
 def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:

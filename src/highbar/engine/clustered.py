@@ -30,7 +30,7 @@ def ends(
     largest = max(sizes.values(), default=0)
     if largest > MOST_IN_ORDER:
         return _by_design_effect(database, layout, same, alpha, ranked, sizes)
-    database.define("ordered", _ordered(ranked, layout), kept=largest > ALL_IN_ORDER)
+    database.define("ordered", _ordered(ranked, layout), materialized=largest > ALL_IN_ORDER)
     return _by_order(database, same, alpha, sizes)
 
 

@@ -67,7 +67,7 @@ def define(database: Database, suite: Suite, columns: tuple[str, ...]) -> None:
     database.list_texts("listed", ("id", *named, "bits"), listed)
     types = {"bits": "INTEGER"} | {name: EMPTY[name] for name in DESCRIBING}
     typed = (f"CAST({name} AS {types.get(name, 'VARCHAR')}) AS {name}" for name in ("id", *named, "bits"))
-    database.define("described", f"SELECT {', '.join(typed)} FROM listed", kept=True)
+    database.define("described", f"SELECT {', '.join(typed)} FROM listed", materialized=True)
 
 
 def _bits(fields: Mapping[str, str]) -> int:

@@ -186,9 +186,9 @@ class DuckDBEngine:
         """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         return Reducer(self, self._parts).records(request)
 
-    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
-        """Name a query, as a table if its rows are `kept`."""
-        kind = "TABLE" if kept else "VIEW"
+    def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
+        """Name a query, as a table if it is to be `materialized`, else as a view."""
+        kind = "TABLE" if materialized else "VIEW"
         self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:

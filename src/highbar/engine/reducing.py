@@ -111,9 +111,9 @@ class Reducer:
         """Name the three relations of a request."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
         self._define_trials(made, request)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         grave = self._mostly_grave(made, request)
-        self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
+        self.database.define("profile", made.profile_of_grave if grave else made.profile, materialized=True)
         return made
 
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
@@ -121,21 +121,21 @@ class Reducer:
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # The sums of a cluster need all of its scenarios, decided or not.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
-        self.database.define("settled", made.settled, kept=True)
-        self.database.define("scenarios", scenarios, kept=made.layout.repeated)
-        self.database.define("profile", made.profile, kept=True)
+        self.database.define("settled", made.settled, materialized=True)
+        self.database.define("scenarios", scenarios, materialized=made.layout.repeated)
+        self.database.define("profile", made.profile, materialized=True)
         return made
 
     def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
         if made.described and request.suite:
             descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
-        self.database.define("trials", made.trials, kept=made.parse_once)
+        self.database.define("trials", made.trials, materialized=made.parse_once)
 
     def _with_best(
         self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
         """The reduction with undecided trials named, and with the sums at their best."""
-        self.database.define("unsettled", made.unsettled, kept=few)
+        self.database.define("unsettled", made.unsettled, materialized=few)
         named = scenarios.undecided_trials(self.database.rows, made.layout, request)
         listed = scenarios.undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
@@ -162,12 +162,12 @@ class Reducer:
         made = plan.make(self.parts, request, fill=fill)
         if fill:
             self._define_trials(made, request)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         found = records.find(self.database.rows, made.layout, request)
         if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
         made = plan.make(self.parts, request, world="best", fill=fill)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
 
     def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def _inherit(database: Database, parts: Sequence[SourcePart], where: Where) -> b
     least = ", ".join(f"min(col_{i}) AS least_{i}, max(col_{i}) AS most_{i}" for i in places)
     short = " OR ".join(f"count(col_{i}) < count(*)" for i in places)
     shared = f"SELECT id, {agreed}, {least} FROM ({each}) AS {TYPED} GROUP BY id HAVING {short}"
-    database.define("inherited", Query(shared, stages=(TYPED,)), kept=True)
+    database.define("inherited", Query(shared, stages=(TYPED,)), materialized=True)
     _refuse_untold(database.rows, each, where)
     return True
 

@@ -184,13 +184,13 @@ class SparkEngine:
         threading.Thread(target=inheritable_thread_target(self._session)(run), daemon=True).start()
         return done.result()
 
-    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
-        """Name a query; rows that are `kept` stay in memory, and on disk if that is full."""
+    def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
+        """Name a query; a `materialized` one runs once, and its rows stay in memory, or on disk if memory is full."""
         asked = as_query(query)
         if asked.large != NO_LARGE_NUMBERS:
             self._large = asked.large
         frame = self._frame(self._translated(asked))
-        if kept:
+        if materialized:
             frame = frame.persist()
             self._kept.append(frame)
         frame.createOrReplaceTempView(self._names[name])

@@ -83,7 +83,8 @@ def _format(paths: Sequence[str], input_format: str | None) -> str:
 
 def _demand_pyspark() -> None:
     try:
-        import pyspark  # noqa: F401 - only to see if it is there
+        # Only to see whether the extra is installed: the message must name the package that is missing.
+        import pyspark  # noqa: F401
         import sqlglot  # noqa: F401
     except ImportError as error:
         raise InputError(

@@ -102,7 +102,7 @@ def _unreadable(path: str) -> Problem | None:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _FolderWalk:
     """A folder as it is walked through: what was found so far."""
 
     is_results: Callable[[str], bool]
@@ -150,7 +150,7 @@ class _Walk:
 
 
 def _folder(folder: str, is_results: Callable[[str], bool]) -> Named:
-    walk = _Walk(is_results, [], [], [])
+    walk = _FolderWalk(is_results, [], [], [])
     walk.into(folder, frozenset(), hidden=False)
     if not walk.files and not walk.problems:
         raise InputError(Problem("no results file in this folder", file=folder, hint=WANTED))

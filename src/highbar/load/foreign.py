@@ -110,8 +110,9 @@ def _is_urgent(note: str, report: Report) -> bool:
 
 def _hinted(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
     """The problems of a mapping that was tried on the file of a tool, with how the tool's own reader is chosen."""
+    # Most checks have no mapping, and need not load its reader.
     from highbar.columns import JUDGING
-    from highbar.importers.mapping import NEVER  # most checks have no mapping
+    from highbar.importers.mapping import NEVER
 
     judging = [column for column, _ in mapping.columns if column in JUDGING]
     if tool is None or not judging or mapping.rows or mapping.where is not None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from highbar import measure
 from highbar import policy as policies
 from highbar.columns import COLUMNS
-from highbar.errors import InputError, Problem, Twice
+from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, hints
 from highbar.load.results import Results
@@ -60,7 +60,7 @@ def _placed(error: InputError, results: Results) -> InputError:
     damaged = accounts.damages(results.accounts())
     if damaged:  # a damaged file explains whatever else is wrong with it
         return InputError(*damaged)
-    if isinstance(error, Twice) and results.files:
+    if isinstance(error, DuplicateResults) and results.files:
         from highbar.load.places import name_twice  # only for results that are refused
 
         return InputError(*name_twice(error.problems, error.keys, results.files))

@@ -8,7 +8,7 @@ from typing import get_args
 
 from highbar import catalogue
 from highbar import policy as policies
-from highbar.language.formula import comparisons
+from highbar.language.formula import relations
 from highbar.measure import unknown
 from highbar.measure.parts import is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
@@ -148,11 +148,6 @@ def sums_needed(policy: Policy) -> SumsNeeded:
     return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
 
 
-def _errors(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[Term]:
-    """The errors among the scenarios of a part in which these count at no end that is surely worse."""
-    return (Term("error", where=part.where) for part in unknown.doubtful(policy, metric, where))
-
-
 def _is_mean(ratio: Ratio) -> bool:
     """Whether the lower sum only counts scenarios."""
     return all(term.of == "count" or term.column == "scenario" for term, _ in ratio.d)
@@ -167,7 +162,7 @@ def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
     """What the policy's conditions compare with each other."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
-            yield from ((comparison.left, comparison.right) for comparison in comparisons(rule.condition))
+            yield from ((relation.left, relation.right) for relation in relations(rule.condition))
 
 
 def where_of(wanted: tuple[Term, ...] | Percentile) -> Where:

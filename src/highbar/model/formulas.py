@@ -48,7 +48,7 @@ class Negative:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Relation:
     """`left operator right`, true or false."""
 
     operator: Operator
@@ -65,4 +65,4 @@ class Logic:
 
 
 Expression = Number | Name | Call | Binary | Negative
-Condition = Comparison | Logic
+Condition = Relation | Logic

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from highbar.model.formulas import Condition, Expression
-from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
+from highbar.model.words import Better, EvidenceKind, Level, Operator, Unit, Where
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
@@ -62,7 +62,7 @@ class Demand:
     than that, and passes only if a failure rate of `tolerate` is excluded.
     """
 
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     margin: Fraction = Fraction(0)
     tolerate: Fraction = Fraction(5, 100)
     min_scenarios: int | None = None
@@ -258,7 +258,7 @@ class Policy:
     suite: Suite | None = None
     slices: tuple[str, ...] = ()
     confidence: Fraction = Fraction(95, 100)
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None
     pass_score: Fraction = Fraction(1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from highbar.errors import Problem
 from highbar.model.rules import Place
-from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
+from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
@@ -117,7 +117,7 @@ class RuleResult:
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # by how much the value surely exceeds the threshold, if that is a lot
     second_run_low: float | None = None
-    evidence: Evidence | None = None  # what the rule compares, if it is about a number
+    evidence: EvidenceKind | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
 

@@ -78,7 +78,7 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PlannedDifference:
     """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
 
     `difference` is None if it would be larger than that share, which none can be.
@@ -182,7 +182,7 @@ class Plan:
     supposed: tuple[Supposed, ...] = ()
     reaches: tuple[Reach, ...] = ()
     chances: tuple[Chance, ...] = ()
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[PlannedDifference, ...] = ()
     rules: tuple[RuleNeed, ...] = ()
     standings: tuple[RuleStanding, ...] = ()
     policy: str | None = None

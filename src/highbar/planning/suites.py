@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from highbar.model import Outcome
 from highbar.planning import repeated
-from highbar.planning.plans import Assumptions, Chance, Difference, Reach, Supposed
+from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, Supposed
 from highbar.statistics.planning import (
     enough_to_fail,
     enough_to_pass,
@@ -102,13 +102,13 @@ def chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptio
     return Chance(bar, rate, scenarios, found.passes, found.fails, found.inconclusive)
 
 
-def smallest(scenarios: int, differing: Fraction, assumptions: Assumptions) -> Difference:
+def smallest(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The smallest difference between two versions that so many common scenarios show with the assumed power."""
     found = smallest_difference(scenarios, differing, float(assumptions.power), assumptions.alpha)
-    return Difference(scenarios, differing, found if found <= differing else None)
+    return PlannedDifference(scenarios, differing, found if found <= differing else None)
 
 
-def show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> Difference:
+def show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The common scenarios that show a difference of this size with the assumed power."""
     needed = pairs_needed(difference, differing, float(assumptions.power), assumptions.alpha)
-    return Difference(needed, differing, float(difference))
+    return PlannedDifference(needed, differing, float(difference))

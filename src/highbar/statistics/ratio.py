@@ -43,7 +43,7 @@ class ThirdSums:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AbsoluteChange:
     """Head less base, with its bounds."""
 
     value: float
@@ -115,7 +115,7 @@ def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
     return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
 
 
-def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Difference | None:
+def influence_difference(value: float, influences: Sequence[float], alpha: float) -> AbsoluteChange | None:
     """The bounds of any change whose influences are known; None below two scenarios.
 
     The influences of a formula are those of its terms times its gradient, head less base.
@@ -123,7 +123,7 @@ def influence_difference(value: float, influences: Sequence[float], alpha: float
     if len(influences) <= 1:
         return None
     half = _half_width(influences, alpha)
-    return Difference(value, value - half, value + half)
+    return AbsoluteChange(value, value - half, value + half)
 
 
 def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> RelativeChange | None:

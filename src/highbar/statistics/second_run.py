@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from highbar.statistics.beta import beta_cdf, beta_quantile, beta_survival
-from highbar.statistics.binomial import at_least, at_most
-from highbar.statistics.interval import Real
+from highbar.statistics.binomial import at_most
 from highbar.statistics.normal import normal_cdf, normal_quantile
 from highbar.statistics.outlook import Outlook
 from highbar.statistics.trials import VarianceSplit
@@ -77,11 +76,6 @@ def trial_noise(
     within = (split.within * freedom + between + split.within) / (freedom + 1)
     share = within / (between * (1 if pooled else trials) + within)
     return Noise(share, share, trials) if enough else Noise(min(share, least), max(share, most), trials)
-
-
-def point_gate_chance(scenarios: int, threshold: Real, rate: float) -> float:
-    """How likely an agent of this true rate shows at least the threshold on so many scenarios; exact."""
-    return at_least(_needed(scenarios, threshold), scenarios, rate)
 
 
 # --- a share against a threshold --------------------------------------------------------------
@@ -292,9 +286,3 @@ def any_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
     """The same for what holds if any part does."""
     turned = all_of((Outlook(part.fails, part.inconclusive, part.passes) for part in parts), together=together)
     return Outlook(turned.fails, turned.inconclusive, turned.passes)
-
-
-def _needed(scenarios: int, threshold: Real) -> int:
-    """The fewest passes that reach the threshold, which is read as it was written: 17 of 20 reach 0.85."""
-    exact = Fraction(str(threshold)) if isinstance(threshold, float) else Fraction(threshold)
-    return math.ceil(exact * scenarios)

@@ -76,7 +76,7 @@ def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
         case ThresholdRule() | ProgressiveRule() | BaselineRule() | StepRule():
             yield from _of_metric(policy, rule.metric)
         case ConditionRule():
-            for comparison in formula.comparisons(rule.condition):
+            for comparison in formula.relations(rule.condition):
                 yield from _of_expression(policy, comparison.left)
                 yield from _of_expression(policy, comparison.right)
         case _:  # rules about scenarios by name: whether they passed

@@ -43,7 +43,7 @@ def layout(*columns: str) -> Layout:
 @contextmanager
 def opened(rows: list[dict[str, Any]]) -> Iterator[DuckDBEngine]:
     engine = DuckDBEngine(table=pa.Table.from_pylist(rows))
-    engine.define("trials", "SELECT * FROM results", kept=False)
+    engine.define("trials", "SELECT * FROM results", materialized=False)
     yield engine
     engine.close()
 

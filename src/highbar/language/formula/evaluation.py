@@ -11,7 +11,7 @@ from typing import Literal, assert_never
 from highbar.language.exact import cut_decimal
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
-from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model import COMPARE, Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
 
 _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
@@ -82,7 +82,7 @@ def judge(
     part passes. An undefined part never passes, and neither does its NOT.
     """
     match condition:
-        case Comparison():
+        case Relation():
             return _compare(condition, lookup, show)
         case Logic("not", (operand,)):
             outcome, reason = judge(operand, lookup, show)
@@ -99,7 +99,7 @@ def judge(
     assert_never(condition)
 
 
-def _compare(comparison: Comparison, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
+def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
     sides = []
     for side in (comparison.left, comparison.right):
         value = evaluate(side, lookup)

@@ -7,22 +7,22 @@ from typing import assert_never
 
 from highbar.language.exact import write_decimal
 from highbar.language.formula.tree import fold
-from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model import Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
 
 _SIGNS = {"+": "+", "-": "-", "*": "×", "/": "/"}
 _RANK = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6}
 _COMPARISON, _NEGATIVE, _ATOM = 4, 7, 8
 
-_Written = tuple[str, int]
+_TextAndBinding = tuple[str, int]
 """A text, and how tightly it binds."""
 
 
 def to_words(node: Expression | Condition) -> str:
     """Text with as few brackets as possible that `parse` or `parse_condition` reads as the same tree."""
-    return _condition(node)[0] if isinstance(node, Comparison | Logic) else fold(node, _expression)[0]
+    return _condition(node)[0] if isinstance(node, Relation | Logic) else fold(node, _expression)[0]
 
 
-def _expression(node: Expression, operands: Iterator[_Written]) -> _Written:
+def _expression(node: Expression, operands: Iterator[_TextAndBinding]) -> _TextAndBinding:
     match node:
         case Number(value):
             return write_decimal(value), _ATOM
@@ -41,9 +41,9 @@ def _expression(node: Expression, operands: Iterator[_Written]) -> _Written:
     assert_never(node)
 
 
-def _condition(node: Condition) -> _Written:
+def _condition(node: Condition) -> _TextAndBinding:
     match node:
-        case Comparison(operator, left, right):
+        case Relation(operator, left, right):
             return f"{to_words(left)} {operator} {to_words(right)}", _COMPARISON
         case Logic("not", (operand,)):
             return f"not {_bracketed(_condition(operand), _RANK['not'])}", _RANK["not"]
@@ -53,6 +53,6 @@ def _condition(node: Condition) -> _Written:
     assert_never(node)
 
 
-def _bracketed(written: _Written, at_least: int) -> str:
+def _bracketed(written: _TextAndBinding, at_least: int) -> str:
     text, rank = written
     return text if rank >= at_least else f"({text})"
