@@ -158,7 +158,7 @@ UNBOUNDED = tuple(column for column in MEASURED if not column.bounded)
 UNBOUNDED_NAMES = frozenset(column.name for column in UNBOUNDED)
 SCENARIO_TEXTS = names("describes", form="text")
 """Texts that describe a scenario; a suite may say them."""
-DESCRIBING = (*SCENARIO_TEXTS, *names("describes", form="number"))
+DESCRIPTION_COLUMNS = (*SCENARIO_TEXTS, *names("describes", form="number"))
 """Everything that describes a scenario but its tags."""
 OF_THE_RUN = names("run")
 SLICEABLE = frozenset({*SCENARIO_TEXTS, *OF_THE_RUN})

@@ -55,12 +55,12 @@ def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
     """
-    with tempfile.TemporaryDirectory(prefix="highbar-") as temporary, _repeatable(job) as again:
-        there = revision.at(against_ref, Path(temporary).resolve())
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder, _repeatable(job) as again:
+        there = revision.at(against_ref, Path(folder).resolve())
         path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
         here = policies.choose(job.policy)
         if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
-            raise InputError(_taken_away(there, path))
+            raise InputError(_deleted(there, path))
         before = _read_policy(there, path)
         earlier = replace(
             job,
@@ -133,7 +133,7 @@ def _named(here: Policy, named: str | None) -> Path | None:
     return policies.baseline_file(here, named) if named or here.compares else None
 
 
-def _taken_away(there: Revision, path: str) -> Problem:
+def _deleted(there: Revision, path: str) -> Problem:
     missing = policies.missing()
     hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
     return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
@@ -218,8 +218,8 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
     judged = gate.decide(then.verdict.rules)
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
     slack = set(gate.slack_notes(then.verdict.rules))
-    mine = now.verdict.warnings
-    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in mine]
+    own = now.verdict.warnings
+    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in own]
     again = gate.second_run(rules)
     return replace(
         now.verdict,
@@ -227,7 +227,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
         second_run=again and again.high,
         second_run_low=again and again.low,
         rules=rules,
-        warnings=(*against.notes, *mine, *(f"{there.ref}: {note}" for note in notes)),
+        warnings=(*against.notes, *own, *(f"{there.ref}: {note}" for note in notes)),
         against=against,
     )
 

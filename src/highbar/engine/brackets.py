@@ -156,14 +156,14 @@ def _inside(ranked: str, brackets: list[_Bracket]) -> str:
         "SELECT group_number, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
         f" FROM ({placed}) GROUP BY group_number, stretch, 3"
     )
-    running = (
+    up_to_here = (
         "SELECT group_number, number, how_many,"
         " sum(how_many) OVER (PARTITION BY group_number ORDER BY stretch, number) AS upto"
         f" FROM ({counted})"
     )
     wanted = ", ".join(f"({place}, {numbered[one.group]}, {one.rank})" for place, one in enumerate(brackets))
     return (
-        f"SELECT w.place, min(number) FROM ({running}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
+        f"SELECT w.place, min(number) FROM ({up_to_here}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
         " AS listed(place, group_number, rank)) AS w ON r.group_number = w.group_number"
         " AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
         " GROUP BY w.place"

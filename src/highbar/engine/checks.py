@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from highbar.columns import DESCRIBING, OF_THE_RUN
+from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
 from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
@@ -64,8 +64,8 @@ def refuse_or_warn_of_ids(
 def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
     """Whether no two rows have the same hash. If two have, they may still differ: the caller looks closer."""
     hashes = f"(SELECT hash({key}) AS hashed FROM {relation}) AS hashes"
-    these = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
-    counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{these} GROUP BY hashed)"
+    condition = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
+    counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{condition} GROUP BY hashed)"
     return rows(Query(counted, spread=("hashes",)))[0][0] in (None, 1)  # None: this turn has no row
 
 
@@ -138,27 +138,27 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     """
     if not layout.repeated:
         return False
-    columns = {name: name for name in DESCRIBING if name in layout.columns}
+    columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
     columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
     if not columns:
         return False
     differs = [f"coalesce(min({name}) <> max({name}), false) AS c{i}" for i, name in enumerate(columns)]
-    partly = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
-    query = f"SELECT id, {', '.join(differs)}, {partly} AS partly FROM trials GROUP BY id"
+    some_absent = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
+    query = f"SELECT id, {', '.join(differs)}, {some_absent} AS partly FROM trials GROUP BY id"
     flags = " OR ".join(f"c{i}" for i in range(len(columns)))
     found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT {MOST_REFUSED}")
     problems = []
     for id_, *each, _ in found:
         differing = dict(compress(columns.items(), each))
         message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
-        hint = _of_several_agents(rows, id_, differing) or _SAME
+        hint = _of_several_versions(rows, id_, differing) or _SAME
         problems.append(Problem(message, hint=hint))
     if problems:
         raise InputError(*problems)
     return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
 
 
-def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
+def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
     """The hint if the trials of a scenario differ only in columns that may name their agents."""
     from highbar.engine.variants import NAMES  # only for results that are refused
 

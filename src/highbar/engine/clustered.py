@@ -58,12 +58,12 @@ def _ordered(ranked: str, layout: Layout) -> str:
         f" max(unit_trials) OVER (PARTITION BY group_name) AS most FROM ({within})"
     )
     sums = {"zz": "2 * nth_of_unit - 1", "zd": "unit_trials", "units": "CAST(nth_of_unit = 1 AS INTEGER)"}
-    upto = ", ".join(
+    up_to = ", ".join(
         f"CAST(sum({each}) OVER (PARTITION BY group_name ORDER BY rank) AS BIGINT) AS {name}"
         for name, each in sums.items()
     )
     stride = f"CASE WHEN group_trials <= {ALL_IN_ORDER} THEN 1 ELSE CAST(ceil(sqrt(group_trials)) AS BIGINT) END"
-    return f"SELECT group_name, rank, group_trials, fewest, most, {stride} AS stride, {upto} FROM ({within})"
+    return f"SELECT group_name, rank, group_trials, fewest, most, {stride} AS stride, {up_to} FROM ({within})"
 
 
 def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Sizes) -> Ends:

@@ -31,7 +31,7 @@ from highbar.model.reduction import Records, Reduction
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-CONFIGURATION = {
+SAFE_SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
@@ -60,7 +60,7 @@ def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | No
         "lock_configuration = true",
     )
     try:
-        connection = duckdb.connect(":memory:", config={**CONFIGURATION})
+        connection = duckdb.connect(":memory:", config={**SAFE_SETTINGS})
         for setting in settings:
             connection.execute(f"SET {setting}")
     except duckdb.Error as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.columns import DESCRIBING, EXTRA, MEASURED, Column, recorded
+from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded
 from highbar.engine import scoring
 from highbar.engine.database import LargeNumbers
 from highbar.engine.protocol import Request
@@ -97,7 +97,7 @@ class Layout:
         return f"where_{self.wheres.index(where)}"
 
 
-def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
+def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     """What takes part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)
@@ -105,7 +105,7 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
-        wheres=tuple(dict.fromkeys(where for where in (*_filters(request), *(item.where for item in wanted)) if where)),
+        wheres=tuple(dict.fromkeys(where for where in (*_wheres(request), *(item.where for item in wanted)) if where)),
         extras=extras,
         quantities=of_request(named, extras, request.ends),
         weights=weights,
@@ -117,7 +117,7 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
     )
 
 
-def _filters(request: Request) -> Iterator[Where]:
+def _wheres(request: Request) -> Iterator[Where]:
     """The filters of rules whose undecided trials are named: a margin's sums are not asked for, but these are."""
     for demand in request.undecided:
         yield from (where for _, where in demand.parts)
@@ -126,7 +126,7 @@ def _filters(request: Request) -> Iterator[Where]:
 def _described(request: Request) -> frozenset[str]:
     """The columns that the suite fills in for trials that do not have them."""
     fields = request.suite.scenarios.values() if request.suite else ()
-    return frozenset({*DESCRIBING} & {name for each in fields for name in each})
+    return frozenset({*DESCRIPTION_COLUMNS} & {name for each in fields for name in each})
 
 
 def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:

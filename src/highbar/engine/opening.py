@@ -101,7 +101,7 @@ def open_(results: Results) -> AbstractContextManager[Engine]:
 def reduce(results: Results, needs: Needs) -> Reduction:
     """The sums that are needed, once every result that the files hold is in them. Raises InputError with lines."""
     with refusals.explained(results), open_(results) as engine, engine.watched(results.progress):
-        with _accounted(results, engine) as settle:
+        with _counted(results, engine) as settle:
             reduction = _reduced(engine, results, needs)
             settle(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))
         return reduction
@@ -124,7 +124,7 @@ def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
 
 
 @contextmanager
-def _accounted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
+def _counted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
     """Count the results without the engine, and give a function that refuses another number of used rows."""
     if results.table is not None:
         yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
 from highbar.engine.database import Query
-from highbar.engine.layout import Layout, lay_out
+from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
 from highbar.engine.sources import SourcePart
@@ -56,7 +56,7 @@ def make(
     sums. `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes it
     in the others, which costs a join.
     """
-    layout = lay_out(parts, request)
+    layout = layout_of(parts, request)
     sides = ratios.Sides(layout)
     keys = _keys(layout)
     sums = _sums(layout, world)

@@ -24,7 +24,7 @@ WHOLE_RUN = ("judge", "suite")
 """Columns of a run rather than of a scenario: their values are listed once."""
 ALL_TERMS = tuple(Term(name) for name in QUANTITIES)
 """What makes every measure take part, whatever the policy of today needs."""
-_OMITTED_AT_0 = ("error", "violated", "unjudged")
+_LEFT_OUT_AT_0 = ("error", "violated", "unjudged")
 
 
 def widened(request: Request, columns: Iterable[str]) -> Request:
@@ -138,6 +138,6 @@ def _record(
 def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
     """The mean over the trials that have the measure."""
     value = contribution(layout, name).exact(row)
-    if name == "passed" or (name in _OMITTED_AT_0 and not value):
+    if name == "passed" or (name in _LEFT_OUT_AT_0 and not value):
         return None
     return ONE if value == 1 else value  # one object for the most frequent value, which comparisons look for

@@ -178,10 +178,10 @@ class Reducer:
         return (variants.note(found),) if found else ()
 
     def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
-        sliced = "category" in slices  # then the profile has them all
-        column, relation = (f"by_{slices.index('category')}", "profile") if sliced else ("category", "trials")
+        has_category = "category" in slices  # then the profile has them all
+        column, relation = (f"by_{slices.index('category')}", "profile") if has_category else ("category", "trials")
         sql = f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
-        rows = self.database.rows(Query(sql, of_profile=sliced))
+        rows = self.database.rows(Query(sql, of_profile=has_category))
         return tuple(row[0] for row in rows)
 
     def _groups(

@@ -68,7 +68,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     unmarked = "coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0, false)"
     # A score is a judgment too, so a row that has one is not silent; nor is one that has a number of the user's own.
     scores = [column.name for column in MEASURED if column.bounded] + [f"extra_{i}" for i in range(extras)]
-    unscored = "".join(f" AND {name} IS NULL" for name in scores)
+    no_scores = "".join(f" AND {name} IS NULL" for name in scores)
     return {
         "is_error": "coalesce(error <> '', false)",
         "is_unjudged": "coalesce(unjudged <> '', false)",
@@ -98,7 +98,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
         ),
         "is_silent": (
             "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
-            f" AND NOT marks_must_nots{unscored}"
+            f" AND NOT marks_must_nots{no_scores}"
         ),
         "expected_positive": _positive("expected", positive),
         "predicted_positive": f"coalesce({_positive('predicted', positive)}, false)",
@@ -234,7 +234,7 @@ def why_column() -> str:
 
 def _undecided() -> str:
     """Why a trial is undecided: the first reason that applies."""
-    unlooked = "nothing says whether it did what it must not; if it did not, record violations: []"
+    unknown_must_not = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
     alone = (
         "behaviors without expected_behaviors to hold them against; a suite demands those, but does not fill them in"
@@ -243,7 +243,7 @@ def _undecided() -> str:
     return (
         "CASE WHEN is_unjudged THEN left(unjudged, 300)"
         f" WHEN unknown_count > 0 THEN {literal(unseen)}"
-        f" WHEN lists_must_nots AND NOT must_nots_checked THEN {literal(unlooked)}"
+        f" WHEN lists_must_nots AND NOT must_nots_checked THEN {literal(unknown_must_not)}"
         " WHEN lists_must_nots AND output_blank THEN 'the output is blank, and only its must-nots were checked'"
         f" WHEN expected_count = 0 AND behaviors IS NOT NULL THEN {literal(alone)}"
         f" ELSE {literal(silent)} END"

@@ -71,7 +71,7 @@ def parts(
         known = _written_part(same) if all(file.columns for file in same) else None
         if known is None and alike and format_ in ("jsonl", "json"):
             known = _alike_part(connection, same)
-        found.extend([known] if known else _DISCOVERIES[format_](connection, same))
+        found.extend([known] if known else _PARTS_OF_FORMAT[format_](connection, same))
     return tuple(found)
 
 
@@ -253,7 +253,7 @@ _TEXTS = {*of_form("id", "text", "shown", "outcome")} - {"unjudged"}
 _SHORT_TEXTS = _TEXTS - {*names("shows")}
 _TEXT_LISTS = {*of_form("names", "observed", "violated", "count")}
 _LISTS = {*_TEXT_LISTS, *of_form("tags")}
-_TRUTHS = of_form("truth", "label")
+_BOOLEANS = of_form("truth", "label")
 
 
 def csv_cell(name: str, cell: str) -> str:
@@ -262,7 +262,7 @@ def csv_cell(name: str, cell: str) -> str:
     truth = f"lower({cell}) IN ('true', 'false')"
     if name in _TEXTS or name.startswith("tags."):
         return as_text
-    if name in _TRUTHS:
+    if name in _BOOLEANS:
         return f"CASE WHEN {truth} THEN lower({cell}) ELSE {as_text} END"
     if name in _LISTS:
         items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"
@@ -344,5 +344,5 @@ def _parquet_relation(part: SourcePart, _wanted: list[str]) -> str:
     return _parquet_source(part.files)
 
 
-_DISCOVERIES = {"jsonl": _json_parts, "json": _json_parts, "csv": _csv_parts, "parquet": _parquet_parts}
+_PARTS_OF_FORMAT = {"jsonl": _json_parts, "json": _json_parts, "csv": _csv_parts, "parquet": _parquet_parts}
 _RELATIONS = {"jsonl": _json_relation, "json": _json_relation, "csv": _csv_relation, "parquet": _parquet_relation}

@@ -89,7 +89,7 @@ class SparkEngine:
         """Take the rows: typed columns as Parquet has them, or lines of text as `format_` says (jsonl, csv)."""
         self._session: SparkSession = frame.sparkSession
         self._source, self.format = frame, format_
-        _refuse_lenient(self._session)
+        _refuse_loose_settings(self._session)
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._tag = f"highbar-{own}"
@@ -221,11 +221,11 @@ class SparkEngine:
         if progress is None or self._context is None:
             yield
             return
-        tracker, done = self._context.statusTracker(), threading.Event()
+        status, done = self._context.statusTracker(), threading.Event()
 
         def watch() -> None:
             while not done.wait(0.2):
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
                 tasks = sum(stage.numTasks for stage in stages if stage)
                 progress(sum(stage.numCompletedTasks for stage in stages if stage) / max(tasks, 1))
 
@@ -280,7 +280,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
     return connection
 
 
-def _refuse_lenient(session: SparkSession) -> None:
+def _refuse_loose_settings(session: SparkSession) -> None:
     """Refuse a session that skips files which it cannot read: their rows would be lost silently."""
     for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
         if str(session.conf.get(setting, "false")).lower() == "true":

@@ -41,7 +41,7 @@ class Profile:
 
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
-        rows = self._let_through(term.where)
+        rows = self._selected(term.where)
         # A filter that lets nothing through gives a sum of 0 over 0 scenarios, which no metric takes for a value.
         if is_repeated(term.column):
             return _repeated_total(rows, term)
@@ -52,7 +52,7 @@ class Profile:
             return Total(Fraction(0), 0)
         return self._added([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)
 
-    def _let_through(self, where: Where) -> Sequence[Row]:
+    def _selected(self, where: Where) -> Sequence[Row]:
         return [row for row in self.rows if row[self.layout.flag(where)]] if where else self.rows
 
     def _added(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
@@ -86,7 +86,7 @@ class Profile:
 
         For scenarios of one trial each. Where lower is better an error is above every number, known or not.
         """
-        one, rows = self.layout.quantities[column], self._let_through(where)
+        one, rows = self.layout.quantities[column], self._selected(where)
         if not self._any_given(rows, column):
             return 0, 0, 0
         ranked = sum(row["scenarios"] for row in rows if row[one.count])
@@ -96,7 +96,7 @@ class Profile:
     def trial_range(self, column: str, where: Where) -> tuple[int, int]:
         """The fewest and the most trials of a scenario that has the column."""
         count = self.layout.quantities[column].count
-        counts = [row[count] for row in self._let_through(where) if row[count]]
+        counts = [row[count] for row in self._selected(where) if row[count]]
         return min(counts, default=0), max(counts, default=0)
 
     def _amount(self, row: Row, term: Term, of_scenario: Contribution | None) -> tuple[int, int]:

@@ -33,8 +33,8 @@ def relation(
     described = descriptions.in_suite(request.suite, columns)
     filled = descriptions.joined(rows, columns, len(layout.extras), described=described, fill=fill)
     evidence = _with(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)))
-    answers = _with(evidence, "evidence", scoring.answer_columns())
-    passing = _with(answers, "answers", scoring.passing_columns(request.pass_score))
+    answered = _with(evidence, "evidence", scoring.answer_columns())
+    passing = _with(answered, "answers", scoring.passing_columns(request.pass_score))
     kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, with_evidence=with_evidence))
     return Query(
         f"SELECT {kept} FROM ({passing}) AS passing",
@@ -63,7 +63,7 @@ def _kept(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> l
     kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in layout.columns]
     kept += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
     kept += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
-    kept += [(layout.flag(where), _lets_through(where, places)) for where in layout.wheres]
+    kept += [(layout.flag(where), _is_selected(where, places)) for where in layout.wheres]
     kept += [
         (name, name)
         for name in (
@@ -174,8 +174,8 @@ def _perhaps_trailing(part: SourcePart) -> str:
     blanks = (" ", "\t", "\r")
     seldom = [f"contains(json, {literal(one + ']')})" for one in blanks]
     seldom += [f"{at}(json, {literal(one + '}')})" for one in blanks]
-    behind_blanks = f"(CASE WHEN {' OR '.join(seldom)} THEN regexp_matches(json, ',\\s+[}}\\]]') ELSE false END)"
-    return f"{at}(json, ',}}') OR contains(json, ',]') OR {behind_blanks}"
+    after_blanks = f"(CASE WHEN {' OR '.join(seldom)} THEN regexp_matches(json, ',\\s+[}}\\]]') ELSE false END)"
+    return f"{at}(json, ',}}') OR contains(json, ',]') OR {after_blanks}"
 
 
 def _outside(range_: ColumnRange, part: SourcePart) -> str:
@@ -183,7 +183,7 @@ def _outside(range_: ColumnRange, part: SourcePart) -> str:
     value = number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
     beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"
-    return f"{beyond} AND {_lets_through(range_.where, places)}" if places else beyond
+    return f"{beyond} AND {_is_selected(range_.where, places)}" if places else beyond
 
 
 def column_text(name: str, column: str, part: SourcePart) -> Typed:
@@ -214,7 +214,7 @@ def _scalar_text(raw: Raw) -> tuple[str, str]:
     return text, f"left({raw.sql}, 1) IN ('[', '{{')"
 
 
-def _lets_through(where: Where, places: dict[str, str]) -> str:
+def _is_selected(where: Where, places: dict[str, str]) -> str:
     if not all(values for _, values in where):
         return "false"
     conditions = [

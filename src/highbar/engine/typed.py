@@ -58,12 +58,12 @@ class Typed:
 Reader = Callable[[str, Raw], Typed]
 
 
-def _unquoted(json: str) -> str:
+def _without_quotes(json: str) -> str:
     bare = f"substring({json}, 2, length({json}) - 2)"
     return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
-_WORD_LENGTHS = "strlen({0}) < 6 OR strlen({0}) = 8"
+_MAY_BE_WORD = "strlen({0}) < 6 OR strlen({0}) = 8"
 """Whether text is as long as one of the words below."""
 
 
@@ -73,10 +73,10 @@ def _is_word(text: str) -> str:
     With AND in place of CASE, every text would be turned to small letters before its length is looked at.
     """
     words = "'true', 'false', 'nan', 'inf', 'infinity'"
-    return f"(CASE WHEN {_WORD_LENGTHS.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
+    return f"(CASE WHEN {_MAY_BE_WORD.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
 
 
-def _could_be_another(text: str) -> str:
+def _is_other_type(text: str) -> str:
     """Whether text that was read without its quotes may have been a number, a truth value, a list or an object.
 
     All of those but a few words begin outside of the letters, which costs a tenth of the pattern to see.
@@ -88,11 +88,11 @@ def _could_be_another(text: str) -> str:
 def text(name: str, raw: Raw) -> Typed:
     """Text, as it is."""
     if raw.type == "SUPPOSED":
-        return Typed(((name, raw.sql),), _could_be_another(raw.sql))
+        return Typed(((name, raw.sql),), _is_other_type(raw.sql))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),))
     json = raw.as_json()
-    return Typed(((name, _unquoted(json)),), f"NOT starts_with({json}, '\"')")
+    return Typed(((name, _without_quotes(json)),), f"NOT starts_with({json}, '\"')")
 
 
 def or_absent(text: str) -> str:
@@ -128,7 +128,7 @@ def identity(name: str, raw: Raw) -> Typed:
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
         return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
-    value = f"CASE WHEN starts_with({json}, '\"') THEN {_unquoted(json)} ELSE {json} END"
+    value = f"CASE WHEN starts_with({json}, '\"') THEN {_without_quotes(json)} ELSE {json} END"
     clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
     odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL}) OR {_is_whole(json)}"
     sound = f"CASE WHEN {clean} THEN true ELSE {odd} END"
@@ -195,7 +195,7 @@ def label(name: str, raw: Raw) -> Typed:
     quoted, truth = f"starts_with({json}, '\"')", f"{json} IN ('true', 'false')"
     return Typed(
         (
-            (name, f"CASE WHEN {quoted} THEN '\"' || {_unquoted(json)} ELSE {json} END"),
+            (name, f"CASE WHEN {quoted} THEN '\"' || {_without_quotes(json)} ELSE {json} END"),
             (f"{name}_true", f"CASE WHEN {truth} THEN {json} = 'true' END"),
         ),
         f"NOT ({quoted} OR {truth})",
@@ -213,9 +213,9 @@ def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "SUPPOSED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
-        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_WORD_LENGTHS.format('x')})) > 0"
-        another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
-        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
+        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_MAY_BE_WORD.format('x')})) > 0"
+        is_other = f"len(list_filter({raw.sql}, lambda x: {_is_other_type('x')})) > 0"
+        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {is_other} ELSE false END)"
     if raw.type == "VARCHAR[]":
         return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()

@@ -102,7 +102,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
         case Relation():
             return _compare(condition, demand, evidence)
         case Logic("not", (operand,)):
-            return _judge(_opposite(operand), demand, evidence)
+            return _judge(_negated(operand), demand, evidence)
         case Logic(joined_by, operands):
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
@@ -117,7 +117,7 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
     assert_never(condition)
 
 
-def _opposite(condition: Condition) -> Condition:
+def _negated(condition: Condition) -> Condition:
     """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
     match condition:
         case Relation(operator, left, right):
@@ -125,7 +125,7 @@ def _opposite(condition: Condition) -> Condition:
         case Logic("not", (operand,)):
             return operand
         case Logic(joined_by, operands):
-            return Logic("or" if joined_by == "and" else "and", tuple(_opposite(operand) for operand in operands))
+            return Logic("or" if joined_by == "and" else "and", tuple(_negated(operand) for operand in operands))
     assert_never(condition)
 
 

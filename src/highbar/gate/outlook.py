@@ -221,10 +221,10 @@ def of_difference(
     ends = float(low), float(high)
 
     def take(of: float) -> Outlook | None:
-        sure = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
+        without_noise = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
         bare = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
-        if demand.evidence == "confident" or sure is None or bare is None:
-            return sure
-        return Outlook(bare.passes, max(0.0, bare.fails - sure.fails), min(sure.fails, bare.fails))
+        if demand.evidence == "confident" or without_noise is None or bare is None:
+            return without_noise
+        return Outlook(bare.passes, max(0.0, bare.fails - without_noise.fails), min(without_noise.fails, bare.fails))
 
     return cases(take, noise.halved())

@@ -64,8 +64,8 @@ def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
             return could_fail(rule.condition, worst)
         case BaselineRule() | StepRule():
             compared = [one.baseline for one in (worst, best) if one.baseline is not None]
-            followed = all(one.follows(rule.metric, rule.where) for one in compared)
-            return not followed or not worst.measured.follows(rule.metric, rule.where)
+            follows_all = all(one.follows(rule.metric, rule.where) for one in compared)
+            return not follows_all or not worst.measured.follows(rule.metric, rule.where)
     return False
 
 

@@ -19,8 +19,6 @@ from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.tolerance import clusters_to_exclude
 
-UNLIMITED = float("inf")
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -137,8 +135,8 @@ def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int 
 
 def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
     """The two ends of a value's interval, infinite if it is unbounded."""
-    low = -UNLIMITED if value.low is None else Fraction(value.low)
-    high = UNLIMITED if value.high is None else Fraction(value.high)
+    low = -math.inf if value.low is None else Fraction(value.low)
+    high = math.inf if value.high is None else Fraction(value.high)
     return low, high
 
 

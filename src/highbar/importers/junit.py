@@ -261,7 +261,7 @@ class _JUnitReader:
             self._cases[-1].add_property(name, attribute, "".join(texts))
             self._texts = self._endings[-1].text if self._endings else None
         elif opened == "case":
-            self._put_attempts(self._cases.pop())
+            self._put_trials(self._cases.pop())
         elif opened == "suite":
             self._close_suite(self._suites.pop())
 
@@ -294,7 +294,7 @@ class _JUnitReader:
             if numbers[-1] in self._broke_late:  # what came before passed its call too, and was made again
                 self._repeated.update(numbers[:-1])
 
-    def _put_attempts(self, case: _OpenCase) -> None:
+    def _put_trials(self, case: _OpenCase) -> None:
         """Put the rows of earlier attempts, then of the last one, which has the worst of its endings."""
         for ending in case.endings:
             if ending.repeated:

@@ -88,7 +88,7 @@ def _component_assertions(
     placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_Assertion]
 ) -> Iterator[_Assertion]:
     """The assertions of the components, with the parts of a set once."""
-    has_sets = any(assertion_kind(one) == _SET for one in declared)
+    has_set = any(assertion_kind(one) == _SET for one in declared)
     beside: Counter[_Key] = Counter()
     for component, assertion in placed:
         own = as_object(component.get("assertion"))
@@ -100,7 +100,7 @@ def _component_assertions(
         beside.update(_key(part) for part in parts)
         if assertion_kind(own) != _UNKNOWN:
             yield own
-        elif isinstance(inner, list) and has_sets:
+        elif isinstance(inner, list) and has_set:
             yield {"type": _SET}
             yield from parts
         else:

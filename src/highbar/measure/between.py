@@ -129,9 +129,9 @@ class _Box:
     @staticmethod
     def around(ends: Ends) -> _Box:
         """The parts between their ends."""
-        varying = [leaf for leaf, (worst, best) in ends.items() if worst != best]
+        differing = [leaf for leaf, (worst, best) in ends.items() if worst != best]
         ranges = {leaf: (min(pair), max(pair)) for leaf, pair in ends.items()}
-        return _Box(ranges, {leaf: place for place, leaf in enumerate(varying)})
+        return _Box(ranges, {leaf: place for place, leaf in enumerate(differing)})
 
     def narrowed(self, directions: Mapping[Leaf, Sign], *, to_the_least: bool) -> _Box:
         """The parts with a direction at the end that makes the formula least, or most; the others as they are."""
@@ -183,7 +183,7 @@ class _Box:
         if operations.sign_of(self._range_of_polynomial(below)) is None:
             return None
         place = self.places[leaf]
-        slope = _added(_product(_derived(above, place), below), _product(above, _derived(below, place)), -1)
+        slope = _added(_product(_derivative(above, place), below), _product(above, _derivative(below, place)), -1)
         return operations.sign_of(self._range_of_polynomial(slope)) if slope else 0
 
     def _range_of_polynomial(self, polynomial: Polynomial) -> Range:
@@ -233,7 +233,7 @@ def _added(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
     return {monomial: factor for monomial, factor in found.items() if factor}
 
 
-def _derived(polynomial: Polynomial, place: int) -> Polynomial:
+def _derivative(polynomial: Polynomial, place: int) -> Polynomial:
     found: Polynomial = {}
     for monomial, factor in polynomial.items():
         power = Counter(monomial)[place]

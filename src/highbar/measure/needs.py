@@ -36,7 +36,7 @@ from highbar.model.requests import Request
 
 MOST_SCENARIOS = 100_000
 """How many scenarios a verdict lists, if a report wants them all: about what a page or a CI system can show."""
-MOST_DETAILED = 10_000
+MOST_DETAILS = 10_000
 """How many failed scenarios the details of a verdict open."""
 
 
@@ -83,7 +83,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         scenario_limit=MOST_SCENARIOS if wants.scenarios else 0,
         record_by=policies.chosen_by(policy) if wants.run or policy.compares else None,
     )
-    return replace(request, details=True, failed_limit=MOST_DETAILED) if wants.details else request
+    return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
 
 
 def _demands(rule: Rule) -> tuple[Demand, ...]:
@@ -110,11 +110,11 @@ def sums_needed(policy: Policy) -> SumsNeeded:
     found: dict[Term | Percentile, None] = {}
     ratios: dict[Ratio, None] = {}
     crosses: dict[tuple[Ratio, Ratio], None] = {}
-    instances: list[tuple[str, Where]] = [
+    named: list[tuple[str, Where]] = [
         *((name, ()) for name in policy.metrics),
         *((r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where),
     ]
-    for name, where in instances:
+    for name, where in named:
         for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
@@ -122,7 +122,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         found.update(
             (Term("error", where=part.where), None) for part in unknown.doubtful(policy, policy.metrics[name], where)
         )
-    formulas = [of_metric(policy, policy.metrics[name], where) for name, where in instances]
+    formulas = [of_metric(policy, policy.metrics[name], where) for name, where in named]
     for sides in _compared(policy):
         formulas.append(of_metric(policy, difference(*sides)))
         for better in get_args(Better):

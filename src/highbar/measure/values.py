@@ -61,7 +61,7 @@ class Measured:
         best: Group | None = None,
         *,
         is_best: bool = False,
-        like: Measured | None = None,
+        settled: Measured | None = None,
     ) -> None:
         self.policy = policy
         self.group = group
@@ -70,18 +70,18 @@ class Measured:
         # Not data but memory: what was computed is kept, as rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
-        self._formulas: dict[tuple[str, Where], Formula] = {} if like is None else like._formulas  # noqa: SLF001 - the same class
-        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {} if like is None else like._imputed  # noqa: SLF001 - the same class
+        self._formulas: dict[tuple[str, Where], Formula] = {} if settled is None else settled._formulas  # noqa: SLF001 - the same class
+        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {} if settled is None else settled._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, like=self)
+        return Measured(self.policy, group, best, settled=self)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, like=self)
+        return Measured(self.policy, self.best, self.group, is_best=True, settled=self)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` lets through."""
@@ -151,12 +151,12 @@ class Measured:
 
     def _other(self, metric: Metric, where: Where) -> Value:
         """The value in the other group alone."""
-        return self._twin._measure(metric, where)  # noqa: SLF001 - the same class
+        return self._other_end._measure(metric, where)  # noqa: SLF001 - the same class
 
     @cached_property
-    def _twin(self) -> Measured:
+    def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        return Measured(self.policy, self.best or self.group, like=self)
+        return Measured(self.policy, self.best or self.group, settled=self)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""

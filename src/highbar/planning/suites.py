@@ -57,8 +57,8 @@ def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[i
     """The first number of scenarios that suffices, and the one from which on all larger ones do."""
     if not assumptions.repeats:
         decide = (scenarios_to_pass, enough_to_pass) if rate > bar else (scenarios_to_fail, enough_to_fail)
-        first, lasting = (each(bar, rate, float(assumptions.power), assumptions.alpha) for each in decide)
-        return first, lasting
+        first, enough = (each(bar, rate, float(assumptions.power), assumptions.alpha) for each in decide)
+        return first, enough
     if rate > bar:
         found = repeated.scenarios_to_pass(bar, rate, assumptions)
     else:

@@ -101,8 +101,8 @@ def more_by_width(
     end = low if value > threshold else high
     if value == threshold or math.isinf(end):
         return None
-    surer = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
-    needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * surer
+    factor = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
+    needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * factor
     return max(1, math.ceil(needed - 1e-9) - scenarios)
 
 

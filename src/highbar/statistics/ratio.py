@@ -93,12 +93,12 @@ def skewed_ratio_bounds(sums: RatioSums, thirds: ThirdSums, alpha: float) -> Int
     deviation = math.sqrt(Fraction(count - 1, count) * squares / rest**2)
     skewness = float(cubes) / count / (float(squares) / count) ** 1.5 if squares else 0.0
     quantile = student_quantile(1 - alpha, count - 1)
-    low = float(ratio) - deviation * _unskewed(quantile, skewness, count)
-    high = float(ratio) - deviation * _unskewed(-quantile, skewness, count)
+    low = float(ratio) - deviation * _without_skewness(quantile, skewness, count)
+    high = float(ratio) - deviation * _without_skewness(-quantile, skewness, count)
     return Interval(low, high)
 
 
-def _unskewed(quantile: float, skewness: float, count: int) -> float:
+def _without_skewness(quantile: float, skewness: float, count: int) -> float:
     """The studentized value that Hall's transformation takes to a quantile: T + uT²/3 + u²T³/27 + u/6, u = γ/√n."""
     u = skewness / math.sqrt(count)
     if abs(u) < _NO_SKEWNESS:

@@ -27,7 +27,7 @@ _POINTS = 12
 """At how many of its quantiles an unknown failure rate is tried."""
 _STEPS = 60
 _CLOSE = 1e-7
-_LARGEST_LOGARITHM = 21.0  # of a number of scenarios: a billion
+_LARGEST_LOG = 21.0  # of a number of scenarios: a billion
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def worth(share: Share, alpha: float) -> float | None:
         size = math.exp(power)
         return beta_cdf(low, value * size, (1 - value) * size + 1) - alpha
 
-    return math.exp(_root(surprise, 0.0, _LARGEST_LOGARITHM))
+    return math.exp(_root(surprise, 0.0, _LARGEST_LOG))
 
 
 def cut(threshold: float, size: float | None, alpha: float) -> float | None:

@@ -142,7 +142,7 @@ def list_of(form: Form, **limits: int) -> Form:
 
     def read(found: Any, context: Context) -> tuple[Any, ...]:
         if not isinstance(found, list):
-            raise _unlike(found, "a list")
+            raise _wrong_form(found, "a list")
         if not least <= len(found) <= most:
             wanted = f"at least {least}" if least else f"at most {most}"
             raise DamagedError(((), f"found a list of {len(found)}, wanted {wanted}"))
@@ -191,7 +191,7 @@ def _as_it_is(value: Any, _context: Context) -> Any:
 def _reader(wanted: str, fits: Callable[[Any], bool]) -> Callable[[Any, Context], Any]:
     def read(found: Any, _context: Context) -> Any:
         if not fits(found):
-            raise _unlike(found, wanted)
+            raise _wrong_form(found, wanted)
         return found
 
     return read
@@ -233,7 +233,7 @@ def _rounded(value: Fraction, context: Context) -> float:
 def _exact(found: Any, context: Context) -> Fraction:
     """A number that is written as `found`: the decimal as it is written, or the threshold that it equals."""
     if not _is_number(found):
-        raise _unlike(found, "a number")
+        raise _wrong_form(found, "a number")
     number = float(found)
     candidates = (Fraction(repr(number)), *context.here, Fraction(number))
     return next((each for each in candidates if as_float(each, context.here) == number), candidates[0])
@@ -253,7 +253,7 @@ END = optional(NUMBER)._replace(write=_end)
 
 def _object(found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise _unlike(found, "an object")
+        raise _wrong_form(found, "an object")
     return found
 
 
@@ -277,7 +277,7 @@ def _member(found: Any, name: str | int) -> Any:
     return found[name]
 
 
-def _unlike(found: object, wanted: str) -> DamagedError:
+def _wrong_form(found: object, wanted: str) -> DamagedError:
     return DamagedError(((), f"found {shown(found)}, wanted {wanted}"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from highbar.engine import checks
 from highbar.engine.duckdb import DuckDBEngine
-from highbar.engine.layout import lay_out
+from highbar.engine.layout import layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
 from highbar.engine.typed import Raw
@@ -32,7 +32,7 @@ def rows():
 
 
 def layout(*columns):
-    return lay_out((SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ()),), Request((), slices=("team",)))
+    return layout_of((SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ()),), Request((), slices=("team",)))
 
 
 def said(error):

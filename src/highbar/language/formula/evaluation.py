@@ -13,7 +13,7 @@ from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
 from highbar.model import COMPARE, Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
 
-_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+_OF_OPERATOR: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -65,7 +65,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
         case Binary("/", _, divisor) if values[1] == 0:
             return Undefined(f"0 in the denominator: {to_words(divisor)} is 0")
         case Binary(operator):
-            return _ARITHMETIC[operator](*values)
+            return _OF_OPERATOR[operator](*values)
         case Call(function) if function not in COLUMN_FUNCTIONS:
             return _FUNCTIONS[function](values)
         case Name() | Call():
