@@ -53,6 +53,7 @@ def refuse_or_warn_of_ids(
     If all ids differ even without case and spaces, neither can happen, so one count answers both questions. In several
     `turns`, each has a part of the ids in memory.
     """
+    # Hashes, not ids: a million ids of any length fit into memory. Equal hashes only lead to a closer look.
     if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
     key = "id, trial" if repeated else "id"
@@ -142,6 +143,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
     if not columns:
         return False
+    # min and max instead of count(DISTINCT …), which would hold every value of every scenario in memory.
     differs = [f"coalesce(min({name}) <> max({name}), false) AS c{i}" for i, name in enumerate(columns)]
     some_absent = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
     query = f"SELECT id, {', '.join(differs)}, {some_absent} AS partly FROM trials GROUP BY id"

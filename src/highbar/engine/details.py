@@ -95,6 +95,7 @@ def _typed(part: SourcePart) -> str:
 
 def _longest(scenarios: int, trials: int) -> int:
     """How many characters of a text to show, so that a report of many scenarios still opens."""
+    # Texts share a fixed room, so that a report of a thousand failed scenarios still opens.
     room = 160_000 + 2_000 * scenarios
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 

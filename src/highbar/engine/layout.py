@@ -101,6 +101,7 @@ def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     """What takes part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)
+    # Columns of the user's own get numbered names in SQL: their real names may be anything.
     extras = tuple(name.removeprefix(EXTRA) for name in named if name.startswith(EXTRA))
     weights, weight_index = _weight_index(request.weights)
     return Layout(
@@ -135,6 +136,7 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
     categories = [*((f"category = {literal(name)}", w) for name, w in weights.by_category.items()), any_other]
     capabilities = [*((f"capability = {literal(name)}", w) for name, w in weights.by_capability.items()), any_other]
     products = sorted({a * b for _, a in categories for _, b in capabilities})
+    # Without weights the column would be one more key by which every row is grouped.
     if len(products) == 1:
         return ONE, "0"
     cases = [

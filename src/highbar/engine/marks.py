@@ -38,6 +38,7 @@ def marked(json: str, key: str) -> Marks:
 
     every = names("true", "true")
     sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
+    # A name that is marked twice could be true and false: which of the two counts would depend on the reader.
     again = twice.again("json_keys(x)")
     odd_mark = "x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null')"
     bad = (

@@ -109,6 +109,8 @@ def reduce(results: Results, needs: Needs) -> Reduction:
 
 def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
     """Reduce until the columns are known for sure: some of them may show only while the rows are read."""
+    # JSON rows of a large file are first assumed to have the keys of the first row; if not, more columns appear, and
+    # the policy may need other sums.
     while True:
         columns = engine.columns()
         refusals.refuse_columns(results, columns)
@@ -130,6 +132,7 @@ def _counted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]
         yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with
         return
     if not results.paths:
+        # Counted by another reader than the engine's: a row that the engine loses silently would change the verdict.
         yield lambda used: accounts.settle(results.accounts(), used, cast("FileEngine", engine).rows_of)
         return
     from highbar.load import shared  # only for an engine that reads paths

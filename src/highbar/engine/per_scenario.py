@@ -27,6 +27,7 @@ def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "tri
     agreed += [layout.flag(where) for where in layout.wheres]
     agreed += layout.optional_columns()
     rows = _Rows(layout, world)
+    # `max` is any value: trials that disagree in such a column are refused before a sum is used.
     columns = ["id", *reason, *(f"max({name}) AS {name}" if layout.repeated else name for name in agreed)]
     columns += [f"{sql} AS {name}" for name, sql in dict(rows.columns()).items()]
     return f"SELECT {', '.join(columns)} FROM {of}{' GROUP BY id' if layout.repeated else ''}"
@@ -107,6 +108,7 @@ class _Rows:
 
     def has(self, quantity: QuantitySql) -> str:
         """Whether the scenario has the quantity: a trial is given it, or the suite demands it."""
+        # A suite's demand counts even if no trial of the scenario answers it: else leaving an answer out would help.
         demanded = f" OR ({self._suite_bits()} & {quantity.bit}) > 0" if self._may_be_demanded(quantity) else ""
         given = " AND ".join(map(self._any, quantity.apart or (quantity.given,)))
         return f"({given}{demanded})"
@@ -153,6 +155,7 @@ class _Rows:
         if name == "behavior_score" and self.world == "best":
             # An open trial without expectations may have met them all, so at best it adds a whole score.
             amount += f" + {self._denominator()} * {self._count('is_open AND expected_count = 0 AND NOT is_violated')}"
+        # Silence about violations is no good news in a scenario whose other trials were checked for them.
         if name == "violated" and self.world == "worst" and self.layout.may_differ:
             return f"{amount} + {self._unsaid()}"
         if quantity.unit == MOST_EXPECTED:
@@ -239,6 +242,7 @@ class _Rows:
 
         Whether those count depends on the other scenarios, so the sum is made first and perhaps ignored later.
         """
+        # As bits of one number: a column for each quantity would be a key for each in the profile.
         bits = {
             self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
             for name, quantity in self.layout.quantities.items()

@@ -71,6 +71,7 @@ def make(
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
+    # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
     scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
     return ReductionPlan(
@@ -142,6 +143,7 @@ class Worst:
             return f"SELECT w.by.id, NOT w.by.optional FROM {each} {limit}"
         if self.reason == "why":
             return f"SELECT w.by.id, NOT w.by.optional, w.category, w.reason FROM {each} {limit}"
+        # Words are made for the listed scenarios alone: for every failed trial they would cost more than the sums.
         evidence = (
             f"SELECT w.by.id AS id, NOT w.by.optional AS required, w.category, unnest(w.reason) FROM {each} {limit}"
         )
@@ -188,6 +190,7 @@ def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
     if layout.repeated:
         sums.append(("flaky", "CAST(passed_trials > 0 AND failed_trials > 0 AS INTEGER)"))
         sums.append(("sum_passed_squares", "passed_trials * passed_trials"))
+    # Each scenario may bring another weight, so weights cannot be a key of the profile as those of the policy are.
     if layout.own_weight:
         sums.append(("sum_weight", "own_weight"))
         sums += [(f"sum_weighted_{name}", f"own_weight * {name}") for name in WEIGHTED]

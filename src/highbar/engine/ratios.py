@@ -169,6 +169,7 @@ def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
         columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
         if request.trial_noise:
             columns.append(f"max({sides.heaviest_trial(ratio)}) AS heaviest_{i}")
+    # `CASE … THEN id`: scenarios without a cluster must not fall together into the one group of NULL.
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"

@@ -131,6 +131,7 @@ def _record(
         valueless=valueless,
         undecided=row[EVERY_TRIAL] - row["passed_trials"] - row["failed_trials"],
     )
+    # Most scenarios have one trial, whose rank follows from its value: to write it twice would double a baseline.
     own = {name: listed for name, listed in ranks[record.id].items() if listed != record.single_rank(name)}
     return replace(record, ranks=own) if own else record
 

@@ -11,9 +11,9 @@ from highbar.engine.database import Database, Query
 from highbar.engine.limits import (
     MOST_FLAKY,
     MOST_IDS_AT_ONCE,
-    MOST_KEPT_SCENARIOS,
     MOST_NAMED,
     MOST_SLICES,
+    MOST_STORED_SCENARIOS,
     SOME_ROWS,
 )
 from highbar.engine.protocol import Request
@@ -72,6 +72,7 @@ class Reducer:
                 of_profile=True,
             )
         )[0]
+        # Every refusal comes before the first metric: no sum over rows that were refused may reach a verdict.
         checks.refuse_bad_rows(trials=trials, bad=bad)
         checks.refuse_mixed_ids(rows, self.parts)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
@@ -103,9 +104,10 @@ class Reducer:
             scenarios=scenarios.listed(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
         )
+        # With nothing undecided the worst case and the best case are the same: a second reduction would change nothing.
         if not open_:
             return reduction
-        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_KEPT_SCENARIOS, fill=fill)
+        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_STORED_SCENARIOS, fill=fill)
 
     def _define(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name the three relations of a request."""
@@ -193,9 +195,12 @@ class Reducer:
         for place, column in enumerate(request.slices):
             if not profiles[place]:
                 warnings.append(f"no result has a value for the slice {column}")
+            # The query asks for one value more than is shown, only to see whether there are more.
             if len(profiles[place]) > MOST_SLICES:
                 profiles[place].popitem()
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
+        # The profile counts undecided values only for scenarios of one trial each: with several it cannot say that the
+        # percentile is the same.
         known = worst.ranks if worst and not made.layout.repeated else None
         ranked = self._ranks(profiles, made, request, open_trials=open_trials, at_worst=known)
         products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
@@ -222,6 +227,7 @@ class Reducer:
             f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
             f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
         )
+        # Limited in SQL, before rows are fetched: a slice column of the user's own may have as many values as rows.
         sql = (
             f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
             f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
@@ -239,6 +245,7 @@ class Reducer:
     ) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+        # Otherwise a column with a million values would be grouped by all of them, and all but a thousand thrown away.
         if len(values) == MOST_SLICES:
             there = f"by_{place} IN ({', '.join(literal(value or '') for value in values)})"
         names: Sequence[str] = made.products

@@ -63,6 +63,7 @@ ANSWER, BEHAVIORS, MUST_NOTS, OWN, VIOLATIONS = 1, 2, 4, 8, 16
 
 def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     """First step: what was seen. `extras` is how many columns of the user's own the policy measures."""
+    # A behavior that is listed twice is expected once: else repeating an easy one would raise the score.
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
     seen_count = "len(list_filter(seen, lambda x: x))"
     unmarked = "coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0, false)"
@@ -107,6 +108,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
 
 def answer_columns() -> dict[str, str]:
     """Second step: what follows for the answer and the behaviors."""
+    # The caller's own `correct` comes first: it may accept answers that are not equal to `expected`.
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
     unnamed = (
         "len(list_filter(wanted, lambda x: NOT list_contains(behaviors, x)"
@@ -159,7 +161,8 @@ def passing_columns(pass_score: Fraction) -> dict[str, str]:
     digits = [f"CAST({n} AS HUGEINT)" if n > 10**12 else f"{n}" for n in (pass_score.denominator, pass_score.numerator)]
     at_best = f"expected_count = 0 OR (observed_count + unknown_count) * {digits[0]} >= {digits[1]} * expected_count"
     # An agent that answers nothing does nothing forbidden either: a blank output earns no pass by its must-nots alone.
-    kept_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
+    clean_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
+    # A trial that was judged by less than the others of its scenario cannot pass: to record less must never help.
     unlisted = "NOT lists_must_nots AND violation_count IS NULL"
     return {
         "is_failed": (
@@ -168,7 +171,7 @@ def passing_columns(pass_score: Fraction) -> dict[str, str]:
         ),
         "is_passed": (
             "NOT is_failed AND NOT is_unjudged AND CASE WHEN passed IS NOT NULL THEN passed"
-            f" ELSE (expected_count > 0 OR has_answer OR ({kept_must_nots})) AND unknown_count = 0"
+            f" ELSE (expected_count > 0 OR has_answer OR ({clean_must_nots})) AND unknown_count = 0"
             " AND (must_nots_checked OR NOT lists_must_nots) END"
         ),
         "lacking_bits": (

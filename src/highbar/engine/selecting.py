@@ -102,6 +102,7 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
 
 def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
     """Refuse rows of which nobody can say whether they are chosen; not those that another column leaves out."""
+    # A row that cannot be told apart must not be dropped silently: that could drop exactly the failed trials.
     perhaps = " AND ".join(
         f"coalesce(coalesce(t.col_{i}, inherited.col_{i}) IN ({', '.join(map(literal, values))}), true)"
         for i, (_, values) in enumerate(where)

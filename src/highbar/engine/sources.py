@@ -68,6 +68,7 @@ def parts(
     found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
+        # Rows that an importer wrote are ours: to look for faults in them would cost a pass and find none.
         known = _written_part(same) if all(file.columns for file in same) else None
         if known is None and alike and format_ in ("jsonl", "json"):
             known = _alike_part(connection, same)
@@ -108,6 +109,7 @@ def _declared(name: str, type_: str) -> Raw:
 
 
 def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") -> str:
+    # Declared, never detected: detection looks at the first rows, and a later one may differ.
     layout = "array" if files[0].format == "json" else "newline_delimited"
     compression = files[0].compression or "none"
     return (
@@ -145,6 +147,7 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
     if any(large for *_, large, _ in rows):
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
+    # `1` and `"1"` become the same text, so it must be known whether both kinds of ids occur.
     kinds = frozenset("number" if number else "text" for *_, number in rows)
     return [SourcePart(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
 
@@ -239,6 +242,7 @@ def _header_problem(line: str, header: tuple[str, ...]) -> tuple[str, str] | Non
 
 
 def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
+    # All columns, wanted or not: a CSV file is read by position, and a short or long line must be refused.
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"

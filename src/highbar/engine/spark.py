@@ -75,6 +75,7 @@ def refused() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         condition = CONDITION.search(str(error))
+        # Any other error is ours or the cluster's: to blame the results would send the user to look for a fault there.
         if condition is None or not condition["name"].startswith(OF_THE_RESULTS):
             raise
         raise InputError(Problem(f"cannot be read by Spark: {condition[0]}")) from error
@@ -96,7 +97,7 @@ class SparkEngine:
         # Tags of a session are those of a thread, and could not be named from another; a Connect server has no context.
         self._context = self._session.sparkContext if hasattr(self._session, "_jsparkSession") else None
         (self._context.addJobTag if self._context else self._session.addTag)(self._tag)
-        self._kept: list[DataFrame] = []
+        self._stored: list[DataFrame] = []
         self._profile: DuckDBPyConnection | None = None
         self._large = NO_LARGE_NUMBERS
         self._doubles: frozenset[str] = frozenset()
@@ -192,7 +193,7 @@ class SparkEngine:
         frame = self._frame(self._translated(asked))
         if materialized:
             frame = frame.persist()
-            self._kept.append(frame)
+            self._stored.append(frame)
         frame.createOrReplaceTempView(self._names[name])
         # Large numbers of one trial each are passed on as doubles: their sums in the profile must be exact too.
         if name == "scenarios":
@@ -205,7 +206,7 @@ class SparkEngine:
         """Name a table of texts."""
         schema = ", ".join(f"{column} string" for column in columns)
         frame = self._session.createDataFrame([tuple(row) for row in rows], schema).persist()
-        self._kept.append(frame)
+        self._stored.append(frame)
         frame.createOrReplaceTempView(self._names[name])
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
@@ -248,7 +249,7 @@ class SparkEngine:
         """Release what was stored; leave the session as it was."""
         if self._profile is not None:
             self._profile.close()
-        for frame in self._kept:
+        for frame in self._stored:
             frame.unpersist()
         for name in self._names.values():
             self._session.catalog.dropTempView(name)
@@ -272,6 +273,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
         return None
     import duckdb  # not needed by a profile that is too large
 
+    # The queries on it are the same ones in the same dialect, so DuckDB can answer them in Spark's place.
     types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
     connection = duckdb.connect(":memory:")
     connection.execute(f"CREATE TABLE profile ({', '.join(f'{name} {type_}' for name, type_ in types.items())})")

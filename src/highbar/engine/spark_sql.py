@@ -157,6 +157,7 @@ def translate(
     The large `values` of trials are kept in doubles, which hold them exactly: all that happens to them is that they are
     added up. `doubles` are columns of scenarios that are such numbers.
     """
+    # The tree is rewritten, not the text: names and values of the results inside of literals stay as they are.
     tree = parse_one(query.sql, read=_Ours)
     numbers = query.large if query.large != NO_LARGE_NUMBERS else large
     subqueries = list(tree.find_all(exp.Subquery))
@@ -169,6 +170,7 @@ def translate(
             table.set("this", exp.to_identifier(relations[table.name], quoted=True))
             if not table.alias:
                 table.set("alias", exp.TableAlias(this=exp.to_identifier(_relation(table, relations))))
+    # Before the nodes are rewritten: afterwards a sum no longer has the column by which it is recognized.
     for total in list(tree.find_all(exp.Sum)):
         if _of_doubles(total.this, numbers.values, doubles):
             total.replace(_spark(FROM_DOUBLES)([total.this]))

@@ -34,6 +34,7 @@ def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -
     `parts` are the results as they were given.
     """
     suite = request.suite or Suite("", {})
+    # A table, not a list in the query: a suite of 100,000 ids would take longer to parse than to join.
     database.list_texts("suite", ("id",), [(id_,) for id_ in suite.scenarios])
     excused = f"({any_match(request.optional)}) AND NOT ({any_match(request.required)})"
 
@@ -121,6 +122,7 @@ def _other_values(database: Database, parts: Sequence[SourcePart], column: str, 
         f" FROM {part.relation(dict.fromkeys(('id', column.partition('.')[0], column)))}"
         for part in parts
     )
+    # 1 in the results and "1.0" in the suite are the same number; a cast that fails must not pass for equal.
     same = "coalesce(is_number AND TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
     rows = database.rows(
         f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"

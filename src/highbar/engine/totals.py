@@ -57,6 +57,7 @@ class Profile:
 
     def _added(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
         """The sum over some rows: the totals of one denominator and weight are added first, and divided once."""
+        # Whole numbers are added before anything is divided: a sum of many Fractions is slow, and one of floats rounds.
         amounts: dict[tuple[int, int], int] = {}
         for row in rows:
             amount, denominator = self._amount(row, term, of_scenario)
@@ -90,6 +91,7 @@ class Profile:
         if not self._any_given(rows, column):
             return 0, 0, 0
         ranked = sum(row["scenarios"] for row in rows if row[one.count])
+        # In a column from 0 to 1 a crash counts as 0, which is a number like any other.
         errors = sum(row["sum_crashed_trials"] for row in rows) if column not in BOUNDED else 0
         return ranked, errors, sum(row.get(f"sum_undecided_{one.total}", 0) for row in rows)
 

@@ -173,6 +173,7 @@ def whole(least: int | None) -> Reader:
     def read(name: str, raw: Raw) -> Typed:
         value = f"TRY_CAST({raw.sql if raw.is_number else raw.as_json()} AS BIGINT)"
         json = raw.as_json()
+        # A cast would round 2.5 to 3 and accept 3.0, which is no whole number in a file.
         fraction = f"contains({json}, '.') OR contains({json}, 'e') OR contains({json}, 'E')"
         same = f"{value} = {raw.sql}" if raw.is_number else f"{value} IS NOT NULL AND NOT ({fraction})"
         sound = f"{same} AND {lower.format(value=value)}"
@@ -281,6 +282,7 @@ def violations(name: str, raw: Raw) -> Typed:
         return Typed((("violation_names", value), ("violation_count", f"len({value})")), bad)
     json = raw.as_json()
     listed = f"starts_with({json}, '[')"
+    # Compared as text again, since a cast also reads 3.0 and 3e0.
     count = f"TRY_CAST({json} AS BIGINT)"
     sound = f"{count} >= 0 AND CAST({count} AS VARCHAR) = {json}"
     return Typed(
@@ -296,6 +298,7 @@ def tags(name: str, raw: Raw) -> Typed:
     """{name: text}: JSON text, from which slices extract single tags."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
+    # A tag without a value is absent, as a column without one is.
     odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
     sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
     return Typed(
