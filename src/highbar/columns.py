@@ -164,7 +164,7 @@ OF_THE_RUN = names("run")
 SLICEABLE = frozenset({*SCENARIO_TEXTS, *OF_THE_RUN})
 """Columns that scenarios may be chosen by: what was asked of the agent, never what it did."""
 JUDGMENTS = frozenset({*names("judges"), *of_form("violated")})
-"""Columns that can say whether a trial passed. `expected` alone is a demand: nobody has answered it."""
+"""Columns that can say whether a trial passed. `expected` alone is a demand without an answer."""
 JUDGING = frozenset({*names("judges", "demands"), *(column.name for column in MEASURED if column.bounded)})
 """Columns that judge a trial, or say by what it is to be judged."""
 

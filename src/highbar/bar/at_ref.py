@@ -195,14 +195,14 @@ def _read_policy(there: Revision, path: str) -> Policy:
 
 
 def _with_new_scenarios(before: Suite | None, now: Suite | None) -> Suite | None:
-    """The suite as it was, and what was added since: more scenarios are no lower bar, fewer are."""
+    """The suite as it was, and what was added since: more scenarios do not lower the bar, fewer do."""
     if before is None or now is None:
         return before
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
 def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
-    """The verdict now, and every rule of then that is another rule now or came out otherwise, named after the ref.
+    """The verdict now, and every rule of the ref that has changed since or has another outcome, named after the ref.
 
     The worse of the two verdicts is that of all these rules together: what is the same is there once.
     """

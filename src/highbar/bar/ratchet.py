@@ -1,4 +1,4 @@
-"""A policy and a baseline in, a higher bar out: every threshold rises as far as the baseline supports, none falls.
+"""A policy and a baseline in, a higher bar out: thresholds rise as far as the baseline supports, and never fall.
 
 By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes. So do most
 second runs of an agent that stays as it is; but raised again after every run that passes, the bar climbs on luck

@@ -32,7 +32,7 @@ def compare_runs(policy: Policy, base: Run, head: Run, slices: Sequence[str]) ->
     """Everything that changed between two runs that the user named. Raises InputError if they share no scenario."""
     if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
         raise InputError(_nothing_in_common(base, head))
-    if policy.advisory:  # nobody named a policy, so no rule decides
+    if policy.advisory:  # the default policy only advises: no rule decides
         return compare(policies.without_rules(policy), base, head, slices=slices)
     return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
 

@@ -78,7 +78,7 @@ class PairedRuns:
     ) -> tuple[int, int, int] | None:
         """How many scenarios only the head and only the base passed, and how many there are.
 
-        None unless every scenario is a unit of its own, counts once and has one trial in each run, passed or failed.
+        None unless every scenario is an independent unit, counts once and has one trial in each run, passed or failed.
         """
         run = self.base
         once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)

@@ -93,7 +93,7 @@ class Layout:
         return [name for name, there in some if there]
 
     def flag(self, where: Where) -> str:
-        """The column that tells whether a filter lets a scenario through."""
+        """The column that tells whether a filter selects a scenario."""
         return f"where_{self.wheres.index(where)}"
 
 

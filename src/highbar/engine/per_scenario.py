@@ -18,7 +18,7 @@ COMMON_DENOMINATOR = 5_342_931_457_063_200
 FINEST = 10**15
 """The denominator if even that is no multiple: over 40 expected behaviors, and not the same number in each trial."""
 _UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
-"""Whether a trial is undecided for any quantity, whatever the other trials of its scenario have."""
+"""Whether a trial is undecided for any quantity, even without a look at the other trials of its scenario."""
 
 
 def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
@@ -160,7 +160,7 @@ class _Rows:
             return f"{amount} + {self._unsaid()}"
         if quantity.unit == MOST_EXPECTED:
             return self._pooled(name, quantity)
-        # The sum of what trials lack is kept apart: only the scenario as a whole tells whether they lack anything.
+        # What trials lack is summed separately: only the scenario as a whole shows whether they lack anything.
         lack = quantity.lack(self.world)
         if lack == "0" or not self._may_lack(quantity):
             return amount
@@ -171,8 +171,8 @@ class _Rows:
     def _pooled(self, name: str, quantity: QuantitySql) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
 
-        If only the suite expects some, it lacks at least one. If nobody does, an open trial counts as one behavior, and
-        so does a crashed trial without expectations.
+        If only the suite expects some, it lacks at least one. If nothing expects any, an open trial counts as one behavior,
+        and so does a crashed trial without expectations.
         """
         amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
         alone = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"

@@ -23,7 +23,7 @@ from highbar.model.reduction import Records
 WHOLE_RUN = ("judge", "suite")
 """Columns of a run rather than of a scenario: their values are listed once."""
 ALL_TERMS = tuple(Term(name) for name in QUANTITIES)
-"""What makes every measure take part, whatever the policy of today needs."""
+"""All measures, even those that today's policy does not need: a later one may."""
 _LEFT_OUT_AT_0 = ("error", "violated", "unjudged")
 
 

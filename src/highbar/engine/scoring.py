@@ -122,7 +122,7 @@ def answer_columns() -> dict[str, str]:
         ),
         "score_unknown": "CASE WHEN is_violated THEN 0 ELSE unknown_count END",
         "is_correct": f"has_answer AND NOT is_error AND coalesce({right} ELSE predicted = expected END, false)",
-        # No prediction is a wrong one, unless the row says that nobody judged it.
+        # No prediction is a wrong one, unless the row is unjudged.
         "outcome_known": "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL",
         "answer_known": "outcome_known OR correct IS NOT NULL",
         "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
@@ -205,7 +205,7 @@ _ONE_LINE = (
     rf" THEN regexp_replace({_TRIMMED}, '(?s)[\n\r].*$', '')"
     rf" ELSE regexp_replace({_TRIMMED}, '(?s)^.*[\n\r]\s*', '') END"
 )
-"""What a stack trace comes to: its last line, as Python has it, or the first if the last says where, as in Java."""
+"""The message of a stack trace: its last line, as in Python, or its first if the last is a location, as in Java."""
 
 
 def why_column() -> str:

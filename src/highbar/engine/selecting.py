@@ -1,4 +1,4 @@
-"""Which rows take part: parts and a choice in, parts of those rows out; and what is left out, which must be said."""
+"""Which rows take part: parts and a choice in, parts of those rows out, and a report of the rows left out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Choice:
 def choose(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
     """Which rows take part. A row without one of the columns has that of its scenario's other trials.
 
-    Raises InputError if those differ, if a row is bad, or if the choice is by what is no text.
+    Raises InputError if those differ, if a row is bad, or if the column is not text.
     """
     _refuse_numbers(database.rows, parts, where)
     inherited = _define_inherited(database, parts, where)
@@ -101,7 +101,7 @@ def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Wh
 
 
 def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
-    """Refuse rows of which nobody can say whether they are chosen; not those that another column leaves out."""
+    """Refuse rows that may or may not be chosen, unless another column leaves them out anyway."""
     # A row that cannot be told apart must not be dropped silently: that could drop exactly the failed trials.
     perhaps = " AND ".join(
         f"coalesce(coalesce(t.col_{i}, inherited.col_{i}) IN ({', '.join(map(literal, values))}), true)"
@@ -134,7 +134,7 @@ def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
 
 
 def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
-    """What the choice leaves out. Raises InputError if a scenario loses all its rows and nobody said that it may."""
+    """What the choice leaves out. Raises InputError if a scenario loses all its rows and may not."""
     where = request.select
     rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
     taken = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.taken)

@@ -38,7 +38,7 @@ class SourcePart:
     alike: bool = False  # rows are assumed to be alike, and have their text in `json`
     costly: bool = False  # a relation whose rows are cheaper to store than to read again
     id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
-    nested: tuple[str, ...] = ()  # columns of the user's own in which a key may stand twice
+    nested: tuple[str, ...] = ()  # columns of the user's own in which a key may occur twice
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
     chosen_by: tuple[str, ...] = ()  # the columns that it needs
 
@@ -119,7 +119,7 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
-    """Rows that we wrote: their columns are known, and they have none of the faults that discovery looks for."""
+    """Rows that an importer wrote: their columns are known, and no fault needs to be looked for."""
     return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 

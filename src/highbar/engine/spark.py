@@ -111,7 +111,7 @@ class SparkEngine:
             raise
 
     def _named(self, frame: DataFrame, format_: str) -> SourcePart:
-        """The rows under a name of our own, with what their columns hold."""
+        """Name the rows, and say what their columns hold."""
         with refused():
             rows, columns = _READERS[format_](frame)
         if not columns:
@@ -168,9 +168,9 @@ class SparkEngine:
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
 
     def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
-        """Run work in a thread of its own, so that a signal reaches this thread at once and can interrupt the work.
+        """Run work in another thread, so that a signal reaches this thread at once and can interrupt the work.
 
-        In this thread pyspark would not let go of the query before its end, since it has more to ask of Java then.
+        In this thread pyspark would block until the query ends, since it then asks Java for more.
         """
         from pyspark import inheritable_thread_target  # an optional extra
 

@@ -124,7 +124,7 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
 
 
 def _reach(remote: str) -> None:
-    """Raise OSError if nobody listens at the address: pyspark itself would try again for ten minutes."""
+    """Raise OSError if no server listens at the address: pyspark would retry for ten minutes."""
     place = urlsplit(remote.partition(";")[0].rstrip("/"))
     with (
         suppress(TimeoutError),

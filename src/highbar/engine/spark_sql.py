@@ -154,8 +154,8 @@ def translate(
 ) -> Translated:
     """The same query for Spark; `relations` says what each of the reduction's relations is called there.
 
-    The large `values` of trials are kept in doubles, which hold them exactly: all that happens to them is that they are
-    added up. `doubles` are columns of scenarios that are such numbers.
+    The large `values` of trials are doubles, which represent them exactly: they are only added up.
+    `doubles` are columns of scenarios that are such numbers.
     """
     # The tree is rewritten, not the text: names and values of the results inside of literals stay as they are.
     tree = parse_one(query.sql, read=_Ours)

@@ -42,7 +42,7 @@ class Profile:
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
         rows = self._selected(term.where)
-        # A filter that lets nothing through gives a sum of 0 over 0 scenarios, which no metric takes for a value.
+        # A filter that selects nothing gives a sum of 0 over 0 scenarios, which every metric reports as undefined.
         if is_repeated(term.column):
             return _repeated_total(rows, term)
         if term.column == "scenario":
@@ -85,7 +85,7 @@ class Profile:
     def ranked(self, column: str, where: Where) -> tuple[int, int, int]:
         """How many trials a percentile ranks, how many of these are errors, and how many are undecided.
 
-        For scenarios of one trial each. Where lower is better an error is above every number, known or not.
+        For scenarios of one trial each. If lower is better, an error ranks above every number, known or not.
         """
         one, rows = self.layout.quantities[column], self._selected(where)
         if not self._any_given(rows, column):

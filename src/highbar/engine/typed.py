@@ -1,4 +1,4 @@
-"""One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
+"""One column of the results, in any form that a file may have → its typed value, and whether the row is bad.
 
 A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
 a frame declares, or as text that is only assumed to be text (SUPPOSED): then a row that may have been anything else is
@@ -23,7 +23,7 @@ NOT_JSON = (
     f"(CASE WHEN regexp_matches({{0}}, {_ODD}) THEN regexp_matches("
     rf"""regexp_replace({{0}}, '"([^"\\]|\\.)*"', '""', 'g'), {_ODD}) ELSE false END)"""
 )
-"""NaN, infinities and trailing commas, which DuckDB's parser lets through: looked for outside of strings."""
+"""NaN, infinities and trailing commas, which DuckDB's parser accepts: looked for outside of strings."""
 INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
@@ -98,7 +98,7 @@ def text(name: str, raw: Raw) -> Typed:
 def or_absent(text: str) -> str:
     """Text of which something can be seen; NULL for any other, which describes nothing.
 
-    Nearly all text begins with a character of which that can be told at no cost.
+    Nearly all text begins with a printable ASCII character, which costs nothing to check.
     """
     seldom = f"{text} < '!' OR {text} >= '\x7f'"
     return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"

@@ -1,8 +1,8 @@
 """A rule about the baseline and what changed since → its outcome, with a reason in words.
 
 A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, and one
-beyond it fails once chance does not explain it; in between nothing can be said yet. With confidence, only a difference
-that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from passing.
+beyond it fails once chance does not explain it; in between the outcome is inconclusive. With confidence, only a
+difference that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from passing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Excess:
 
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
-    """What became of a rule that compares with a baseline; undefined if there is none, or not of the same kind."""
+    """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
     compared = evidence.baseline
     if compared is None:
         reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"

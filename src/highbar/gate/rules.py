@@ -151,7 +151,7 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     outcome, reason = _scenarios(rule, evidence)
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
-    # A scenario that is missing or undecided stays so, whatever the agent does.
+    # A missing or undecided scenario stays so: a second run says nothing about it.
     judged = Judged(outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome))
     return RuleResult(
         rule.name,
@@ -237,7 +237,7 @@ def name_of(trial: Trial) -> str:
 def progress(stage: Stage, value: Value) -> Progressive:
     """The state of a progressive rule: the step that applies, and what the next ones lack.
 
-    Distances are of the value itself, whatever evidence a later step will demand.
+    Distances are those of the value, even if a later step demands more evidence.
     """
     following = stage.next
     return Progressive(

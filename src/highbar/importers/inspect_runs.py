@@ -33,7 +33,7 @@ class _RunPlan(NamedTuple):
     scorers: frozenset[str]
 
     def difference(self, earlier: _RunPlan) -> str | None:
-        """The first difference to an earlier plan; None if there is none."""
+        """The first difference from an earlier plan; None if they are equal."""
         if self.task != earlier.task:
             return f"the task is {self.task!r}, was {earlier.task!r}"
         if self.model != earlier.model:

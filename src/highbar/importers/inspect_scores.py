@@ -71,7 +71,7 @@ def _bare(metric: str) -> str:
 
 
 def score_number(value: object) -> float | None:
-    """A value as a number, like Inspect's own metrics read it; None if it is none."""
+    """A value as a number, as Inspect's own metrics read it; None if it is not a number."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
@@ -157,7 +157,7 @@ def _why_not(name: str, metrics: Metrics, *, policy: bool) -> str:
 
 
 def _without(names: Collection[str], metrics: Metrics) -> str:
-    """The message that nobody judges, with the scorers."""
+    """The message that no scorer judges, with the names of the scorers."""
     if not names:
         return "nobody judges these samples: the log has no scorer"
     listed = [f"{name} ({', '.join(sorted(metrics.get(name, set()))) or 'no metric'})" for name in names]

@@ -148,7 +148,7 @@ class _Samples:
             refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
 
     def _matches(self, task: str, totals: TaskTotals) -> bool:
-        """If the totals are of these very samples, with whatever document ids. Refuses samples of another run."""
+        """Whether the totals are of these samples, even if document ids differ. Refuses samples of another run."""
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
             refuse(f"the file holds {documents} documents, and {totals.name} speaks of {planned}")

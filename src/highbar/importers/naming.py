@@ -76,7 +76,7 @@ def means_correct(name: str) -> bool:
 
 
 def flat_tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
-    """The members that are no lists or objects, as text. None if there are none.
+    """The members that are scalars, as text; None if there are no such members.
 
     >>> flat_tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
     {'locale': 'de', 'turns': '3', 'rag': 'true'}

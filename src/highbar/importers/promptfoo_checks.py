@@ -195,7 +195,7 @@ def as_object(value: object) -> dict[str, Any]:
 
 
 def value_digest(value: object) -> str:
-    """A short digest of a value, whatever the order of its keys."""
+    """A short digest of a value that does not depend on the order of its keys."""
     try:
         text = msgspec.json.encode(value, order="sorted")
     except UnicodeEncodeError:  # half of a surrogate pair

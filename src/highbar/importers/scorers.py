@@ -79,7 +79,7 @@ class Scorers:
         self._of_scenario[scenario].add(sys.intern(name))
 
     def settle(self) -> None:
-        """Decide who judges, and note it in the report. Raises InputError if nobody does."""
+        """Decide who judges, and note it in the report. Raises InputError if no scorer does."""
         names = dict.fromkeys((*self._declared, *self._columns))
         unknown = [name for name in self._demands if name not in names]
         if unknown:

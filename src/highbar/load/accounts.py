@@ -113,7 +113,7 @@ def _results(file: ResultsFile, blocks: Iterator[bytes]) -> int:
     except counting.TooLong:
         if file.format != "csv":
             raise
-    return _one_by_one(file)  # a quote that is none may have hidden the ends of records
+    return _one_by_one(file)  # a stray quote may have hidden the ends of records
 
 
 def _one_by_one(file: ResultsFile) -> int:

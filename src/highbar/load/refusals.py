@@ -26,7 +26,7 @@ OF_THE_RESULTS = {
 
 @contextmanager
 def explained(results: Results) -> Iterator[None]:
-    """Turn whatever an engine raises about the results into problems with files and lines."""
+    """Turn an engine's errors about the results into problems with files and lines."""
     if results.is_remote:  # its rows cannot be looked at one by one
         yield
         return
@@ -58,7 +58,7 @@ def _explained(error: Exception, results: Results) -> InputError:
 def _placed(error: InputError, results: Results) -> InputError:
     """The same problems, with the file if there is only one, and the lines of results that are there twice."""
     damaged = accounts.damaged_files(results.accounts())
-    if damaged:  # a damaged file explains whatever else is wrong with it
+    if damaged:  # damage explains every other fault of the file
         return InputError(*damaged)
     if isinstance(error, DuplicateResults) and results.files:
         from highbar.load.places import name_twice  # only for results that are refused

@@ -1,4 +1,4 @@
-"""Files as they were at a git ref, read through git itself into a folder of their own."""
+"""Files as they were at a git ref, read through git into a temporary folder."""
 
 from __future__ import annotations
 

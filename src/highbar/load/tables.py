@@ -65,7 +65,7 @@ def _refuse_names(names: Sequence[object]) -> None:
 
 
 def _refuse_unnamed(names: Sequence[str]) -> None:
-    """Refuse a column without a name: the engine would give it one of its own."""
+    """Refuse a column without a name: the engine would make one up."""
     if any(not name.strip() for name in names):
         raise InputError(Problem("a column without a name", hint="name it, or leave it out"))
 

@@ -62,7 +62,7 @@ class Bounds:
         self.alpha = alpha
         self.trial_noise = trial_noise
         self.spans = spans
-        self._known: dict[Part, Interval] = {}  # not data but memory: formulas share their parts
+        self._known: dict[Part, Interval] = {}  # a cache: formulas share their parts
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""

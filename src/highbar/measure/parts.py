@@ -70,7 +70,7 @@ def _parts(node: Node) -> Iterator[Part]:
 
 
 def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
-    """The metric over the scenarios that `where` lets through, metrics that it names written out."""
+    """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
     return Formula(_node(policy, metric.expression, catalogue.narrow(where, metric.where)))
 
 
@@ -114,7 +114,7 @@ def _total(term: Term) -> Node:
 
 
 def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
-    """The sums behind a leaf that is no percentile."""
+    """The sums behind a leaf that is not a percentile."""
     wanted = catalogue.terms(leaf, where)
     if isinstance(wanted, Percentile):
         raise TypeError(f"{leaf} is a percentile, not a sum")

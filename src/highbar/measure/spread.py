@@ -1,4 +1,4 @@
-"""What the sums say beside the metrics: slices that stand out, repeated trials, weights that rest on few scenarios."""
+"""What the sums show besides metrics: slices that stand out, repeated trials, weights on few scenarios."""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ class Policy:
     mapping: RowMap | None = None
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
-    advisory: bool = False  # nobody named a policy: the typical thresholds advise, and decide nothing
+    advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property
     def comparing(self) -> tuple[ComparingRule, ...]:

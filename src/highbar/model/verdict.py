@@ -164,7 +164,7 @@ class ScenarioResult:
     """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
     `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
-    None if none was recorded.
+    None if no latency was recorded.
     """
 
     id: str

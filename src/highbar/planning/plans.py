@@ -1,4 +1,4 @@
-"""A plan: what it assumes, and the answers to whatever was asked, each a row of its own."""
+"""A plan: its assumptions, and one row for each answer."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Chance:
 class PlannedDifference:
     """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
 
-    `difference` is None if it would be larger than that share, which none can be.
+    `difference` is None if it would be larger than that share, which is impossible.
     """
 
     scenarios: int

@@ -27,7 +27,7 @@ from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 
 def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -> int | None:
-    """How many scenarios pass if all but so many of them do, however many trials each has; None if none would."""
+    """How many scenarios pass if all but so many of them do, however many trials each has; None if no number would."""
     excluded = assumptions.tolerate if bar == 1 else 1 - bar
     found = clusters_to_exclude(excluded, assumptions.alpha, failures)
     return found if found < LARGEST else None

@@ -194,7 +194,7 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
     above, below = (added, 1) if pseudo else (dd, d)
     weight = d * below + above  # the mean is score / weight, the pseudo-cluster included
     score = z * below + end * above
-    # Of sums that were rounded before they came here, the squares may fall below what Cauchy's inequality leaves.
+    # Sums may have been rounded before: then the squares can be smaller than Cauchy's inequality allows.
     squares = clusters * (zz * weight * weight - 2 * score * weight * zd + score * score * dd)
     squares = max(squares, (z * weight - score * d) ** 2)
     spread = (clusters + 1) * (below * below * squares + clusters * (above * (end * weight - score)) ** 2)

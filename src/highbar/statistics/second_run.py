@@ -47,7 +47,7 @@ class Noise:
         return Noise(self.least / 2, 0.5, self.trials)
 
     def clustered(self, worth: float, scenarios: int) -> Noise:
-        """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is no trial noise."""
+        """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is not trial noise."""
 
         def share(of: float) -> float:
             alike = (1 - of) / (1 + (self.trials - 1) * of)
@@ -128,7 +128,7 @@ def worth(share: Share, alpha: float) -> float | None:
 
 
 def cut(threshold: float, size: float | None, alpha: float) -> float | None:
-    """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if none does."""
+    """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if no share does."""
     if size is None or threshold > alpha ** (1 / size):
         return None
     if threshold <= 0.0:
@@ -164,7 +164,7 @@ class _Law:
         return cls(mean, max(mean * (1 - mean) / variance - 1, 1e-3), share.parts)
 
     def reaching(self, share: float | None, parts: int | None) -> float:
-        """How likely it reaches a share; never if there is none."""
+        """How likely it reaches a share; 0 for None, which no share reaches."""
         if share is None:
             return 0.0
         return self.at_least(share, math.ceil(share * parts - 1e-9) if parts else None)
@@ -274,7 +274,7 @@ def _reach(gap: float, width: float, noise: float, alpha: float) -> float | None
 
 
 def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
-    """How a second run judges what holds only if every part does: parts that move together, or by themselves."""
+    """How a second run judges what holds only if every part does: parts that move together, or independently."""
     known = tuple(parts)
     combine = min if together else math.prod
     passes = combine([part.passes for part in known])

@@ -45,7 +45,7 @@ def is_baseline(path: str) -> bool:
 
 
 def read(path: Path | str) -> Baseline:
-    """The baseline in a file. Raises InputError if it is no baseline, or is damaged."""
+    """The baseline in a file. Raises InputError if it is not a baseline, or is damaged."""
     name = str(path)
     try:
         with Path(path).open("rb") as stream:

@@ -112,7 +112,7 @@ def rebuilt(form: Form, build: Callable[[Any, Context], Any]) -> Form:
 
 
 def for_metric(form: Form) -> Form:
-    """A form of an object with a `metric`, whose numbers are held against the thresholds of that metric."""
+    """A form of an object with a `metric`, whose numbers are compared with the thresholds of that metric."""
     return form._replace(
         write=lambda value, context: form.write(value, context.of(value.metric)),
         read=lambda found, context: form.read(found, context.of(_object(found).get("metric"))),
@@ -248,7 +248,7 @@ def _end(value: float | None, _context: Context) -> float | None:
 
 
 END = optional(NUMBER)._replace(write=_end)
-"""An end of an interval; null if there is none, or if the data do not bound it."""
+"""An end of an interval; null without an interval, or if the data do not bound it."""
 
 
 def _object(found: Any) -> Mapping[str, Any]:

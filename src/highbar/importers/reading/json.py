@@ -275,7 +275,7 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
 
 
 def refuse_pointer(start: bytes) -> None:
-    """Refuse a Git LFS pointer, which is in the place of the file if nobody has pulled it."""
+    """Refuse a Git LFS pointer, which git leaves in place of a file that was not pulled."""
     if start.startswith(LFS_POINTER):
         refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
 
