@@ -171,8 +171,8 @@ class _Rows:
     def _pooled(self, name: str, quantity: QuantitySql) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
 
-        If only the suite expects some, it lacks at least one. If nothing expects any, an open trial counts as one behavior,
-        and so does a crashed trial without expectations.
+        If only the suite expects some, it lacks at least one. If nothing expects any, an open trial counts as one
+        behavior, and so does a crashed trial without expectations.
         """
         amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
         alone = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"

@@ -2,7 +2,8 @@
 
 A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, and one
 beyond it fails once chance does not explain it; in between the outcome is inconclusive. With confidence, only a
-difference that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from passing.
+difference that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from
+passing.
 """
 
 from __future__ import annotations

@@ -70,10 +70,11 @@ class Measured:
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
-        self._formulas: dict[tuple[str, Where], Formula] = {} if formulas_of is None else formulas_of._formulas  # noqa: SLF001 - the same class
-        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = (
-            {} if formulas_of is None else formulas_of._imputed
-        )
+        self._formulas: dict[tuple[str, Where], Formula] = {}
+        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {}
+        if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
+            self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
+            self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
