@@ -176,7 +176,7 @@ def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
 
 
 def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile:
-    """The sums behind a leaf of a formula, over the scenarios that `where` lets through.
+    """The sums behind a leaf of a formula, over the scenarios that `where` selects.
 
     A measure and `sum(c)` are one term, `mean(c)` two, the first divided by the second; `percentile` is a Percentile.
     """

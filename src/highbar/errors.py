@@ -41,7 +41,7 @@ class InputError(HighbarError):
         self.problems = problems
 
 
-class Twice(InputError):
+class DuplicateResults(InputError):
     """Several results of one scenario and trial; `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:

@@ -92,9 +92,9 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         for term in _terms(formula):
             before, after = base.has(term), head.has(term)
             if before != after:
-                for i, (had, has) in enumerate(zip(before, after, strict=True)):
-                    mask[i] = mask[i] and had == has
-                    lost[i] = lost[i] or (had and not has)
+                for i, (old, new) in enumerate(zip(before, after, strict=True)):
+                    mask[i] = mask[i] and old == new
+                    lost[i] = lost[i] or (old and not new)
         return mask, sum(lost)
 
     @cached_property

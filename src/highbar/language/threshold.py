@@ -69,7 +69,7 @@ class Margin(Struct, frozen=True):
     relative: bool = False
 
 
-class _Written(Struct, frozen=True):
+class _ThresholdText(Struct, frozen=True):
     """A threshold's text, taken apart; `suffix` is its unit, "" if it has none."""
 
     operator: Operator | None
@@ -154,7 +154,7 @@ def read_share(text: str) -> Fraction:
     return value
 
 
-def _share_hint(written: _Written) -> str:
+def _share_hint(written: _ThresholdText) -> str:
     """The share that was most likely meant; an example if that is not clear."""
     if written.suffix in ("ms", "s") or not 0 <= written.value <= 100:
         return "write 5% or 0.05"
@@ -181,13 +181,13 @@ def read_positive(text: str) -> Fraction:
     return written.value
 
 
-def _take_apart(text: str, wanted: str) -> _Written:
+def _take_apart(text: str, wanted: str) -> _ThresholdText:
     match = _THRESHOLD.fullmatch(text)
     if not match:
         raise ThresholdError(f"'{text[:60]}' is not a number that can be read", f"write {wanted}")
     operator, sign, digits, suffix = match.groups()
     value = _fraction(digits)
-    return _Written(_OPERATORS[operator] if operator else None, -value if sign else value, digits, suffix or "")
+    return _ThresholdText(_OPERATORS[operator] if operator else None, -value if sign else value, digits, suffix or "")
 
 
 def _fraction(digits: str) -> Fraction:
@@ -196,7 +196,7 @@ def _fraction(digits: str) -> Fraction:
     return Fraction(digits)
 
 
-def _value(written: _Written, metric: Metric) -> Fraction:
+def _value(written: _ThresholdText, metric: Metric) -> Fraction:
     if metric.unit == "ratio" and not written.suffix:
         return _bare_ratio(written, metric)
     factor = _UNITS[metric.unit].factors.get(written.suffix)
@@ -209,7 +209,7 @@ def _value(written: _Written, metric: Metric) -> Fraction:
     return written.value * factor
 
 
-def _bare_ratio(written: _Written, metric: Metric) -> Fraction:
+def _bare_ratio(written: _ThresholdText, metric: Metric) -> Fraction:
     digits, value = written.digits, written.value
     if value < 0:
         raise ThresholdError(f"-{digits} is outside the range of {metric.name}, which is from 0% to 100%")

@@ -81,7 +81,7 @@ def find(
 
 
 def names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name. An argument that names none is refused by `find`, not here."""
+    """The paths of the files that the arguments name. `find` refuses an argument that names no file, not this."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):

@@ -88,8 +88,8 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
-        raise _hinted(error, guidance.mapping, format_of(path, name)) from error
-    _refuse_unheard(report, name, format_name)
+        raise _with_hint(error, guidance.mapping, format_of(path, name)) from error
+    _refuse_no_verdict(report, name, format_name)
     sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
     file = ResultsFile(
@@ -110,10 +110,11 @@ def _is_urgent(note: str, report: Report) -> bool:
     return note in report.urgent or _VERSION.search(note) is not None
 
 
-def _hinted(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
+def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
     """The problems of a mapping that was tried on the file of a tool, with how the tool's own reader is chosen."""
+    # Most checks have no mapping, and need not load its reader.
     from highbar.columns import JUDGING
-    from highbar.importers.mapping import NEVER  # most checks have no mapping
+    from highbar.importers.mapping import NEVER
 
     judging = [column for column, _ in mapping.columns if column in JUDGING]
     if tool is None or not judging or mapping.rows or mapping.where is not None:
@@ -147,7 +148,7 @@ def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
         if file.judging and not file.judging.by_policy:
             judging_in |= {(file.judging.tool, name): file for name in file.judging.judges}
     return [
-        _contradiction(name, judging_in[file.judging.tool, name], file)
+        _disagreement(name, judging_in[file.judging.tool, name], file)
         for file in files
         if file.judging and not file.judging.by_policy
         for name in file.judging.others
@@ -155,7 +156,7 @@ def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
     ]
 
 
-def _contradiction(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
+def _disagreement(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
     from highbar.importers.record import quoted  # only for a refusal
 
     tool, judges = (one.judging.tool, one.judging.judges) if one.judging else ("", ())
@@ -166,7 +167,7 @@ def _contradiction(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem
     )
 
 
-def _refuse_unheard(report: Report, name: str, format_name: str) -> None:
+def _refuse_no_verdict(report: Report, name: str, format_name: str) -> None:
     """A reader that does not say who judged has not listened to the policy either: its rows are not what was asked."""
     if report.judged_by and not report.judges:
         wanted = ", ".join(demand.scorer for demand in report.judged_by)

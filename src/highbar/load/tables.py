@@ -45,7 +45,7 @@ def records(results: object) -> list[object]:
     methods = ("to_dicts", "to_pylist") if not _is(results, "pandas", "DataFrame") else ()
     for method in methods:
         if hasattr(results, method):
-            return list(_attempted(getattr(results, method)))
+            return list(_tried(getattr(results, method)))
     if _is(results, "pandas", "DataFrame"):
         frame: Any = results
         _refuse_names(list(frame.columns))
@@ -116,15 +116,15 @@ def _refuse_names(names: Sequence[object]) -> None:
         raise InputError(Problem(again.replace("key", "column"), hint=hints.DUPLICATE))
 
 
-def _refuse_nameless(names: Sequence[str]) -> None:
-    """Refuse a column without a name: the engine would give it one of its own."""
+def _refuse_unnamed(names: Sequence[str]) -> None:
+    """Refuse a column without a name: the engine would make one up."""
     if any(not name.strip() for name in names):
         raise InputError(Problem("a column without a name", hint="name it, or leave it out"))
 
 
 def _of_pandas(frame: Any) -> Table:
     _refuse_names(list(frame.columns))
-    _refuse_nameless(list(frame.columns))
+    _refuse_unnamed(list(frame.columns))
     from pandas.api.types import infer_dtype  # the caller has pandas
 
     as_json: dict[str, list[str | None]] = {}
@@ -177,13 +177,13 @@ def _of_polars(frame: Any) -> Table:
     import polars as pl  # the caller has it
 
     if isinstance(frame, pl.LazyFrame):
-        frame = _attempted(frame.collect)
+        frame = _tried(frame.collect)
     for name, type_ in frame.schema.items():
         if type_ == pl.Object:
             raise InputError(
                 Problem(f"the column {name!r} holds Python objects", hint="give the column a type, or drop it")
             )
-    _refuse_nameless(frame.columns)
+    _refuse_unnamed(frame.columns)
     return Table(_Stream(frame))
 
 
@@ -201,9 +201,9 @@ def _of_arrow(table: Any) -> Table:
     """An Arrow table that can be read more than once: a reader of batches gives its rows only once."""
     for method in ("read_all", "to_table"):
         if _is(table, "pyarrow", "RecordBatchReader", "Scanner") and hasattr(table, method):
-            table = _attempted(getattr(table, method))
+            table = _tried(getattr(table, method))
     _refuse_fields(table.schema)
-    _refuse_nameless(table.schema.names)
+    _refuse_unnamed(table.schema.names)
     return Table(table)
 
 
@@ -222,10 +222,10 @@ def _through_arrow(results: object) -> Any:
         import pyarrow as pa  # only for objects of other libraries
     except ImportError as error:
         raise InputError(Problem(f"{_named(results)} needs pyarrow to be read", hint="pip install pyarrow")) from error
-    return _attempted(lambda: pa.table(results))
+    return _tried(lambda: pa.table(results))
 
 
-def _attempted(read: Callable[[], Any]) -> Any:
+def _tried(read: Callable[[], Any]) -> Any:
     """The result of another library for the caller's object; any exception means that the object cannot be read."""
     try:
         return read()

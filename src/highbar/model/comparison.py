@@ -142,8 +142,7 @@ class Comparison(Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """The comparison in a notebook."""
-        from highbar.report.html.compact import (
-            compact_comparison,  # a layer above, loaded on call only: see pyproject.toml
-        )
+        # A layer above, so it may be loaded only by the call: see the import contract in pyproject.toml.
+        from highbar.report.html.compact import compact_comparison
 
         return compact_comparison(self)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from highbar.errors import Problem, ReportError
 from highbar.model.judging import Judging, Selection
 from highbar.model.rules import Place
-from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
+from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class RuleResult(Struct, frozen=True):
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # by how much the value surely exceeds the threshold, if that is a lot
     second_run_low: float | None = None
-    evidence: Evidence | None = None  # what the rule compares, if it is about a number
+    evidence: EvidenceKind | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
 
@@ -181,7 +181,7 @@ class ScenarioResult(Struct, frozen=True):
     """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
     `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
-    None if none was recorded.
+    None if no latency was recorded.
     """
 
     id: str

@@ -14,13 +14,13 @@ from highbar.language.formula import MIRRORED, NEGATED, names, parse, parse_comp
 from highbar.language.threshold import check
 from highbar.model import (
     Binary,
-    Comparison,
     Condition,
     Expression,
     Metric,
     Name,
     Number,
     Operator,
+    Relation,
 )
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import linear, rewards
@@ -111,7 +111,7 @@ def listed(names: tuple[str, ...]) -> str:
 class Demanded(Struct, frozen=True):
     """One comparison of a condition, its operator as the NOTs before it make it, and whether it is one of several."""
 
-    comparison: Comparison
+    comparison: Relation
     operator: Operator
     alternative: bool  # it is part of an OR, so that the others need not hold
 
@@ -123,7 +123,7 @@ class Demanded(Struct, frozen=True):
 
 def demands(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
     """The comparisons in a condition."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, Relation):
         operator = NEGATED[condition.operator] if negated else condition.operator
         yield Demanded(condition, operator, alternative)
         return
@@ -158,7 +158,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
         )
 
 
-def _bound(comparison: Comparison, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
+def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
     """A metric beside a number, on either side."""
     left, right = comparison.left, comparison.right
     if isinstance(left, Number) and isinstance(right, Name):

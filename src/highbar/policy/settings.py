@@ -12,7 +12,7 @@ from highbar.catalogue import CATEGORIES, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_duration, read_positive, read_share
-from highbar.model import Evidence, Weights, Where
+from highbar.model import EvidenceKind, Weights, Where
 from highbar.policy.cursor import Cursor
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
@@ -28,7 +28,7 @@ class Settings(Struct, frozen=True):
 
     description: str | None = None
     agent_version: str | None = None
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     confidence: Fraction = Fraction(95, 100)
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None

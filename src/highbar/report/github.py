@@ -13,7 +13,7 @@ from msgspec import Struct
 from highbar.errors import Problem
 from highbar.model import RuleResult, Verdict
 from highbar.report import markdown
-from highbar.report.headline import NO_VERDICT, headline, is_fragile, not_passed, unsettled, warnings
+from highbar.report.headline import NO_VERDICT, could_change, headline, not_passed, unsettled, warnings
 from highbar.report.visible import cut, visible
 
 Located = Callable[[str], str | None]
@@ -108,7 +108,7 @@ def refusal_outputs(exit_code: int) -> Mapping[str, str]:
 
 def _of_rule(rule: RuleResult, kind: str, located: Located) -> Annotation:
     place = rule.place
-    parts = [rule.reason, unsettled(rule) if is_fragile(rule) else "", rule.description or ""]
+    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", rule.description or ""]
     return Annotation(
         kind,
         "\n".join(part for part in parts if part),

@@ -25,7 +25,7 @@ from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, is_fragile, unsettled
+from highbar.report.headline import NO_VERDICT, could_change, unsettled
 from highbar.report.numbers import end, number
 from highbar.report.visible import cut, visible
 
@@ -159,7 +159,7 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _TestCase:
     """A failure if a blocking rule did not pass, or could not be judged."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    lines = [message, visible(rule.description or ""), unsettled(rule) if is_fragile(rule) else ""]
+    lines = [message, visible(rule.description or ""), unsettled(rule) if could_change(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
         name=_name(rule.rule),
@@ -174,7 +174,7 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _TestCase:
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
-            *(_again(rule) if is_fragile(rule) else ()),
+            *(_again(rule) if could_change(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
     )

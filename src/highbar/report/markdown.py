@@ -20,10 +20,10 @@ from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
     bounds_label,
+    could_change,
     counted,
     evidence,
     headline,
-    is_fragile,
     judged,
     more,
     not_passed,
@@ -165,7 +165,7 @@ def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         _wanted(rule),
         counted(value) if value else "",
-        code(rule.reason) + (f" {unsettled(rule)}" if is_fragile(rule) else ""),
+        code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),
     )
 
 

@@ -24,11 +24,11 @@ from highbar.report.headline import (
     accepted,
     bounds_label,
     chance,
+    could_change,
     counted,
     evidence,
     headline,
     is_clear,
-    is_fragile,
     judged,
     more,
     not_passed,
@@ -168,8 +168,8 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
 def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     """The rules that passed; first, in a list of their own, those that a second run may judge differently."""
     rules = [rule for rule in verdict.rules if rule.outcome == "pass"]
-    fragile = [_fragile_row(rule, bounds) for rule in rules if is_fragile(rule)]
-    firm = [_passed_row(rule, bounds) for rule in rules if not is_fragile(rule)]
+    fragile = [_fragile_row(rule, bounds) for rule in rules if could_change(rule)]
+    firm = [_passed_row(rule, bounds) for rule in rules if not could_change(rule)]
     lines: list[str] = []
     if fragile:
         lines += title("Rules that passed, but are fragile", display)
