@@ -140,6 +140,7 @@ WEIGHTED_SCORE = "weighted_score"
 FINAL_SCORE = "final_score"
 
 _REPEATED = re.compile(r"pass_(at|hat)_([1-9][0-9]{0,2})")
+_LATENCY = re.compile(r"latency_p([1-9][0-9]?)")
 
 
 @cache
@@ -152,9 +153,16 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def find(name: str) -> Metric | None:
-    """The built-in metric of that name; `pass_at_K` and `pass_hat_K` are made for any K from 1 to 999."""
+    """The built-in metric of that name. `pass_at_K`, `pass_hat_K` (K up to 999) and `latency_pNN` exist for any number."""
+    latency = _LATENCY.fullmatch(name)
+    if name in metrics():
+        return metrics()[name]
+    if latency:
+        formula = f"percentile(latency_ms, {latency[1]}%)"
+        use_case = f"Time within which {latency[1]}% of the trials answer"
+        return Metric(name, formula, parse(formula), "ms", "lower", use_case)
     if not is_repeated(name):
-        return metrics().get(name)
+        return None
     how = "at least one" if name.startswith("pass_at_") else "all"
     formula = f"mean({name})"
     use_case = f"Chance that {how} of {name.rsplit('_', 1)[1]} trials pass"

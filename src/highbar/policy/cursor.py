@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
 from highbar.errors import Problem
 from highbar.language.formula import FormulaError
-from highbar.language.spelling import did_you_mean
+from highbar.language.spelling import did_you_mean, spelled_out
 from highbar.language.threshold import ThresholdError
 from highbar.model import Place
-from highbar.policy.limits import MOST_SUGGESTIONS
+from highbar.policy.limits import LONGEST_MESSAGE, LONGEST_PATH, MOST_SUGGESTIONS
 from highbar.policy.tree import KIND_NAMES, Kind, Node
 
 DESCRIPTION = "description"
@@ -28,20 +28,30 @@ class Cursor:
     path: str
     file: str | None
     problems: list[Problem]
+    key: Node | None = None
+    """The key that this node is the value of."""
 
     @property
     def place(self) -> Place:
         """Where the node begins."""
         return self.node.place(self.file)
 
+    @property
+    def key_at(self) -> Place:
+        """Where the node's key begins; of an item of a list, where the item does."""
+        return self.key.place(self.file) if self.key else self.place
+
     def refuse(self, message: str, hint: str | None = None, at: Place | None = None) -> None:
         """Note a problem with this node."""
         place = at or self.place
-        text = f"{self.path}: {message}" if self.path else message
-        self.problems.append(Problem(text, place.file, place.line, place.column, hint))
+        path = shortened(self.path, LONGEST_PATH)
+        text = shortened(f"{path}: {message}" if path else message, LONGEST_MESSAGE)
+        self.problems.append(Problem(text, place.file, place.line, place.column, hint and shortened(hint)))
 
     def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
         """Note that the node is not of the kind that is wanted."""
+        if self.is_kind("null") and hint is None:
+            hint = "if the lines below belong to it, indent them by two more spaces; if not, remove it"
         shown = f" '{self.node.text[:60]}'" if self.node.text else ""
         self.refuse(f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
 
@@ -76,10 +86,21 @@ class Cursor:
                 self._refuse_again(key, before[key.text.casefold()])
             else:
                 path = f"{self.path}.{key.text}" if self.path else key.text
-                found[key.text] = Cursor(value, path, self.file, self.problems)
+                found[key.text] = Cursor(value, path, self.file, self.problems, key)
                 before[key.text.casefold()] = key
         if not keep_description and DESCRIPTION in found:
             found.pop(DESCRIPTION).text()
+        return found
+
+    def metrics(self) -> dict[str, Cursor]:
+        """The entries of a mapping whose keys are metrics: `pass@3` is `pass_at_3`. A `description` is left out."""
+        found: dict[str, Cursor] = {}
+        for key, entry in self.entries().items():
+            name = spelled_out(key)
+            if name in found:
+                entry.refuse(f"'{key}' is another spelling of '{name}'", "keep one of the two", at=entry.key_at)
+            else:
+                found[name] = replace(entry, path=f"{self.path}.{name}")
         return found
 
     def _refuse_again(self, key: Node, first: Node) -> None:
@@ -100,8 +121,8 @@ class Cursor:
     def child(self, name: str) -> Cursor | None:
         """The value of one key, the first where it is repeated, without a word about the others."""
         path = f"{self.path}.{name}"
-        found = (value for key, value in self.node.entries if key.text == name)
-        return next((Cursor(value, path, self.file, self.problems) for value in found), None)
+        found = ((key, value) for key, value in self.node.entries if key.text == name)
+        return next((Cursor(value, path, self.file, self.problems, key) for key, value in found), None)
 
     def items(self) -> list[Cursor]:
         """The items of a list."""
@@ -167,4 +188,10 @@ class Cursor:
 
     def key_place(self, name: str) -> Place:
         """The place of the key `name` of this mapping."""
-        return next(key.place(self.file) for key, _ in self.node.entries if key.text == name)
+        return next(key.place(self.file) for key, _ in self.node.entries if spelled_out(key.text) == spelled_out(name))
+
+
+def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """`text`, its middle left out if it is longer than `most`: a key may be as long as the file."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
