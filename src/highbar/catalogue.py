@@ -153,7 +153,7 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def find(name: str) -> Metric | None:
-    """The built-in metric of that name. `pass_at_K`, `pass_hat_K` (K up to 999) and `latency_pNN` exist for any number."""
+    """The built-in metric of that name; K of `pass_at_K` may be 1 to 999, NN of `latency_pNN` 1 to 99."""
     latency = _LATENCY.fullmatch(name)
     if name in metrics():
         return metrics()[name]

@@ -216,7 +216,7 @@ def _take_apart(text: str, unit: Unit, example: str) -> _Written:
 
 
 _ANY_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*[.,]?[0-9]+", re.ASCII)
-_AT_LEAST = re.compile(r"at least|minimum|\bmin\b(?!ute)|more than|above|over|>|≥|\+", re.IGNORECASE)
+_AT_LEAST = re.compile(r"at least|minimum|more than|above|over|>|≥|\+", re.IGNORECASE)
 _AT_MOST = re.compile(r"at most|maximum|\bmax\b|less than|below|under|within|<|≤", re.IGNORECASE)
 _MINUTES = re.compile(r"[0-9]\s*m(in|inute|inutes)?\b", re.IGNORECASE)
 _MILLISECONDS = re.compile(r"[0-9]\s*(ms|msec|millis|milliseconds?)\b", re.IGNORECASE)

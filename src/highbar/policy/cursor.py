@@ -9,13 +9,15 @@ from typing import TypeVar
 
 from highbar.errors import Problem
 from highbar.language.formula import FormulaError
+from highbar.language.phrases import some
 from highbar.language.spelling import did_you_mean, spelled_out
 from highbar.language.threshold import ThresholdError
 from highbar.model import Place
-from highbar.policy.limits import LONGEST_MESSAGE, LONGEST_PATH, MOST_SUGGESTIONS
+from highbar.policy.limits import LONGEST_MESSAGE, LONGEST_PATH, MOST_KEYS, MOST_SUGGESTIONS
 from highbar.policy.tree import KIND_NAMES, Kind, Node
 
 DESCRIPTION = "description"
+_INDENT = "if the lines below belong to it, indent them by two more spaces; if not, remove it"
 
 T = TypeVar("T")
 
@@ -50,8 +52,6 @@ class Cursor:
 
     def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
         """Note that the node is not of the kind that is wanted."""
-        if self.is_kind("null") and hint is None:
-            hint = "if the lines below belong to it, indent them by two more spaces; if not, remove it"
         shown = f" '{self.node.text[:60]}'" if self.node.text else ""
         self.refuse(f"found {KIND_NAMES[self.node.kind]}{shown}, wanted {wanted}", hint)
 
@@ -67,15 +67,15 @@ class Cursor:
         """The entries of a mapping with known keys; an unknown or repeated key is a problem."""
         found = self.entries(keep_description=True)
         for key in [key for key in found if key not in allowed]:
-            cursor = found.pop(key)
-            hint = (hints or {}).get(key) or self.suggest(key, allowed) or f"known: {', '.join(allowed)}"
-            cursor.refuse(f"unknown key '{key}'", hint, at=self.key_place(key))
+            at = found.pop(key).key_at
+            hint = (hints or {}).get(key) or self.suggest(key, allowed) or f"known: {some(list(allowed), MOST_KEYS)}"
+            self.refuse(f"unknown key '{key}'", hint, at)
         return found
 
     def entries(self, *, keep_description: bool = False) -> dict[str, Cursor]:
         """The entries of a mapping with any keys. A `description` is checked to be text, and then left out."""
         if not self.is_kind("mapping"):
-            self.refuse_kind("a mapping (key: value)")
+            self.refuse_kind("a mapping (key: value)", _INDENT if self.is_kind("null") else None)
             return {}
         found: dict[str, Cursor] = {}
         before: dict[str, Node] = {}
@@ -127,7 +127,7 @@ class Cursor:
     def items(self) -> list[Cursor]:
         """The items of a list."""
         if not self.is_kind("list"):
-            self.refuse_kind("a list")
+            self.refuse_kind("a list", _INDENT if self.is_kind("null") else None)
             return []
         return [
             Cursor(item, f"{self.path}[{index}]", self.file, self.problems)

@@ -16,6 +16,8 @@ MOST_REPAIRS = 100
 """Unquoted operators of one YAML file that are reported at once: the file is parsed again after each."""
 MOST_SUGGESTIONS = 200
 """Problems of one file that get a "did you mean": finding one compares a word with all candidates."""
+MOST_KEYS = 10
+"""Known keys that a message about an unknown one lists: those that most policies need come first."""
 MOST_PROBLEMS = 50
 """Problems of one policy that are reported: more are the wrong file, and nobody reads them."""
 LONGEST_MESSAGE = 600

@@ -29,6 +29,15 @@ _DEEPEST = 4
 def read_map_file(path: FilePath | str) -> RowMap:
     """The mapping in a file: the keys of the block, or a policy's block `map`. Raises InputError with every problem."""
     path = FilePath(path)
+    try:
+        return _read_map_file(path)
+    except InputError as error:
+        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+
+        raise with_excerpts(error) from None
+
+
+def _read_map_file(path: FilePath) -> RowMap:
     document = read_document(path)
     problems = list(document.problems)
     cursor = Cursor(document.root, "", str(path), problems)

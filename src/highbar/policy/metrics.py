@@ -121,7 +121,7 @@ class MetricTable:
     def meant(self, name: str) -> str | None:
         """The metric that goes by another name elsewhere; None if it is not known here."""
         meant = MEANT.get(name.lower()) or (f"latency_{name.lower()}" if _PERCENTILE.fullmatch(name.lower()) else "")
-        return meant if self.find(meant) else None
+        return meant if meant in self.broken or self.find(meant) else None
 
 
 def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
 from highbar.language.exact import write_decimal
 from highbar.language.formula import names, to_words
+from highbar.language.threshold import has_unit
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -22,11 +23,16 @@ from highbar.model import (
     ThresholdRule,
 )
 from highbar.policy.composite import demands, listed
+from highbar.policy.cursor import Cursor
 from highbar.policy.directions import rewards
 from highbar.policy.patterns import is_pattern
 from highbar.policy.ranges import always_holds, value_range
 
 SAFETY = "safety_rate"
+SHORT_TIME = 100
+"""Milliseconds. Agents take longer, so a shorter time without a unit is probably in seconds."""
+SMALL_SHARE = Fraction(1, 100)
+"""Nobody demands less than this of a ratio that is better when higher: the percent sign is probably too much."""
 MUCH = Fraction(1, 2)
 """From here on a tolerated rate is worth a word."""
 
@@ -39,12 +45,35 @@ def notes_on(policy: Policy) -> Policy:
         *_unused_weights(policy),
         *_bought_off_safety(policy),
         *_wide_composite(policy),
+        *_tiny_shares(policy),
         *_empty_demands(policy),
         *_much_tolerated(policy),
         *_rewarded_faults(policy),
         *_required_outside_the_suite(policy),
     )
-    return replace(policy, notes=notes)
+    return replace(policy, notes=(*policy.notes, *notes))
+
+
+def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
+    """A note on a time that has no unit and is so short that seconds are probably meant."""
+    text = cursor.node.text.strip()
+    if milliseconds is None or milliseconds >= SHORT_TIME or has_unit(text):
+        return []
+    number = write_decimal(milliseconds)
+    return [f"{cursor.path} ({text}) is read as {number} milliseconds: write {number}s if seconds are meant"]
+
+
+def _tiny_shares(policy: Policy) -> Iterable[str]:
+    """Thresholds below 1 %, as `0.9%` is."""
+    for rule in policy.rules:
+        steps = [(rule.name, rule.threshold)] if isinstance(rule, ThresholdRule) else []
+        if isinstance(rule, ProgressiveRule):
+            steps = [(f"{rule.name}.{step.version}", step.threshold) for step in rule.steps]
+        for name, threshold in steps:
+            upward = threshold.operator in (">=", ">")
+            if upward and threshold.unit == "ratio" and 0 < threshold.value < SMALL_SHARE:
+                found, meant = (write_decimal(threshold.value * scale) for scale in (100, 10_000))
+                yield f"{name} demands only {found}%: did you mean {meant}%?"
 
 
 def _loose_warnings(policy: Policy) -> Iterable[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from highbar.language.spelling import spelled_out
+from highbar.language.threshold import meant
 from highbar.language.threshold import read as read_threshold
 from highbar.model import (
     BaselineRule,
@@ -28,6 +29,7 @@ from highbar.policy.composite import CompositePart, check_condition, check_formu
 from highbar.policy.cursor import Cursor
 from highbar.policy.demands import only_perfection, read_count, read_failures, read_margin, read_tolerate
 from highbar.policy.metrics import Definition, MetricTable
+from highbar.policy.notes import time_notes
 from highbar.policy.patterns import matches
 from highbar.policy.settings import Settings, check_category, read_where
 from highbar.policy.shapes import (
@@ -40,7 +42,6 @@ from highbar.policy.shapes import (
 )
 from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
-from highbar.policy.yaml_tree import QUOTE_IT
 
 DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
@@ -70,6 +71,8 @@ class RuleReader:
 
     settings: Settings
     table: MetricTable
+    notes: list[str] = field(default_factory=list)
+    """What is probably not meant, as far as only the text of a threshold shows it."""
 
     def thresholds(self, cursor: Cursor | None) -> list[Rule]:
         """`thresholds.blocking.M` and `thresholds.warning.M`. Metrics right below `thresholds` block."""
@@ -95,7 +98,7 @@ class RuleReader:
             return
         known = f"known: {', '.join(THRESHOLDS_KEYS)}, or the name of a metric"
         hint = f"put it under risk: {name}" if name in RISK_LEVELS else entry.suggest(name, LEVELS) or known
-        entry.refuse(f"unknown key '{name}'", hint, at=entry.key_at)
+        replace(entry, path="thresholds").refuse(f"unknown key '{name}'", hint, at=entry.key_at)
 
     def risk(self, cursor: Cursor | None) -> list[Rule]:
         """`risk.LEVEL.M`: critical and high block, medium and low warn."""
@@ -281,6 +284,8 @@ class RuleReader:
             fields["threshold"] = cursor
         demand, description = self._demand(fields, metric)
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
+        if threshold:
+            self.notes.extend(time_notes(fields["threshold"], threshold.value if metric.unit == "ms" else None))
         if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
             fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
         if threshold and demand.failures and not only_perfection(threshold, metric):
@@ -348,7 +353,10 @@ def _check_description(fields: Mapping[str, Cursor]) -> None:
 
 def _read_threshold(cursor: Cursor, metric: Metric) -> Threshold | None:
     if cursor.node.block:
-        cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", QUOTE_IT)
+        value = meant(cursor.node.text, metric.unit) or "90%"
+        sign = "≥" if metric.better == "higher" else "≤"
+        hint = f"write it on one line, in quotes or as {sign} {value.lstrip('≥≤ ')}"
+        cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", hint)
         return None
     text = cursor.scalar("a threshold, such as ≥ 95%")
     return None if text is None else cursor.attempt(lambda: read_threshold(text, metric))

@@ -14,9 +14,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from highbar.catalogue import find
 from highbar.language.spelling import nearest, spelled_out
 from highbar.model import Metric, Place
 from highbar.policy.cursor import DESCRIPTION, Cursor
+from highbar.policy.metrics import MEANT
 from highbar.policy.tree import Node
 
 METRIC_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
@@ -49,6 +51,12 @@ def read_rule(item: Cursor) -> WrittenRule | None:
     node = Node("text", found[2].rstrip(), line=at.line, column=at.column, text_at=text_at)
     threshold = Cursor(node, item.path, item.file, item.problems)
     return WrittenRule(spelled_out(found[1]), _place(item, found.start(1)), threshold)
+
+
+def threshold_offset(text: str) -> int | None:
+    """Where the threshold of a rule in one text begins; None if the text is no rule."""
+    found = None if _JOINED.search(text) else _RULE.fullmatch(text)
+    return found.start(2) if found else None
 
 
 def _place(item: Cursor, offset: int) -> Place:
@@ -87,6 +95,24 @@ def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> 
     message = f"'{name}' is beside '{first}' or '{second}', so it could be meant as either"
     options = " or ".join(f"{level}: {{ {name}: {value} }}" for level in levels)
     entry.refuse(message, f"indent it below one of them: {options}", at=entry.key_at)
+
+
+def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
+    """By unknown key at the top of a policy, where it belongs: a metric, or what was meant to be indented."""
+    hints: dict[str, str] = {}
+    above = ""  # the key before it, if that has no value
+    for key, value in cursor.node.entries:
+        name = spelled_out(key.text)
+        if name not in known:
+            if above:
+                hints[key.text] = f"wrong indentation? Indent it by two spaces if it belongs to '{above}'"
+            elif find(name) or name in MEANT:
+                entry = Cursor(value, name, cursor.file, cursor.problems)
+                hints[key.text] = (
+                    f"put it under thresholds, as in thresholds: {{ {MEANT.get(name, name)}: {shown(entry)} }}"
+                )
+        above = key.text if value.kind == "null" else "" if name in known else above
+    return hints
 
 
 def category_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:

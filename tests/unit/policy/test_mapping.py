@@ -90,7 +90,7 @@ def test_a_mapping_is_read_whole() -> None:
         ([], "map: found a list, wanted a mapping (key: value)"),
         ({"columns": {"passed": "ok"}}, "map.columns: found no id"),
         ({"rows": "results[]"}, "map: found no columns"),
-        ({"colums": {"id": "a"}}, "map.colums: unknown key 'colums'"),
+        ({"colums": {"id": "a"}}, "map: unknown key 'colums'"),
         ({"rows": "results", "columns": {"id": "a"}}, "map.rows: 'results' must end in [] (a list of records) or {}"),
         ({"columns": {"id": "a", "pased": "b"}}, "map.columns.pased: unknown column 'pased'"),
         ({"columns": {"id": 3}}, "map.columns.id: found a number '3', wanted a path"),
