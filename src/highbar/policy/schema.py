@@ -10,6 +10,7 @@ from typing import Any
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
 from highbar.policy.judging import TOOLS
+from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
@@ -104,13 +105,7 @@ def _definitions() -> dict[str, Any]:
 def _rule_blocks() -> dict[str, Any]:
     ids = {**_IDS, "minItems": 1, "description": "Ids of scenarios; * stands for any text, ? for any character."}
     return {
-        "thresholds": _closed(
-            {
-                "blocking": _by_metric("What is not met fails the version."),
-                "warning": _by_metric("What is not met is flagged."),
-                "description": _DESCRIPTION,
-            }
-        ),
+        "thresholds": _thresholds(),
         "risk": _closed(
             {
                 "critical": _by_metric("Blocks."),
@@ -124,22 +119,27 @@ def _rule_blocks() -> dict[str, Any]:
             _open(_THRESHOLD, "A threshold by version: the highest step at or below the agent's version holds."),
             "Thresholds that rise with the agent's version.",
         ),
-        "pass_criteria": _closed(
-            {
-                "overall": _THRESHOLD,
-                "by_category": _open(_THRESHOLD, "The pass rate that each category must reach."),
-                "description": _DESCRIPTION,
-            }
-        ),
-        "required_scenarios": _closed({"ids": ids, "description": _DESCRIPTION}, "ids"),
-        "optional_scenarios": _closed({"ids": ids, "description": _DESCRIPTION}, "ids"),
+        "pass_criteria": {
+            "anyOf": [
+                {"type": ["string", "number"], "description": "The pass rate that must be reached: 80%."},
+                _closed(
+                    {
+                        "overall": _THRESHOLD,
+                        "by_category": _open(_THRESHOLD, "The pass rate that each category must reach."),
+                        "description": _DESCRIPTION,
+                    }
+                ),
+            ]
+        },
+        "required_scenarios": {"anyOf": [ids, _closed({"ids": ids, "description": _DESCRIPTION}, "ids")]},
+        "optional_scenarios": {"anyOf": [ids, _closed({"ids": ids, "description": _DESCRIPTION}, "ids")]},
         "composite": {"anyOf": [_TEXT, _composite()]},
         "metrics": {
             "type": "array",
             "items": _metric(),
             "description": "Metrics of your own, or built-in ones replaced.",
         },
-        "rules": {"type": "array", "items": _rule(), "description": "What the other blocks cannot say."},
+        "rules": {"type": "array", "items": _rule(), "description": "accuracy >= 90%, or what no other block can say."},
         "baseline": _closed(
             {
                 "file": _TEXT,
@@ -151,6 +151,20 @@ def _rule_blocks() -> dict[str, Any]:
             "file",
         ),
         "suite": {**_TEXT, "description": "A file with the scenarios that must all have a result, and no others."},
+    }
+
+
+def _thresholds() -> dict[str, Any]:
+    """Levels with metrics below them, or only metrics, which block; never both."""
+    levels = {
+        "blocking": _by_metric("What is not met fails the version."),
+        "warning": _by_metric("What is not met is flagged."),
+        "description": _DESCRIPTION,
+    }
+    flat = _by_metric("What is not met fails the version.")
+    return {
+        "description": "What the metrics must reach, as accuracy: 90%, or below blocking and warning.",
+        "anyOf": [_closed(levels), {**flat, "properties": {**flat["properties"], "blocking": False, "warning": False}}],
     }
 
 
@@ -223,9 +237,9 @@ def _metric() -> dict[str, Any]:
 def _rule() -> dict[str, Any]:
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
     metric = {**_TEXT, "examples": list(_metric_names())}
-    return _closed(
-        {"metric": metric, "where": _WHERE, "level": level, "threshold": _THRESHOLD, **_DEMANDS}, "metric", "threshold"
-    )
+    text = {"type": "string", "pattern": RULE_PATTERN, "examples": ["accuracy >= 90%"]}
+    fields = {"metric": metric, "where": _WHERE, "level": level, "threshold": _THRESHOLD, **_DEMANDS}
+    return {"anyOf": [text, _closed(fields, "metric", "threshold")]}
 
 
 def _settings() -> dict[str, Any]:

@@ -15,17 +15,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from highbar.catalogue import find
+from highbar.language.exact import NUMBER
 from highbar.language.spelling import nearest, spelled_out
 from highbar.model import Metric, Place
 from highbar.policy.cursor import DESCRIPTION, Cursor
 from highbar.policy.metrics import MEANT
 from highbar.policy.tree import Node
 
-METRIC_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
-OPERATOR = r"(?:≥|>=|>|≤|<=|<|==|=)"
-_RULE = re.compile(rf"\s*({METRIC_NAME})\s*({OPERATOR}\s*[^\s=<>].*)", re.DOTALL)
-_TURNED = re.compile(rf"\s*(\S+)\s*({OPERATOR})\s*({METRIC_NAME})\s*")
-_WITHOUT_OPERATOR = re.compile(rf"\s*({METRIC_NAME})\s*:?\s+(\$?[0-9]\S*)\s*")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
+_OPERATOR = r"(?:≥|>=|>|≤|<=|<|==|=)"
+RULE_PATTERN = rf"^\s*{_NAME}\s*{_OPERATOR}\s*-?(?:\${NUMBER}|{NUMBER}\s*(?:%|ms|s|USD)?)\s*$"
+"""A rule in one text, as the JSON Schema says it."""
+_RULE = re.compile(rf"\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)", re.DOTALL)
+_TURNED = re.compile(rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*")
+_WITHOUT_OPERATOR = re.compile(rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*")
 _JOINED = re.compile(r"(?<!\w)(and|or)(?!\w)|&&|\|\||;", re.IGNORECASE)
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
