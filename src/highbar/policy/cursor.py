@@ -95,10 +95,11 @@ class Cursor:
     def metrics(self) -> dict[str, Cursor]:
         """The entries of a mapping whose keys are metrics: `pass@3` is `pass_at_3`. A `description` is left out."""
         found: dict[str, Cursor] = {}
+        first: dict[str, str] = {}
         for key, entry in self.entries().items():
             name = spelled_out(key)
-            if name in found:
-                entry.refuse(f"'{key}' is another spelling of '{name}'", "keep one of the two", at=entry.key_at)
+            if first.setdefault(name, key) != key:
+                entry.refuse(f"'{key}' is the same metric as '{first[name]}'", "keep one of the two", at=entry.key_at)
             else:
                 found[name] = replace(entry, path=f"{self.path}.{name}")
         return found

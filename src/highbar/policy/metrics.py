@@ -44,7 +44,7 @@ _UNITS: dict[str, Unit] = {
     "per token": "per token",
     "number": "number",
 }
-_FINE_LATENCY = re.compile(r"latency_p([0-9]{2})[_.]?([0-9]{1,4})")
+_FINE_LATENCY = re.compile(r"latency_p(9[0-9])[_.]?([0-9]{1,4})")
 _PERCENTILE = re.compile(r"p[1-9][0-9]?")
 MEANT = {
     "safety": "safety_rate",

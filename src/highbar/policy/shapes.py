@@ -95,7 +95,7 @@ def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> 
     """Note a metric beside `blocking` or `warning`: it blocks, or it was meant to be indented below one of them."""
     first, second = levels
     value = shown(entry)
-    message = f"'{name}' is beside '{first}' or '{second}', so it could be meant as either"
+    message = f"'{name}' is below neither '{first}' nor '{second}', so it could be meant as either"
     options = " or ".join(f"{level}: {{ {name}: {value} }}" for level in levels)
     entry.refuse(message, f"indent it below one of them: {options}", at=entry.key_at)
 
