@@ -28,7 +28,7 @@ BOUNDED_COLUMNS = NAMED_IN_FORMULAS & BOUNDED
 RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
 """Columns of ours that `percentile` takes."""
 
-SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless said"}
+SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless given"}
 """Names in a formula that are the policy's own numbers."""
 
 

@@ -241,7 +241,7 @@ def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], t
             continue
         metric = table.look_up(cursor, name, at)
         if metric and (metric.unit != "ratio" or metric.better != "higher"):
-            message = f"'{name}' cannot be averaged with others, wanted ratios where higher is better"
+            message = f"'{name}' cannot be averaged with others, wanted ratios that are better when higher"
             cursor.refuse(message, f"define a metric such as 1 - {name} with range: 0-100%", at)
     table.metrics[WEIGHTED_SCORE] = catalogue.weighted_score(weights)
 

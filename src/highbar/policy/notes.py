@@ -157,7 +157,7 @@ def _wide_composite(policy: Policy) -> Iterable[str]:
 
 
 def _empty_demands(policy: Policy) -> Iterable[str]:
-    """Thresholds that every value meets: they fail only where there is none."""
+    """Thresholds that every value meets: they fail only if there is no value."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule) and _met_by_all(rule.metric, rule.threshold, policy):
             yield _met(f"{rule.name} ({rule.threshold.text})", rule.metric)
@@ -173,7 +173,7 @@ def _empty_demands(policy: Policy) -> Iterable[str]:
 
 
 def _met(demand: str, metric: str) -> str:
-    return f"{demand} is met by every value: it fails only where {metric} is undefined"
+    return f"{demand} is met by every value: it fails only if {metric} is undefined"
 
 
 def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
@@ -190,20 +190,20 @@ def _much_tolerated(policy: Policy) -> Iterable[str]:
 
 
 def _rewarded_faults(policy: Policy) -> Iterable[str]:
-    """What gets easier to meet, or a score that rises, where some metric is worse."""
+    """What gets easier to meet, or a score that rises, if some metric is worse."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
             for demand in demands(rule.condition):
                 found = rewards(demand.difference, demand.operator, policy.metrics)
                 if found.worse:
                     words = to_words(demand.comparison)
-                    yield f"{rule.name}: '{words}' is met more easily where {listed(found.worse)} worse"
+                    yield f"{rule.name}: '{words}' is met more easily if {listed(found.worse)} worse"
     used, built_in = _used_names(policy), metrics()
     for metric in policy.metrics.values():
         if metric.name in used and built_in.get(metric.name) != metric:
             rising = rewards(metric.expression, ">=" if metric.better == "higher" else "<=", policy.metrics)
             if rising.worse and (metric.name == FINAL_SCORE or rising.only_worse):
-                yield f"{metric.name} gets better where {listed(rising.worse)} worse: is that meant?"
+                yield f"{metric.name} gets better if {listed(rising.worse)} worse: is that meant?"
 
 
 def _required_outside_the_suite(policy: Policy) -> Iterable[str]:

@@ -37,10 +37,10 @@ from highbar.policy.words import say, say_all
                 " 1 percentage points worse is accepted, from at least 30 scenarios."
             ),
         ),
-        ({"required_scenarios": {"ids": ["A"]}}, "The scenario A must be there and pass all its trials."),
+        ({"required_scenarios": {"ids": ["A"]}}, "The scenario A must have a result and pass all its trials."),
         (
             {"required_scenarios": {"ids": ["A-*"]}},
-            "Every scenario like A-* must pass all its trials, and there must be one.",
+            "Every scenario that matches A-* must pass all its trials, and at least one must match.",
         ),
         (
             {"composite": "final_score = f1\npass = final_score ≥ 0.85\n  AND f1 = 1.0"},
