@@ -60,9 +60,9 @@ def test_a_condition_that_better_results_meet_is_read_without_a_note(condition):
     assert not [note for note in notes if "easily" in note or "every value" in note]
 
 
-def test_a_score_that_only_rises_where_results_are_worse_is_refused():
+def test_a_score_that_only_rises_if_results_are_worse_is_refused():
     problem = refused(RIGHT, composite("final_score >= 0.5", formula="1 - accuracy"))[0]
-    assert problem.message == "composite.formula: final_score rises where accuracy is worse"
+    assert problem.message == "composite.formula: final_score rises if accuracy is worse"
     assert problem.hint == "write 1 - (1 - accuracy)"
 
 
