@@ -14,6 +14,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 
+class Excerpt(Struct, frozen=True):
+    """A line of a file, or the part of it around a place, and how many of its characters are before that place."""
+
+    text: str
+    before: int
+
+
 class Problem(Struct, frozen=True):
     """One thing that is wrong with an input: where, what was found, what was wanted, and a hint."""
 
@@ -22,6 +29,7 @@ class Problem(Struct, frozen=True):
     line: int | None = None
     column: int | None = None
     hint: str | None = None
+    excerpt: Excerpt | None = None
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

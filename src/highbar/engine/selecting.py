@@ -147,8 +147,8 @@ def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: R
     some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_NAMED}")) if lost else ()
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
-        message = f"no row with {_said(where)} is left of {count(lost, 'scenario')}: {', '.join(some)}{more}"
-        raise InputError(Problem(message, hint="--subset judges the others all the same"))
+        message = f"there is no row with {_said(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
+        raise InputError(Problem(message, hint="--subset judges the other scenarios without them"))
     return Selection(where, number, some, lost)
 
 

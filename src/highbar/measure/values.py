@@ -13,6 +13,7 @@ from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
 from highbar.language.formula import Undefined
+from highbar.language.phrases import ordinal
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
@@ -352,10 +353,11 @@ class Measured:
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         if not rank.errors:
-            return Undefined("an undecided trial stands at that rank")
+            return Undefined(f"the {ordinal(wanted.share)} percentile falls on an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        what = "crashed or are undecided" if undecided else "never completed"
-        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
+        what = "crashed or are undecided" if undecided else "crashed"
+        place = f"the {ordinal(wanted.share)} percentile falls on a trial that never finished"
+        return Undefined(f"{place} ({rank.errors} of {rank.trials} {what})")
 
 
 def _spanning(value: Value, other: Value) -> Value:

@@ -67,7 +67,7 @@ def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mappi
         or operator not in _SIGNS
     ):
         return None
-    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*({NUMBER})(?![\w.])", re.ASCII)
+    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
     found = list(written.finditer(rule.text))
     if len(found) != 1:
         return None

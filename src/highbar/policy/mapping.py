@@ -33,6 +33,15 @@ def read_map_file(path: FilePath | str, data: bytes | None = None) -> RowMap:
     If `data` is given it is what the file would hold, and the file itself is not read.
     """
     path = FilePath(path)
+    try:
+        return _read_map_file(path, data)
+    except InputError as error:
+        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+
+        raise with_excerpts(error) from None
+
+
+def _read_map_file(path: FilePath, data: bytes | None) -> RowMap:
     document = read_document(path, data=data)
     problems = list(document.problems)
     cursor = Cursor(document.root, "", str(path), problems)
@@ -195,7 +204,7 @@ def _table(cursor: Cursor) -> dict[str, Scalar]:
     read = ((text, _scalar(entry)) for text, entry in cursor.entries(keep_description=True).items())
     found = {text: value for text, value in read if value is not None}
     if cursor.is_kind("mapping") and not found:
-        cursor.refuse("found nothing, wanted what each value stands for", "values: { ok: true, broken: false }")
+        cursor.refuse("found nothing, wanted what each value means", "values: { ok: true, broken: false }")
     return found
 
 
@@ -209,7 +218,7 @@ def _scalar(cursor: Cursor) -> Scalar | None:
         text = cursor.node.text
         number = read_decimal(text.removeprefix("-"))
         if number is None:
-            cursor.refuse(f"'{text[:60]}' is not a number that can be read", "write 0.5, say")
+            cursor.refuse(f"cannot read '{text[:60]}' as a number", "for example 0.5")
             return None
         return -number if text.startswith("-") else number
     cursor.refuse_kind("text, a number, true or false")

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from highbar.errors import Problem
+from highbar.errors import Excerpt, Problem
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
@@ -101,9 +101,18 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
         # With its colon: a file that is named by one would make an order of the two.
         where = visible(f"{place}:").removesuffix(":")
         lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
+        if problem.excerpt:
+            lines += _excerpt(problem.excerpt, problem.line)
         if problem.hint:
             lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
     return lines
+
+
+def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
+    """The line of a file with its number, and below it a caret at the place."""
+    margin = f"  {number or ''} | "
+    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
+    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]
 
 
 def _evidence(verdict: Verdict, display: Display) -> list[str]:

@@ -34,6 +34,15 @@ FUNCTIONS = ("min", "max", "abs", *COLUMN_FUNCTIONS)
 
 _MIN_ARGUMENTS = {"min": 2, "max": 2}
 _ARGUMENTS = {"abs": 1, "mean": 1, "sum": 1, "percentile": 2}
+_MEANT = {
+    "avg": "mean",
+    "average": "mean",
+    "total": "sum",
+    "minimum": "min",
+    "maximum": "max",
+    "quantile": "percentile",
+}
+"""What functions are called elsewhere."""
 _COMPOSITE_START = re.compile(r"\s*final_score\s*=(?!=)")
 _COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
 
@@ -188,7 +197,9 @@ class _Syntax:
         if not isinstance(name.value, Name):
             raise self._fault("found '(' where an operator is wanted", self.next.offset)
         if name.text not in FUNCTIONS:
-            hint = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            meant = _MEANT.get(name.text.lower())
+            known = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            hint = f"did you mean '{meant}'? {known.capitalize()}" if meant else known
             raise self._fault(f"'{name.text}' is not a function", name.offset, hint)
         return _SyntaxNode(name.offset, name.text, self._bracket(name.text))
 
