@@ -1,0 +1,62 @@
+"""A file whose rows name no scenario → one problem for the whole file, with the mapping that it probably needs."""
+
+from __future__ import annotations
+
+import shlex
+
+from highbar.errors import Problem
+from highbar.load.guess import Guess, guess, read_fields
+from highbar.load.map_text import listed, mapping_lines, quoted
+from highbar.load.sample import Sample, read_sample
+from highbar.model import ResultsFile
+
+MAP = "map.yaml"
+
+
+def missing_id(file: ResultsFile) -> Problem | None:
+    """The problem of a file without ids; None if some row has one, or the file cannot be read."""
+    sample = None if file.imported else read_sample(file)
+    if sample is None or sample.has_ids:
+        return None
+    return of_sample(sample, file.name)
+
+
+def of_sample(sample: Sample, name: str) -> Problem:
+    """The problem of a file of which this is a sample."""
+    fields = read_fields(sample.rows)
+    top = [field for field in fields if len(field.path) == 1]
+    if sample.places:
+        keys = " and ".join(quoted(".".join(place.keys)) for place in sample.places[:3])
+        what = f"the rows are not at the top of the file, but under {keys}"
+    else:
+        number = f"{len(sample.rows):,}" if sample.whole else f"first {len(sample.rows):,}"
+        what = f"no row has an id, which names its scenario (of the {number} rows)"
+    return Problem(
+        f"{what}; the columns are {listed(top)}",
+        file=name,
+        hint=f"this mapping is a guess. `{init_command(name)}` writes it, with a policy; then `{check_command(name)}`",
+        example="\n".join(mapping_lines(guess_of(sample), sample.places)),
+    )
+
+
+def guess_of(sample: Sample) -> Guess:
+    """The guess from a sample."""
+    keyed = bool(sample.places) and sample.places[0].kind == "{}"
+    return guess(read_fields(sample.rows), cells=sample.cells, keyed=keyed)
+
+
+def init_command(name: str) -> str:
+    """The command that writes the mapping."""
+    return f"highbar init --from {_word(name)}"
+
+
+def check_command(name: str, map_file: str | None = MAP) -> str:
+    """The command that reads the file by it."""
+    return f"highbar check {_word(name)}" + (f" --map {_word(map_file)}" if map_file else "")
+
+
+def _word(name: str) -> str:
+    """A file name as a word of a shell command; FILE if it cannot be shown."""
+    if not name.isprintable() or name.startswith("<"):
+        return "FILE"
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
