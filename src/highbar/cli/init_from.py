@@ -1,4 +1,4 @@
-"""A file of results in any shape → a mapping and a policy over the metrics that it has, as text, and what to do next."""
+"""A file of results in any shape → a mapping, and a policy over the metrics that it has, and what to do next."""
 
 from __future__ import annotations
 

@@ -84,7 +84,10 @@ def _outcome(value: object) -> str | None:
 
 
 def _tags(value: object) -> str | None:
-    return "write every value as text" if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping):
+        return None
+    named = all(str(name).strip(" ") for name in value)
+    return "write every value as text" if named else "name the tag, or leave it out"
 
 
 def _score(value: object) -> str | None:

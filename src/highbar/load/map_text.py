@@ -75,18 +75,17 @@ def _rows(places: Sequence[RowsPlace]) -> Iterator[str]:
 
 def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
     feeds = [_feed(candidate) for candidate in one.candidates]
+    doubtful = [f"{feed}{_doubt(candidate)}" for feed, candidate in zip(feeds, one.candidates, strict=True)]
     if one.settled:
         yield f"  {one.column}: {feeds[0]}"
         yield from (f"  # or: {one.column}: {feed}" for feed in feeds[1:])
         return
     if not one.blocks:
-        note = one.note or "Choose"
-        yield f"  # {note}: delete the first # of one line"
-        yield from (f"  # {one.column}: {feed}{_doubt(candidate)}" for feed, candidate in zip(feeds, one.candidates))
+        yield f"  # {one.note or 'Choose'}: delete the first # of one line"
+        yield from (f"  # {one.column}: {feed}" for feed in doubtful)
         return
-    note = one.note or "Choose"
-    yield f"  {one.column}: []  # {note}: put it in place of []"
-    yield from (f"  #   {feed}{_doubt(candidate)}" for feed, candidate in zip(feeds, one.candidates))
+    yield f"  {one.column}: []  # {one.note or 'Choose'}: put it in place of []"
+    yield from (f"  #   {feed}" for feed in doubtful)
     if not feeds:
         numbers = [f"{{ path: {quoted(_path(field))}, at_least: … }}" for field in guess.numbers[:3]]
         yield from (f"  #   {line}" for line in (*numbers, "{ path: …, is: … }"))

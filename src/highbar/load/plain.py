@@ -47,10 +47,11 @@ def _lines(path: str, name: str, folder: str) -> str:
             for row in parquet_rows.read(path):
                 target.write(parquet_rows.line(row))
                 written += 1
-        if written != footer.rows(path):
-            raise counting.Uncountable(f"its footer declares {footer.rows(path)} rows, and {written} can be read")
+        declared = footer.rows(path)
     except (counting.Uncountable, duckdb.Error, ValueError) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(path, name)
         message = f"this is not a sound Parquet file: {reason}"
         raise InputError(Problem(message, file=name, hint="was it written to its end?")) from error
+    if written != declared:
+        raise InputError(Problem(f"its footer declares {declared} rows, and {written} can be read", file=name))
     return copy
