@@ -64,6 +64,8 @@ def _is_numeral(text: str) -> bool:
 
 
 def _truth(value: object) -> str | None:
+    if isinstance(value, int | float) and value in (0, 1):
+        return 'write true or false; a mapping can say it: { path: …, values: { "1": true, "0": false } }'
     return "write it without quotes" if value in ("true", "false") else "write true or false"
 
 

@@ -16,8 +16,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "id": (
         (
             "scenario_id case_id test_id testcase_id test_case_id task_id question_id sample_id example_id item_id"
-            " prompt_id query_id problem_id dataset_item_id reference_example_id qid scenario case test testcase test_case"
-            " test_name case_name scenario_name task task_name"
+            " prompt_id query_id problem_id dataset_item_id reference_example_id qid scenario case test testcase"
+            " test_case test_name case_name scenario_name task task_name"
         ),
         "name title key slug nodeid doc_id row_id index idx number uuid guid uid run_id trace_id",
         "question user_input prompt query input",
@@ -28,15 +28,15 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "passed": (
         "pass is_pass is_passed has_passed test_passed success succeeded successful is_success ok is_ok",
         (
-            "status result verdict state test_status test_result test_outcome judgment judgement grade decision conclusion"
-            " outcome"
+            "status result verdict state test_status test_result test_outcome judgment judgement grade decision"
+            " conclusion outcome"
         ),
     ),
     "correct": ("is_correct correctness answer_correct exact_match is_match match right is_right",),
     "expected": (
         (
-            "expected_output expected_answer expected_label ideal ground_truth reference reference_answer gold gold_label"
-            " target label true_label y_true correct_answer reference_output"
+            "expected_output expected_answer expected_label ideal ground_truth reference reference_answer gold"
+            " gold_label target label true_label y_true correct_answer reference_output"
         ),
     ),
     "predicted": (

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from highbar.errors import Problem
 from highbar.load.guess import Guess, guess, read_fields
 from highbar.load.map_text import listed, mapping_lines, quoted
+from highbar.load.sample import MOST_ROWS as MOST_ROWS
 from highbar.load.sample import Sample, read_sample
 from highbar.model import ResultsFile
 
 MAP = "map.yaml"
+ROWS = "<rows>"
+"""What rows from Python are called."""
 
 
 def missing_id(file: ResultsFile) -> Problem | None:
@@ -23,20 +28,43 @@ def missing_id(file: ResultsFile) -> Problem | None:
 
 def of_sample(sample: Sample, name: str) -> Problem:
     """The problem of a file of which this is a sample."""
-    fields = read_fields(sample.rows)
-    top = [field for field in fields if len(field.path) == 1]
+    top = [field for field in read_fields(sample.rows) if len(field.path) == 1]
     if sample.places:
         keys = " and ".join(quoted(".".join(place.keys)) for place in sample.places[:3])
         what = f"the rows are not at the top of the file, but under {keys}"
     else:
-        number = f"{len(sample.rows):,}" if sample.whole else f"first {len(sample.rows):,}"
-        what = f"no row has an id, which names its scenario (of the {number} rows)"
+        which = "no row" if sample.whole else f"none of the first {len(sample.rows):,} rows"
+        what = f"{which} has an id, which names its scenario"
+    if name == ROWS:
+        return Problem(f"{what}; the keys are {listed(top)}", file=name, hint=_rename(guess_of(sample)))
     return Problem(
         f"{what}; the columns are {listed(top)}",
         file=name,
         hint=f"this mapping is a guess. `{init_command(name)}` writes it, with a policy; then `{check_command(name)}`",
         example="\n".join(mapping_lines(guess_of(sample), sample.places)),
     )
+
+
+def of_table(rows: tuple[Mapping[str, Any], ...], package: str) -> Problem:
+    """The problem of a data frame or a table with these first rows."""
+    top = [field for field in read_fields(rows) if len(field.path) == 1]
+    message = f"no row has an id, which names its scenario; the columns are {listed(top)}"
+    return Problem(message, hint=_rename(guess_of(Sample(rows, whole=True)), package))
+
+
+def _rename(guess: Guess, package: str | None = None) -> str:
+    """The code that renames the columns of a frame, or the keys of rows in Python."""
+    renames = {
+        one.field.path[0]: column
+        for column, one in guess.settled.items()
+        if one.field and len(one.field.path) == 1 and one.field.path[0] != column and "." not in column
+        if not one.options and one.constant is None
+    }
+    if not renames:
+        return "name the scenario in the column id"
+    if package is None:
+        return f"a guess: rename the keys: {renames}"
+    return f"a guess: df.rename({'columns=' if package == 'pandas' else ''}{renames})"
 
 
 def guess_of(sample: Sample) -> Guess:
