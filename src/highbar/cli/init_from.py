@@ -84,7 +84,7 @@ def _policy_text(guess: Guess, map_file: str | None) -> str:
     metrics = [catalogue.metrics()[name] for name in _metrics(guess)]
     lines = ["# What a version must reach. These are typical thresholds; change them to what you need."]
     if map_file:
-        lines.append("# The mapping may stand here too, under the key map, so that no command needs --map.")
+        lines.append("# To leave out --map, copy the mapping to the end of this file, under the key map.")
     lines.append("thresholds:")
     for level in ("blocking", "warning"):
         chosen = [metric for metric in metrics if (metric.unit == "ms") == (level == "warning")]

@@ -21,7 +21,8 @@ from highbar.load.rows import CHECKS
 from highbar.load.truths import MOST_WORDS, read_truths
 
 LONGEST_LABEL = 60
-"""Characters of a label that a prediction is compared with: longer texts are seldom the same."""
+MOST_LABEL_WORDS = 3
+"""Characters and words of a label that a prediction is compared with: longer texts are seldom the same."""
 DEEPEST = 3
 MOST_FIELDS = 20_000
 _TEXTS = frozenset({"category", "capability", "cluster", "input", "output", "agent_version", "suite", "judge", "error"})
@@ -144,7 +145,7 @@ def guess(found: Sequence[Field], *, cells: bool = False, keyed: bool = False) -
     columns = _paired(columns)
     columns |= made.unfit(columns)
     if not any(column in columns for column in _EVIDENCE):
-        note = "No column says if a trial passed. Say what decides it"
+        note = "No column says if a trial passed. Put what decides it in place of []"
         columns["passed"] = ColumnGuess("passed", (), settled=False, note=note, blocks=True)
     if "must_not" in columns and "output" in columns:  # a blank output leaves a must-not unjudged
         columns["output"] = replace(columns["output"], blocks=not columns["output"].settled)
@@ -195,10 +196,9 @@ class _Columns:
     def unfit(self, columns: Mapping[str, ColumnGuess]) -> dict[str, ColumnGuess]:
         """Fields that have the name of a column that judges, and values that it cannot have: never left out unseen."""
         used = _used(columns)
+        note = "The values do not fit. Put what they mean in place of []"
         return {
-            column: ColumnGuess(
-                column, (), settled=False, note=f"Its values do not fit. Say what {column} is", blocks=True
-            )
+            column: ColumnGuess(column, (), settled=False, note=note, blocks=True)
             for column in sorted(JUDGING - {*columns, *_LABELS})
             for group, field in self.fields(column)
             if group == 0 and field.given and field.path not in used
@@ -221,7 +221,8 @@ class _Columns:
 
     def _truth(self, field: Field, group: int) -> Candidate | None:
         name = names.plain_name(field.path[-1])
-        truths = read_truths(field.values, name, cells=self.cells, clear=group - (len(field.path) > 1) < 2)
+        # 0 and 1 inside of an object, such as `scores`, may be a score: its direction is not guessed.
+        truths = read_truths(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
         if truths is None:
             return None
         options: list[tuple[str, Any]] = [("values", dict(truths.table))] if truths.table else []
@@ -241,7 +242,9 @@ class _Columns:
 
 
 def _is_label(value: Any) -> bool:
-    return isinstance(value, bool) or (isinstance(value, str) and len(value) <= LONGEST_LABEL and value.isprintable())
+    if isinstance(value, bool):
+        return True
+    return isinstance(value, str) and len(value) <= LONGEST_LABEL and len(value.split()) <= MOST_LABEL_WORDS
 
 
 def _are_numbers(values: Sequence[Any], *, cells: bool) -> bool:
@@ -287,9 +290,9 @@ def _id(named: list[tuple[int, Field]], *, keyed: bool) -> ColumnGuess:
         return ColumnGuess("id", tuple(whole), settled, blocks=not settled)
     partly = tuple(Candidate(field) for group, field in named if group < 3)
     if partly:
-        note = "Some rows lack it. `where` at the top of the mapping chooses rows: where: { type: result }"
+        note = "Not every row has one. Put one in place of [], and choose rows at the top: where: { type: … }"
         return ColumnGuess("id", partly, settled=False, note=note, blocks=True)
-    note = 'No column names the scenario. "@number" numbers the rows, if every run has the same ones in the same order'
+    note = "No column names the scenario. @number is the position, the same in every run only if the rows are"
     return ColumnGuess("id", (Candidate(special="@number"),), settled=False, note=note, blocks=True)
 
 
@@ -318,7 +321,7 @@ def _trial(id_: ColumnGuess, named: list[tuple[int, Field]]) -> dict[str, Column
     ]
     if len(fitting) == 1:
         return {"trial": ColumnGuess("trial", tuple(fitting), settled=True)}
-    note = f"{_repeated(field)} rows share their id with another. If they are repetitions of one scenario"
+    note = f"{_repeated(field)} rows share their id with another. If they are repetitions, delete the first #"
     return {"trial": ColumnGuess("trial", (*fitting, Candidate(special="@repeat")), settled=False, note=note)}
 
 

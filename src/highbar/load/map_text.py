@@ -13,6 +13,7 @@ from highbar.load.guess import Candidate, ColumnGuess, Field, Guess
 from highbar.load.sample import RowsPlace
 
 MOST_NAMED = 20
+MOST_OTHERS = 4
 _LONGEST = 60
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 _RESERVED = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
@@ -44,7 +45,7 @@ def _escaped(character: str) -> str:
 
 def shown(field: Field) -> str:
     """The path of a field for a comment or a message: short, and on one line."""
-    text = _path(field)
+    text = ".".join(field.path)
     return quoted(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
@@ -65,12 +66,17 @@ def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:
 
 
 def _rows(places: Sequence[RowsPlace]) -> Iterator[str]:
-    ways = [quoted(".".join(map(_step, place.keys)) + place.kind) for place in places]
+    ways = [_way(place) for place in places]
     if len(ways) == 1:
         yield f"rows: {ways[0]}"
     elif ways:
-        yield f"rows: []  # choose: {len(ways)} keys have rows. Put one in place of []; the others are not read"
+        yield f"rows: []  # {len(ways)} keys have rows. Choose: put one in place of []; the others are not read"
         yield from (f"#   {way}" for way in ways[:MOST_NAMED])
+
+
+def _way(place: RowsPlace) -> str:
+    keys = ".".join(map(_step, place.keys))
+    return f"{keys}{place.kind}" if keys and quoted(keys) == keys else quoted(f"{keys}{place.kind}")
 
 
 def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
@@ -78,13 +84,13 @@ def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
     doubtful = [f"{feed}{_doubt(candidate)}" for feed, candidate in zip(feeds, one.candidates, strict=True)]
     if one.settled:
         yield f"  {one.column}: {feeds[0]}"
-        yield from (f"  # or: {one.column}: {feed}" for feed in feeds[1:])
+        yield from (f"  # or: {one.column}: {feed}" for feed in feeds[1:MOST_OTHERS])
         return
     if not one.blocks:
-        yield f"  # {one.note or 'Choose'}: delete the first # of one line"
+        yield f"  # {one.note or 'Choose: delete the first # of one of these'}"
         yield from (f"  # {one.column}: {feed}" for feed in doubtful)
         return
-    yield f"  {one.column}: []  # {one.note or 'Choose'}: put it in place of []"
+    yield f"  {one.column}: []  # {one.note or 'Choose: put one of these in place of []'}"
     yield from (f"  #   {feed}" for feed in doubtful)
     if not feeds:
         numbers = [f"{{ path: {quoted(_path(field))}, at_least: … }}" for field in guess.numbers[:3]]

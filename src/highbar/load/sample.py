@@ -106,7 +106,10 @@ def _json(file: ResultsFile) -> Sample | None:
 
 def _document(document: Mapping[str, Any]) -> Sample | None:
     """The rows in a document: every list of objects, and without one every object of objects."""
-    places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
+    if document and all(isinstance(member, Mapping) and member for member in document.values()):
+        places = [RowsPlace((), "{}", tuple(document.values()))]
+    else:
+        places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
     if not places:
         return None
     first = _limited(places[0].rows)

@@ -189,9 +189,8 @@ def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRa
             number += 1
             numeric |= {column for column in TRUTHS if _is_zero_or_one(row.get(column))}
             rest = {**row, **dict.fromkeys(numeric)}
-            found += [
-                Problem(f"row {number}: {message}", hint=hint) for message, hint in faults(rest, scalars, numbers)
-            ]
+            wrong = faults(rest, scalars, numbers)
+            found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in wrong]
             if len(found) >= MOST_PROBLEMS:
                 break
     except (duckdb.Error, ValueError, TypeError, RuntimeError) as error:
@@ -218,8 +217,9 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
 def _missing_id(table: Table) -> Problem | None:
     """The problem of a table whose first rows have no id, with the code that renames its columns: a guess."""
     from highbar.load import unnamed  # only for a refused table
+    from highbar.load.sample import MOST_ROWS  # likewise
 
-    rows = tuple(islice(_rows(table), unnamed.MOST_ROWS))
+    rows = tuple(islice(_rows(table), MOST_ROWS))
     return None if any(row.get("id") is not None for row in rows) else unnamed.of_table(rows, _package(table))
 
 
@@ -234,7 +234,9 @@ def _is_zero_or_one(value: object) -> bool:
 def _zero_or_one(table: Table, column: str) -> Problem:
     """One problem for a column of numbers, with the code that makes truth values of them and leaves gaps gaps."""
     if _package(table) != "pandas":
-        hint = f'polars: df.with_columns(pl.col("{column}") == 1); Arrow: cast the column to pa.bool_()'
+        hint = f'polars: df.with_columns(pl.col("{column}") == 1); Arrow: pyarrow.compute.equal(table["{column}"], 1)'
+    elif not table.rows[column].dropna().isin((0, 1)).all():
+        hint = "say which numbers are true"
     elif table.rows[column].isna().any():  # astype(bool) would make True of what is absent
         hint = f'df["{column}"] = df["{column}"].map({{1: True, 0: False}})'
     else:

@@ -9,7 +9,6 @@ from typing import Any
 from highbar.errors import Problem
 from highbar.load.guess import Guess, guess, read_fields
 from highbar.load.map_text import listed, mapping_lines, quoted
-from highbar.load.sample import MOST_ROWS as MOST_ROWS
 from highbar.load.sample import Sample, read_sample
 from highbar.model import ResultsFile
 
