@@ -18,7 +18,7 @@ from highbar.importers.naming import scalar
 from highbar.language.spelling import near_miss
 from highbar.load import names
 from highbar.load.rows import CHECKS
-from highbar.load.truths import MOST_WORDS, read_truths
+from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
 
 LONGEST_LABEL = 60
 MOST_LABEL_WORDS = 3
@@ -29,6 +29,7 @@ _TEXTS = frozenset({"category", "capability", "cluster", "input", "output", "age
 _LABELS = ("expected", "predicted")
 _EVIDENCE = ("passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations")
 """Columns of which one must be there, or nothing says what became of a trial."""
+_OVERRULED = ("correct", "expected_behaviors", "behaviors", "must_not", "violations")
 _MAY_BE_EMPTY = ("error", "violations", "unjudged")
 """Columns that are mapped although no row of the sample has a value: the next run may have one."""
 _ONLY_SHOWN = ("input", "output")
@@ -63,6 +64,8 @@ class Candidate:
     doubt: str | None = None
     group: int = 1  # how clear the name is, see `names.meanings`
     reading: tuple[Any, ...] = ()  # what it comes to in every row, to see if two candidates agree
+    unread: bool = False  # if it has verdicts in words that are not known
+    finished: bool = False  # if a true value may only mean that the run came to its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def guess(found: Sequence[Field], *, cells: bool = False, keyed: bool = False) -
 
     `cells`: every value is the text of a CSV cell; `keyed`: the rows are members of an object, each with a key.
     """
-    fields = [field for field in found if all(step and '"' not in step for step in field.path)]
+    fields = [field for field in found if all(field.path)]  # no path leads to an empty name
     made = _Columns(cells=cells)
     for field in fields:
         made.add(field)
@@ -143,6 +146,7 @@ def guess(found: Sequence[Field], *, cells: bool = False, keyed: bool = False) -
     columns |= _times(fields, cells=cells)
     columns |= _tags(fields)
     columns = _paired(columns)
+    columns |= _doubted(columns, made)
     columns |= made.unfit(columns)
     if not any(column in columns for column in _EVIDENCE):
         note = "No column says if a trial passed. Put what decides it in place of []"
@@ -225,10 +229,13 @@ class _Columns:
         truths = read_truths(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
         if truths is None:
             return None
+        if truths is UNREAD:
+            return Candidate(field, doubt=truths.doubt, group=group, unread=True)
         options: list[tuple[str, Any]] = [("values", dict(truths.table))] if truths.table else []
         if truths.unjudged:
             options.append(("when", (field, truths.unjudged)))
-        return Candidate(field, tuple(options), doubt=truths.doubt, group=group, reading=truths.reading)
+        made = Candidate(field, tuple(options), doubt=truths.doubt, group=group, reading=truths.reading)
+        return replace(made, finished=truths.finished)
 
     def _fits(self, column: str, value: Any) -> bool:
         """If a mapping can put the value into the column."""
@@ -257,8 +264,21 @@ def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
     candidates = sorted(candidates, key=lambda one: one.doubt is not None)
     best = [one for one in candidates if one.group == candidates[0].group]
     agree = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
-    settled = (len(best) == 1 or bool(best[0].reading)) and agree and not best[0].doubt
+    clear = not best[0].doubt and not any(one.unread for one in candidates)
+    settled = (len(best) == 1 or bool(best[0].reading)) and agree and clear
     return ColumnGuess(column, tuple(candidates), settled, blocks=not settled and column in JUDGING)
+
+
+def _doubted(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, ColumnGuess]:
+    """Not settled: a `success` beside other judgments, which it would overrule."""
+    passed = columns.get("passed")
+    if passed is None or not passed.settled or not passed.candidates[0].finished:
+        return {}
+    used = _used({"passed": passed})
+    if all(field.path in used for column in _OVERRULED for _, field in made.fields(column)):
+        return {}
+    first = replace(passed.candidates[0], doubt=FINISHED_DOUBT)
+    return {"passed": replace(passed, candidates=(first, *passed.candidates[1:]), settled=False, blocks=True)}
 
 
 def _error(field: Field, group: int) -> Candidate:
@@ -378,14 +398,11 @@ def _tags(fields: Sequence[Field]) -> dict[str, ColumnGuess]:
 
 
 def _paired(columns: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
-    """Without `expected` and `predicted` if a verdict is there, or under other names if one of the two is absent."""
-    verdict = "passed" in columns or "correct" in columns
-    judged = any(column in columns for column in _EVIDENCE if column != "predicted")
-    both = all(column in columns for column in _LABELS)
-
-    def stays(one: ColumnGuess) -> bool:
-        if one.column not in _LABELS:
-            return True
-        return not verdict if one.candidates[0].group == 0 else both and not judged
-
-    return {column: one for column, one in columns.items() if stays(one)}
+    """`expected` and `predicted` go together, and are not needed beside a verdict."""
+    rest = {column: one for column, one in columns.items() if column not in _LABELS}
+    if "passed" in columns or "correct" in columns or "expected" not in columns:
+        return rest
+    if "predicted" in columns or columns["expected"].candidates[0].group == 0:
+        return columns
+    note = "Nothing is compared with it. Name what is, as predicted; or delete this line"
+    return {**rest, "expected": replace(columns["expected"], settled=False, note=note, blocks=True)}

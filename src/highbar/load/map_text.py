@@ -67,7 +67,9 @@ def mapping_lines(guess: Guess, places: Sequence[RowsPlace] = ()) -> list[str]:
 
 def _rows(places: Sequence[RowsPlace]) -> Iterator[str]:
     ways = [_way(place) for place in places]
-    if len(ways) == 1:
+    if any(not key or "[]" in key or "{}" in key for place in places for key in place.keys):
+        yield "rows: []  # no path leads to the key of the rows: give it another name in the file"
+    elif len(ways) == 1:
         yield f"rows: {ways[0]}"
     elif ways:
         yield f"rows: []  # {len(ways)} keys have rows. Choose: put one in place of []; the others are not read"
@@ -136,4 +138,4 @@ def _path(field: Field) -> str:
 
 
 def _step(step: str) -> str:
-    return step if _PLAIN_STEP.fullmatch(step) else f'"{step}"'
+    return step if _PLAIN_STEP.fullmatch(step) else '"{}"'.format(step.replace('"', '""'))

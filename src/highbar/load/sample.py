@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -106,7 +106,7 @@ def _json(file: ResultsFile) -> Sample | None:
 
 def _document(document: Mapping[str, Any]) -> Sample | None:
     """The rows in a document: every list of objects, and without one every object of objects."""
-    if document and all(isinstance(member, Mapping) and member for member in document.values()):
+    if _are_alike([*document.values()]):
         places = [RowsPlace((), "{}", tuple(document.values()))]
     else:
         places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
@@ -114,6 +114,12 @@ def _document(document: Mapping[str, Any]) -> Sample | None:
         return None
     first = _limited(places[0].rows)
     return None if first is None else Sample(first.rows, first.whole, places=tuple(places))
+
+
+def _are_alike(members: Sequence[object]) -> bool:
+    """If these are several objects with a key in common, so that each may be a row."""
+    objects = [{*member} for member in members if isinstance(member, Mapping)]
+    return len(objects) == len(members) > 1 and bool(set.intersection(*objects))
 
 
 def _places(value: Mapping[str, Any], keys: tuple[str, ...], kind: str) -> Iterator[RowsPlace]:

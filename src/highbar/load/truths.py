@@ -9,6 +9,8 @@ from typing import Any
 from highbar.importers.naming import scalar
 from highbar.load import names
 
+FINISHED_DOUBT = "is this a good answer, or only a run that came to its end?"
+LONGEST_WORD = 20
 MOST_WORDS = 12
 """Different words in a column of verdicts: one with more of them holds texts."""
 _OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
@@ -26,20 +28,28 @@ class Truths:
     crashed: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     doubt: str | None = None
+    finished: bool = False  # if a true value may only mean that the run came to its end
+
+
+UNREAD = Truths({}, (), doubt="say what its values mean: values: { …: true, …: false }")
+"""A column of verdicts in words that nobody has said the meaning of."""
 
 
 def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> Truths | None:
     """What the values say; None if they are no verdicts. `clear`: the name alone says that it is a verdict."""
     given = [value for value in values if value is not None]
     if all(isinstance(value, bool) for value in given) or (cells and _are_cells_of_truth(given)):
-        return Truths({}, tuple(None if value is None else str(value).lower() == "true" for value in values))
+        reading = tuple(None if value is None else str(value).lower() == "true" for value in values)
+        return Truths({}, reading, finished=name.removeprefix("is_") in names.FINISHED)
     texts = list(dict.fromkeys(scalar(value) for value in given))
     if None in texts or len(texts) > MOST_WORDS or (any(map(_is_number, texts)) and not clear):
         return None
     by_word = {text: _meaning(text) for text in texts if text is not None}
     unknown = [text for text, meaning in by_word.items() if meaning is None]
-    if not any(meaning in (True, False) for meaning in by_word.values()) or any(map(_is_number, unknown)):
+    if any(map(_is_number, unknown)):
         return None
+    if not any(meaning in (True, False) for meaning in by_word.values()):
+        return UNREAD if _are_words(unknown, given, clear=clear) else None
     crashed = tuple(text for text, meaning in by_word.items() if meaning == "crashed")
     table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
     return Truths(
@@ -48,11 +58,19 @@ def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -
         crashed,
         tuple(text for text, meaning in by_word.items() if meaning == "unjudged"),
         _doubt(name, by_word, unknown),
+        finished=bool(_good(by_word) & names.FINISHED),
     )
 
 
 def _are_cells_of_truth(given: Sequence[Any]) -> bool:
     return all(str(value).lower() in ("true", "false") for value in given)
+
+
+def _are_words(unknown: Sequence[str], given: Sequence[Any], *, clear: bool) -> bool:
+    """If unknown texts are verdicts rather than answers: by the column's name, or because they are short and repeat."""
+    words = [text for text in unknown if text.strip().lower() not in names.FINISHED]
+    short = all(len(text) <= LONGEST_WORD and " " not in text for text in words)
+    return bool(words) and (clear or (short and len(given) > len({*map(str, given)})))
 
 
 def _is_number(text: str | None) -> bool:
@@ -84,7 +102,8 @@ def _opposites(table: Mapping[str, bool]) -> dict[str, bool]:
 def _doubt(name: str, by_word: Mapping[str, bool | str | None], unknown: Sequence[str]) -> str | None:
     if unknown:
         return "say what the other values mean"
-    good = {text.strip().lower() for text, meaning in by_word.items() if meaning is True}
-    if name in names.STATES and good & names.FINISHED:
-        return "is this a good answer, or only a run that came to its end?"
-    return None
+    return FINISHED_DOUBT if name in names.STATES and _good(by_word) & names.FINISHED else None
+
+
+def _good(by_word: Mapping[str, bool | str | None]) -> set[str]:
+    return {text.strip().lower() for text, meaning in by_word.items() if meaning is True}
