@@ -11,8 +11,8 @@ from pathlib import Path
 from highbar import catalogue
 from highbar.errors import InputError, Problem
 from highbar.load import files, foreign, unnamed
+from highbar.load.candidates import Guess
 from highbar.load.explain import explain
-from highbar.load.guess import Guess
 from highbar.load.map_text import mapping_lines, quoted
 from highbar.load.sample import Sample, read_sample
 from highbar.model import ResultsFile

@@ -7,8 +7,8 @@ that decides if a trial passed is settled if two fields disagree about it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from highbar.columns import COLUMN_NAMES, JUDGING
@@ -17,14 +17,13 @@ from highbar.importers.mapping import from_cell
 from highbar.importers.naming import scalar
 from highbar.language.spelling import near_miss
 from highbar.load import names
+from highbar.load.candidates import Candidate, ColumnGuess, Field, Guess
 from highbar.load.rows import CHECKS
 from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
 
 LONGEST_LABEL = 60
 MOST_LABEL_WORDS = 3
 """Characters and words of a label that a prediction is compared with: longer texts are seldom the same."""
-DEEPEST = 3
-MOST_FIELDS = 20_000
 _TEXTS = frozenset({"category", "capability", "cluster", "input", "output", "agent_version", "suite", "judge", "error"})
 _LABELS = ("expected", "predicted")
 _EVIDENCE = ("passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations")
@@ -32,102 +31,6 @@ _EVIDENCE = ("passed", "correct", "outcome", "predicted", "behaviors", "must_not
 _OVERRULED = ("correct", "expected_behaviors", "behaviors", "must_not", "violations")
 _MAY_BE_EMPTY = ("error", "violations", "unjudged")
 """Columns that are mapped although no row of the sample has a value: the next run may have one."""
-_ONLY_SHOWN = ("input", "output")
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of the rows: the keys that lead to it, and its value in every row of the sample, None if absent."""
-
-    path: tuple[str, ...]
-    values: tuple[Any, ...]
-
-    @property
-    def given(self) -> list[Any]:
-        """The values that there are."""
-        return [value for value in self.values if value is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One way to feed a column: from a field, or from a `special` path such as `@key`.
-
-    `options` are the keys of the feed beside its path. With a `constant`, the column is that text if the field has one
-    of the values in `when`; without values, if the field is there at all.
-    """
-
-    field: Field | None = None
-    options: tuple[tuple[str, Any], ...] = ()
-    special: str | None = None
-    constant: str | None = None
-    when: tuple[Any, ...] = ()
-    doubt: str | None = None
-    group: int = 1  # how clear the name is, see `names.meanings`
-    reading: tuple[Any, ...] = ()  # what it comes to in every row, to see if two candidates agree
-    unread: bool = False  # if it has verdicts in words that are not known
-    finished: bool = False  # if a true value may only mean that the run came to its end
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnGuess:
-    """What one of our columns could be fed from.
-
-    If it is `settled`, the first candidate is the guess and the others are alternatives. If not, the user must choose,
-    and if it `blocks`, nothing may be judged before that.
-    """
-
-    column: str
-    candidates: tuple[Candidate, ...]
-    settled: bool
-    note: str | None = None
-    blocks: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """A whole mapping: a guess for each column, the fields that no column uses, and those of them that are numbers."""
-
-    columns: tuple[ColumnGuess, ...]
-    unused: tuple[Field, ...]
-    numbers: tuple[Field, ...]
-
-    @property
-    def settled(self) -> dict[str, Candidate]:
-        """By column, the candidate of every column that needs no choice."""
-        return {one.column: one.candidates[0] for one in self.columns if one.settled}
-
-    @property
-    def is_needed(self) -> bool:
-        """If the file can be read only by a mapping: a column has another name or form, or must be chosen."""
-        return any(one.blocks or (one.settled and not _is_ours(one)) for one in self.columns)
-
-
-def _is_ours(one: ColumnGuess) -> bool:
-    """If a column is read without a mapping, or does not matter for the verdict."""
-    first = one.candidates[0]
-    if one.column.startswith("tags.") or one.column in _ONLY_SHOWN:
-        return True
-    return first.field is not None and first.field.path == (one.column,) and not first.options and not first.constant
-
-
-def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[Field]:
-    """Every field of the rows, in the order of the file, with those inside of objects."""
-    found: dict[tuple[str, ...], list[Any]] = {}
-    for number, row in enumerate(rows):
-        for path, value in _members(row, ()):
-            if path in found or len(found) < MOST_FIELDS:
-                values = found.setdefault(path, [])
-                values += [None] * (number - len(values))
-                values.append(value)
-    return [Field(path, (*values, *[None] * (len(rows) - len(values)))) for path, values in found.items()]
-
-
-def _members(row: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key, value in row.items():
-        here = (*path, str(key))
-        yield here, value
-        if isinstance(value, Mapping) and len(here) < DEEPEST and here[-1] not in COLUMN_NAMES:
-            yield from _members(value, here)
 
 
 def guess(found: Sequence[Field], *, cells: bool = False, keyed: bool = False) -> Guess:

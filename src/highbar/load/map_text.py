@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from highbar.load.guess import Candidate, ColumnGuess, Field, Guess
+from highbar.load.candidates import Candidate, ColumnGuess, Field, Guess
 from highbar.load.sample import RowsPlace
 
 MOST_NAMED = 20

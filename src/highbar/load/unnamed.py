@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from highbar.errors import Problem
-from highbar.load.guess import Guess, guess, read_fields
+from highbar.load.candidates import Guess, read_fields
+from highbar.load.guess import guess
 from highbar.load.map_text import listed, mapping_lines, quoted
 from highbar.load.sample import Sample, read_sample
 from highbar.model import ResultsFile
