@@ -187,7 +187,7 @@ def _hint(word: str, found: Sequence[str]) -> str | None:
     if not found:
         return None
     shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
-    meant = did_you_mean(word, found)
+    meant = f"did you mean 'tags.{word}'?" if f"tags.{word}" in found else did_you_mean(word, found)
     return f"{meant} found {shown}" if meant else f"found {shown}"
 
 

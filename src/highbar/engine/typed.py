@@ -294,11 +294,11 @@ def violations(name: str, raw: Raw) -> Typed:
 
 
 def tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: JSON text, from which slices extract single tags."""
+    """{name: text}: JSON text, from which slices extract single tags. A tag without a name cannot be sliced by."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     # A tag without a value is absent, as a column without one is.
-    odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
+    odd = "trim(x.key) = '' OR (x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))"
     sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -83,8 +85,8 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
 
     report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     try:
-        with open(target, "wb") as stream:
-            convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+        with _readable(path, name, format_name) as readable, open(target, "wb") as stream:
+            convert(_reader(format_name, guidance.mapping), readable, name, stream, report)
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
@@ -104,6 +106,18 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         columns=tuple(sorted(report.columns)) if report.plain else (),
     )
     return Import(file, report, importers.title(format_name))
+
+
+@contextmanager
+def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
+    """The path of a file that the importer can read: a mapping reads Parquet and compressed files by a plain copy."""
+    if format_name != MAPPED:
+        yield path
+        return
+    from highbar.load.plain import plain  # most checks have no mapping
+
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
+        yield plain(path, name, folder)
 
 
 def _is_urgent(note: str, report: Report) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeGuard
 
-from highbar.columns import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.explain import MOST_PROBLEMS, parse
@@ -15,6 +16,8 @@ from highbar.load.rows import faults, said_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
+TRUTHS = of_form("truth")
+_AT_ONCE = 10_000
 WANTED = "wanted a path, a list of paths, dicts (one per trial), an Arrow table, or a pandas or polars data frame"
 
 
@@ -236,31 +239,71 @@ def _tried(read: Callable[[], Any]) -> Any:
 
 def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()) -> tuple[Problem, ...]:
     """The first problems of a table that the engine refused. Empty if this reader finds nothing to object to."""
-    import duckdb  # only for a refused table
+    import duckdb  # for its exceptions; only for a refused table
 
     found: list[Problem] = []
+    numeric: set[str] = set()  # columns of true and false that have 0 and 1: one problem for each
+    number = 0
     try:
-        with duckdb.connect() as connection:
-            connection.register("results", table.rows)
-            cursor = connection.execute("SELECT * FROM results")
-            names = [column[0] for column in cursor.description or ()]
-            number = 0
-            while rows := cursor.fetchmany(10_000):
-                for values in rows:
-                    number += 1
-                    row = {name: _value(table, name, value) for name, value in zip(names, values, strict=True)}
-                    found += [
-                        Problem(f"row {number}: {message}", hint=hint)
-                        for message, hint in faults(row, scalars, numbers)
-                    ]
-                    if len(found) >= MOST_PROBLEMS:
-                        return tuple(found[:MOST_PROBLEMS])
+        for row in _rows(table):
+            if not number and row.get("id") is None and (unnamed := _missing_id(table)):
+                return (unnamed,)
+            number += 1
+            numeric |= {column for column in TRUTHS if _is_zero_or_one(row.get(column))}
+            rest = {**row, **dict.fromkeys(numeric)}
+            wrong = faults(rest, scalars, numbers)
+            found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in wrong]
+            if len(found) >= MOST_PROBLEMS:
+                break
     except (duckdb.Error, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException):
             raise
         message, hint = hints.of_engine(error)
         found.append(Problem(message, hint=hint or "give each column one type, or drop it"))
-    return tuple(found)
+    return (*(_zero_or_one(table, column) for column in sorted(numeric)), *found)[:MOST_PROBLEMS]
+
+
+def _rows(table: Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table, one at a time, as a file would have them."""
+    import duckdb  # only for a refused table
+
+    with duckdb.connect() as connection:
+        connection.register("results", table.rows)
+        cursor = connection.execute("SELECT * FROM results")
+        names = [column[0] for column in cursor.description or ()]
+        while rows := cursor.fetchmany(_AT_ONCE):
+            for values in rows:
+                yield {name: _value(table, name, value) for name, value in zip(names, values, strict=True)}
+
+
+def _missing_id(table: Table) -> Problem | None:
+    """The problem of a table whose first rows have no id, with the code that renames its columns: a guess."""
+    from highbar.load import unnamed  # only for a refused table
+    from highbar.load.sample import MOST_ROWS  # likewise
+
+    rows = tuple(islice(_rows(table), MOST_ROWS))
+    return None if any(row.get("id") is not None for row in rows) else unnamed.of_table(rows, _package(table))
+
+
+def _package(table: Table) -> str:
+    return type(table.rows).__module__.partition(".")[0]
+
+
+def _is_zero_or_one(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+
+
+def _zero_or_one(table: Table, column: str) -> Problem:
+    """One problem for a column of numbers, with the code that makes truth values of them and leaves gaps gaps."""
+    if _package(table) != "pandas":
+        hint = f'polars: df.with_columns(pl.col("{column}") == 1); Arrow: pyarrow.compute.equal(table["{column}"], 1)'
+    elif not table.rows[column].dropna().isin((0, 1)).all():
+        hint = "say which numbers are true"
+    elif table.rows[column].isna().any():  # astype(bool) would make True of what is absent
+        hint = f'df["{column}"] = df["{column}"].map({{1: True, 0: False}})'
+    else:
+        hint = f'df["{column}"] = df["{column}"].astype(bool)'
+    return Problem(f"{column}: found 0 and 1, wanted true or false", hint=hint)
 
 
 def _value(table: Table, name: str, value: Any) -> Any:

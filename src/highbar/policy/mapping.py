@@ -95,7 +95,7 @@ def _feeds(cursor: Cursor) -> tuple[Feed, ...]:
     """One feed, or a list of them, of which the first that gives a value counts."""
     items = cursor.items() if cursor.is_kind("list") else [cursor]
     if not items:
-        cursor.refuse("found an empty list, wanted a path")
+        cursor.refuse("found an empty list, wanted a path", "put one of those in the comment in place of []")
     return tuple(feed for item in items if (feed := _feed(item)) is not None)
 
 

@@ -94,7 +94,7 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
 
 
 def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
-    """`file:line:column: what was found and wanted` of each, and its hint on a line of its own."""
+    """`file:line:column: what was found and wanted` of each; below it its hint, and the example to paste."""
     lines: list[str] = []
     for problem in problems:
         place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
@@ -105,6 +105,8 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
             lines += _excerpt(problem.excerpt, problem.line)
         if problem.hint:
             lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
+        if problem.example:
+            lines += [f"    {visible(line)}" for line in problem.example.splitlines()]
     return lines
 
 

@@ -48,7 +48,7 @@ def verdict(
     warnings: Sequence[str] = (),
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
-    whole = measure.Measured(policy, sums.whole, sums.best)
+    whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
