@@ -34,6 +34,7 @@ from highbar.statistics.planning import more_by_width
 
 _UNLIMITED = float("inf")
 _ALLOWED = "which --allow-missing-baseline accepts"
+_RECORD = "`highbar baseline record` makes one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,13 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     """What became of a rule that compares with a baseline; undefined if there is none, or not of the same kind."""
     compared = evidence.baseline
     if compared is None:
-        reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
-        return _result(rule, level, _undefined(f"{reason}, {_ALLOWED}" if level != rule.level else reason))
+        allowed = f", {_ALLOWED}" if level != rule.level else ""
+        reason = f"there is no baseline at {evidence.baseline_file or rule.file}{allowed}; {_RECORD}"
+        return replace(_result(rule, level, _undefined(reason)), threshold=_demanded(rule, evidence))
     if compared.problem:
-        return _result(rule, rule.level, _undefined(compared.problem))
+        found = _result(rule, rule.level, _undefined(compared.problem))
+        return replace(found, threshold=_demanded(rule, evidence))
     match rule:
         case BaselineRule():
             return _margin(rule, compared, evidence)
@@ -64,6 +67,15 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
 
 def _undefined(reason: str) -> Judged:
     return Judged("undefined", reason, outlooks=certain("undefined"))
+
+
+def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
+    """The threshold of a rule that cannot be judged, so that reports can still name what it demands."""
+    if isinstance(rule, NewFailuresRule):
+        return None
+    head = evidence.measured.value(rule.metric, rule.where)
+    step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
+    return _text(head.better, head.unit, step, relative=rule.relative)
 
 
 def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
@@ -82,6 +94,7 @@ def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=None if isinstance(rule, NewFailuresRule) else rule.demand.evidence,
+        demand=None if isinstance(rule, NewFailuresRule) else rule.demand,
         outlooks=judged.outlooks,
     )
 

@@ -118,6 +118,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
+        demand=rule.demand,
         outlooks=judged.outlooks,
         accepted=judged.accepted,
         progressive=progress(rule.stage, value) if rule.stage else None,
@@ -143,6 +144,7 @@ def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
+        demand=rule.demand,
         outlooks=judged.outlooks,
     )
 

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from highbar.errors import Problem
-from highbar.model.rules import Place
+from highbar.model.rules import Demand, Place
 from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
@@ -120,6 +120,7 @@ class RuleResult:
     evidence: Evidence | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
+    demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,10 +209,11 @@ def test_what_has_nothing_to_be_compared_with_is_undefined():
     baseline = BaselineRule(
         "baseline.accuracy", "blocking", "accuracy", Fraction(0), relative=False, file="base.json", place=HERE
     )
-    result = judge(baseline, evidence())
+    result = judge(baseline, evidence({"accuracy": value("9/10")}))
     assert (result.rule, result.level, result.outcome) == ("baseline.accuracy", "blocking", "undefined")
+    assert (result.threshold, result.value) == (">= baseline", None)
     assert (result.metric, result.place) == ("accuracy", HERE)
-    assert result.reason == "there is no baseline to compare with at base.json"
+    assert result.reason == "there is no baseline at base.json; `highbar baseline record` makes one"
     progressive = ProgressiveRule("progressive.accuracy", "blocking", "accuracy", (), None, place=HERE)
     result = judge(progressive, evidence())
     assert (result.rule, result.level, result.outcome) == ("progressive.accuracy", "blocking", "undefined")
