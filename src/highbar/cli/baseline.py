@@ -73,7 +73,7 @@ def command(context: click.Context) -> int:
     metavar="REASON",
     help="Record a run that did not pass or is not complete; the reason is stored, and shown in every report.",
 )
-@click.option("--reason", metavar="REASON", help="The reason for --force, if that does not have it.")
+@click.option("--reason", metavar="REASON", help="Why --force is used, if --force itself does not say so.")
 @click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)

@@ -8,6 +8,7 @@ import click
 
 from highbar.cli import streams
 from highbar.errors import InputError, Problem
+from highbar.language.phrases import count
 from highbar.model import Level, Policy
 from highbar.report import Display
 from highbar.report.layout import columns, paint, paragraph, title
@@ -57,7 +58,7 @@ def _described(policy: Policy, screen: Display) -> str:
     from highbar.policy.words import say_all, say_reading  # see command
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
-    lines = [f"{visible(policy.file or 'policy')} is sound: {len(policy.rules)} rules, {', '.join(counts)}"]
+    lines = [f"{visible(policy.file or 'policy')} is sound: {count(len(policy.rules), 'rule')}, {', '.join(counts)}"]
     if policy.description:
         lines.append(visible(policy.description))
     rules = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]

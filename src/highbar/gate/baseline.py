@@ -115,10 +115,10 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
     if difference.value is None or base is None:
         return _undefined(f"{rule.metric} cannot be compared: {difference.reason}")
     if rule.relative and base <= 0:
-        return _undefined(f"a share of the baseline says nothing where that is {_amount(base, difference)}")
+        return _undefined(f"a share of the baseline says nothing if the baseline is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
-    outcome, why = weigh(excess, rule.demand.evidence)
-    reason = f"{_compared(difference)}; {_accepted(rule, difference)}{why}"
+    outcome, why = weigh(excess, rule.demand.evidence, _allowed(rule, difference))
+    reason = f"{_compared(difference)}; {why}"
     lacking = _lacking(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
     if outcome == "pass" and (few or lacking):
@@ -144,15 +144,17 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def weigh(excess: Excess, evidence: str) -> tuple[Outcome, str]:
-    """Whether what is left of the margin is enough, and why."""
+def weigh(excess: Excess, evidence: str, allowed: str) -> tuple[Outcome, str]:
+    """Whether what is left of the margin is enough, and why; `allowed` is the margin in words, empty if it is 0."""
+    within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
+    beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"
     if excess.low >= 0:
-        return "pass", ", and the worse end of the interval is within it"
+        return "pass", f"even the pessimistic end of the interval is {within}"
     if excess.high < 0:
-        return "fail", ", and the better end of the interval is beyond it"
+        return "fail", f"even the optimistic end of the interval is {beyond}"
     if evidence == "estimate" and excess.value >= 0:
-        return "pass", ""
-    return "inconclusive", ", and the interval reaches across that"
+        return "pass", within
+    return "inconclusive", f"the interval does not say whether it is {within}"
 
 
 def _settled(
@@ -179,12 +181,16 @@ def _amount(value: Fraction, difference: Difference) -> str:
     return digits.amount(value, difference.head.unit)
 
 
-def _accepted(rule: BaselineRule, difference: Difference) -> str:
-    if rule.relative:
-        return f"{write_decimal(rule.margin * 100)}% worse is accepted"
+def _allowed(rule: BaselineRule, difference: Difference) -> str:
+    """The margin, exactly as it was given; empty if it is 0."""
     if not rule.margin:
-        return "nothing worse is accepted"
-    return f"{digits.gap(rule.margin, difference.head.unit)} worse is accepted"
+        return ""
+    if rule.relative:
+        return f"{write_decimal(rule.margin * 100)}%"
+    if difference.head.unit != "ratio":
+        return digits.amount(rule.margin, difference.head.unit)
+    points = write_decimal(rule.margin * 100)
+    return f"{points} point" if points == "1" else f"{points} points"
 
 
 def _lacking(difference: Difference, compared: Compared) -> str:
@@ -207,7 +213,7 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         judged = _undefined(f"{rule.metric} is undefined in the baseline: {base.reason}")
     elif rule.relative and base.value <= 0:
         shown = digits.amount(base.value, base.unit)
-        judged = _undefined(f"a share of the baseline says nothing where that is {shown}")
+        judged = _undefined(f"a share of the baseline says nothing if the baseline is {shown}")
     else:
         sign = 1 if head.better == "higher" else -1
         bar = base.value * (1 + sign * rule.step) if rule.relative else base.value + sign * rule.step

@@ -11,7 +11,9 @@ from functools import cached_property
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
+from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
+from highbar.language.phrases import ordinal
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
@@ -346,11 +348,14 @@ class Measured:
             return Undefined(_nothing_there(wanted.where))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
+        percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
         if not rank.errors:
-            return Undefined("an undecided trial stands at that rank")
+            return Undefined(f"{percentile} an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        what = "crashed or are undecided" if undecided else "never completed"
-        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
+        counted = f"{rank.errors} of {rank.trials}"
+        if undecided:
+            return Undefined(f"{percentile} a trial that crashed or is undecided ({counted} are)")
+        return Undefined(f"{percentile} a trial that never finished ({counted} crashed)")
 
 
 def _spanning(value: Value, other: Value) -> Value:

@@ -27,10 +27,12 @@ GROUP = "highbar.reporters"
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """What the reader's screen can do. A file has no color, and the width of a page."""
+    """What the reader's screen can do, and how much they want to see. A file has no color, and the width of a page."""
 
     width: int = 80
     color: bool = False
+    height: int | None = None  # lines; None if nothing scrolls out of sight
+    verbose: bool = False  # everything, and not only what did not pass
 
 
 PAGE = Display()
