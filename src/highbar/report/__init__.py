@@ -73,7 +73,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
-        "github-comment": Reporter("highbar.report.comment"),
+        "github-comment": Reporter("highbar.report.comment", details=True),  # for what changed since the baseline
     }
 )
 COMPARISONS: Mapping[str, Reporter] = MappingProxyType(

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from highbar.errors import Problem
-from highbar.language.digits import bounds_by_metric, held_against, show
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, RuleResult, Verdict
 from highbar.report import PAGE, Display, advice
@@ -22,7 +21,6 @@ from highbar.report.headline import (
     headline,
     is_fragile,
     judged,
-    lacks,
     more,
     second_run,
     selected,
@@ -31,6 +29,7 @@ from highbar.report.headline import (
     weakened,
 )
 from highbar.report.layout import columns, paint, paragraph, table, title, titled
+from highbar.report.missed import short_reason
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
@@ -193,21 +192,13 @@ def _mark(rule: RuleResult) -> str:
 
 
 def _why(rule: RuleResult, verdict: Verdict) -> str:
-    """`90.0% (81.2–95.6), 60 scenarios`, why a scenario failed, or the rule's own reason; and whether it is close."""
-    value = rule.value
-    reason = visible(rule.reason)
-    failed = next((one for one in verdict.scenarios_failed if rule.rule.endswith(f"_scenarios.{one.id}")), None)
-    if rule.outcome == "fail" and value and rule.evidence != "confident" and held_against(rule.threshold or ""):
-        shown = show(value, bounds_by_metric(verdict.rules).get(rule.metric or "", ()))
-        reason = ", ".join(filter(None, (shown, count(value.scenarios, "scenario"), lacks(value))))
-    elif rule.outcome == "undefined" and rule.metric:
-        reason = visible(rule.reason.removeprefix(f"{rule.metric} is "))
-    elif rule.outcome == "inconclusive":
-        reason = f"inconclusive: {reason}"
-    elif failed:
-        reason = visible(failed.reason)
+    """The value or the reason, and whether a re-run may well have another outcome."""
     close = differs(rule) if (rule.second_run or 0.0) >= _CLOSE else ""
-    return "; ".join(filter(None, (cut(reason, _LONGEST_REASON), close)))
+    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), close)))
+
+
+def _shortened(text: str) -> str:
+    return cut(visible(text), _LONGEST_REASON)
 
 
 def _closing(verdict: Verdict, found: Sequence[DemandResult]) -> str:

@@ -61,17 +61,17 @@ def test_a_step_hands_on_how_far_it_can_be_trusted():
 
 MARGINS = [
     (rows(95, 100), rows(90, 100), "pass_rate", "5%", "pass",
-     "90.0% against 95.0% in the baseline, -5.0 points (-9.9 to -0.7) over 100 pairs; "
-     "at most the allowed 5 points worse than the baseline"),
+     ("90.0% against 95.0% in the baseline, -5.0 points (-9.9 to -0.7) over 100 pairs; "
+     "at most the allowed 5 points worse than the baseline")),
     (rows(95, 100), rows(89, 100), "pass_rate", "5%", "inconclusive",
      ("89.0% against 95.0% in the baseline, -6.0 points (-11.2 to -1.4) over 100 pairs; the interval does not say"
       " whether it is at most the allowed 5 points worse than the baseline")),
     (broke(10, 100), broke(14, 100), "error_rate", "5%", "pass",
-     "14.0% against 10.0% in the baseline, +4.0 points (+0.023 to +8.6) over 100 pairs; "
-     "at most the allowed 5 points worse than the baseline"),
+     ("14.0% against 10.0% in the baseline, +4.0 points (+0.023 to +8.6) over 100 pairs; "
+     "at most the allowed 5 points worse than the baseline")),
     (rows(1, 1), rows(1, 1), "pass_rate", "5%", "pass",
-     "100% against 100% in the baseline, 0 points (-77.5 to +77.5) over 1 pair; "
-     "at most the allowed 5 points worse than the baseline"),
+     ("100% against 100% in the baseline, 0 points (-77.5 to +77.5) over 1 pair; "
+     "at most the allowed 5 points worse than the baseline")),
     (rows(90, 100), rows(95, 100), "pass_rate", "0%", "pass",
      ("95.0% against 90.0% in the baseline, +5.0 points (+0.7 to +9.9) over 100 pairs; even the pessimistic end of the"
       " interval is no worse than the baseline")),
