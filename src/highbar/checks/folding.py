@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from highbar.checks.limits import MOST_REMEMBERED
 from highbar.checks.look_alikes import LOOK_ALIKES
@@ -49,8 +50,7 @@ class _Table(dict[int, str]):
         return folded
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """A folded text, the original, and the table that leads from one to the other."""
 
     text: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+
+class Entry(Struct, frozen=True):
     """A behavior of the glossary: a check as a suite would write it, and what it means in plain words.
 
     `weak`: a list of phrases recognizes it, in English only. It misses other wordings; a judge does not.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from highbar.checks.applying import Functions, apply
 from highbar.checks.limits import MOST_TEXT, MOST_WANTED
@@ -19,8 +20,7 @@ _MOST_PREDICTED = 200
 """Characters of a reply that is none of the labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Predict:
+class Predict(Struct, frozen=True):
     """Where the label stands in a reply that is JSON."""
 
     pointer: Pointer

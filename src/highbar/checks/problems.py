@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 Path_ = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing that is wrong with a check; `path` leads to it from the value that was read."""
 
     path: Path_
@@ -19,12 +19,11 @@ class Problem:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the reader is: the path so far, the problems so far, and the folder in which schema files are found."""
 
     path: Path_ = ()
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = []
     folder: Path | None = None
 
     def at(self, *parts: str | int) -> Place:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.checks import always, read_calls, read_texts, read_values, schemas
 from highbar.checks.limits import DEEPEST_CHECK
@@ -23,8 +24,7 @@ from highbar.language.spelling import did_you_mean
 _FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What was read: the check, which is None if there is a problem, and all problems."""
 
     check: Check | None

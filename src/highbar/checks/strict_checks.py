@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from highbar.checks import call_checks, patterns, reply_checks, texts, value_checks
 from highbar.checks.evidence import cut

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 Number: TypeAlias = int | Decimal
 Which: TypeAlias = int | Literal["any", "last"]
@@ -14,8 +15,7 @@ Pointer: TypeAlias = tuple[str, ...]
 """The parts of a JSON pointer, unescaped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """`equals`, `contains`, `contains_all` and `starts_with`: one of the wanted texts; `contains_all`: all of them."""
 
     kind: Literal["equals", "contains", "contains_all", "starts_with"]
@@ -25,8 +25,7 @@ class Texts:
     reply: Which = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """One of the regular expressions occurs in the text."""
 
     patterns: tuple[str, ...]
@@ -34,8 +33,7 @@ class Matches:
     reply: Which = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """The text has so many words."""
 
     at_least: int | None
@@ -43,8 +41,7 @@ class Words:
     reply: Which = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class NumberIs:
+class NumberIs(Struct, frozen=True):
     """A number in the text is one of the wanted ones, or so near to it: a part of the wanted one if `relative`."""
 
     wanted: tuple[Number, ...]
@@ -54,16 +51,14 @@ class NumberIs:
     reply: Which = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class IsJson:
+class IsJson(Struct, frozen=True):
     """The reply is JSON, and meets the schema, if there is one: its JSON text."""
 
     schema: str | None = None
     reply: Which = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class Equal:
+class Equal(Struct, frozen=True):
     """A JSON value equals the wanted one; with `any_order`, a list has the same items."""
 
     wanted: Any
@@ -71,16 +66,14 @@ class Equal:
     any_order: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """A JSON number is within bounds, the bounds included."""
 
     at_least: Number | None
     at_most: Number | None
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """There is a value at a pointer, and a check holds for it."""
 
     pointer: str  # as written
@@ -88,8 +81,7 @@ class At:
     check: Check
 
 
-@dataclass(frozen=True, slots=True)
-class JsonAt:
+class JsonAt(Struct, frozen=True):
     """What stands at pointers: in the reply (`json`), or in what the agent reported (`state`, `context`)."""
 
     source: Literal["json", "state", "context"]
@@ -97,8 +89,7 @@ class JsonAt:
     reply: Which = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """A tool was called, with arguments that meet all that is said about them, so many times."""
 
     name: str
@@ -111,65 +102,56 @@ class Called:
     at_most: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CalledInOrder:
+class CalledInOrder(Struct, frozen=True):
     """These tools were called in this order, others between them or not."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CalledOnly:
+class CalledOnly(Struct, frozen=True):
     """No other tools were called than these."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AtMost:
+class AtMost(Struct, frozen=True):
     """A measured column (latency, tokens, cost) is at most this."""
 
     column: str
     most: Number
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A Python function of the answer says so: `module:function`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A statement in plain words, which a judge finds true or not."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(Struct, frozen=True):
     """A behavior that the agent reports itself; no check is written for it."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(Struct, frozen=True):
     """Every one of the checks holds."""
 
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True):
     """At least one of the checks holds."""
 
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     """The check does not hold."""
 
     check: Check
@@ -194,8 +176,7 @@ Check: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What a check came to.
 
     `observed` is None if the check could not be carried out; `reason` then says why. `found` is the evidence: a stretch

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from highbar.checks import reply_checks, texts
 from highbar.checks.evidence import as_json, cut, cut_value

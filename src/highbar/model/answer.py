@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+
+class ToolCall(Struct, frozen=True):
     """One call of a tool. `arguments` is what the agent sent, decoded from JSON: usually a mapping."""
 
     name: str
     arguments: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the agent said and did, turn by turn. All values are plain JSON values, and none of them is trusted.
 
     `replies` and `tool_calls` have one entry per turn; a reply of tool calls alone has no text (None). `state` and
@@ -30,7 +29,7 @@ class Answer:
     messages: tuple[Mapping[str, Any], ...] = ()
     state: Any = None
     context: Any = None
-    measured: Mapping[str, int | float | Decimal] = field(default_factory=dict)  # latency, tokens, cost: by column
+    measured: Mapping[str, int | float | Decimal] = {}  # latency, tokens, cost: by column
     behaviors: Mapping[str, bool] | None = None
 
     @property
