@@ -14,7 +14,7 @@ def faults(check: Check, *, must_not: bool) -> Iterator[tuple[_Path, str]]:
     if is_constant(check, holds=True):
         yield (), "this check always holds"
     elif is_constant(check, holds=False) and must_not:
-        yield (), "this check never holds, so that nothing could ever violate it"
+        yield (), "this check never holds, so nothing could violate it"
     else:
         for inner in _inside(check):
             yield from faults(inner, must_not=False)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from highbar.checks import reply_checks, texts, value_checks
-from highbar.checks.evidence import as_json, call, cut
+from highbar.checks.evidence import call, cut, described
 from highbar.checks.tree import Called, CalledInOrder, CalledOnly, Finding, no, unclear, yes
-from highbar.checks.values import Unreadable, kind, refuse_depth, same
+from highbar.checks.values import Unreadable, refuse_depth, same
 from highbar.model.answer import Answer, ToolCall
 
 SameText = Callable[[str, str], bool]
@@ -45,7 +45,7 @@ def _counted(check: Called, calls: Sequence[ToolCall], met: Sequence[Finding]) -
     if most < check.at_least or (check.at_most is not None and least > check.at_most):
         if not good and bad is not None:
             return no(bad[1], call(bad[0]))
-        return no(cut(f"{check.name} was called so {least} times"), call(calls[0]))
+        return no(cut(f"{least} calls of {check.name} matched"), call(calls[0]))
     if least < check.at_least or (check.at_most is not None and most > check.at_most) or (check.every and unknown):
         return unknown[0]
     return yes(call(good[0]))
@@ -70,18 +70,12 @@ def _meets(check: Called, found: ToolCall, in_text: value_checks.InText, same_te
 def _difference(wanted: Mapping[str, Any], found: Any, same_text: SameText, *, exact: bool = False) -> str | None:
     """How the arguments of a call differ from those that are named; None if they do not."""
     if not isinstance(found, Mapping):
-        return f"the arguments are {kind(found)}, wanted a mapping"
+        return f"the arguments are {described(found)}, wanted a mapping"
     for name, value in wanted.items():
         if name not in found:
             return f"the argument '{name}' is missing"
         if not same(found[name], value, same_text):
-            kinds = kind(found[name]) != kind(value)
-            one, other = as_json(found[name])[:200], as_json(value)[:200]
-            return (
-                f"the argument '{name}' is {kind(found[name])}, {one}, wanted {kind(value)}, {other}"
-                if kinds
-                else f"the argument '{name}' is {one}, wanted {other}"
-            )
+            return f"the argument '{name}' is {described(found[name])}, wanted {described(value)}"
     more = [name for name in found if name not in wanted] if exact else []
     return f"the argument '{more[0]}' is not wanted" if more else None
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from highbar.checks.limits import MOST_FOUND
-from highbar.checks.values import Unreadable, refuse_depth, written
+from highbar.checks.values import Unreadable, kind, refuse_depth, written
 from highbar.model.answer import ToolCall
 
 
@@ -42,6 +42,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Decimal) and math.isfinite(float(value)):
         return int(value) if value == int(value) else float(value)
     return str(value)
+
+
+def described(value: Any) -> str:
+    """A value and its kind, for a reader who must see that the text "99" is not the number 99."""
+    text = as_json(value)[:200]
+    return text if value is None else f"the {kind(value)} {text}"
 
 
 def call(found: ToolCall) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def error_of(pattern: str) -> str | None:
         said = error.args[0] if error.args else ""
         return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     except UnicodeEncodeError:
-        return "it has half of a surrogate pair"
+        return "it contains a lone surrogate"
     return None
 
 

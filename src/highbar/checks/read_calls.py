@@ -21,9 +21,9 @@ def calls(entries: Mapping[str, Any], place: Place, at_values: Callable[[Any, Pl
     where = at_values(entries["where"], place.at("where")) if "where" in entries else ()
     least, most = _times(entries["times"], place.at("times")) if "times" in entries else (1, None)
     if exact and "arguments" not in entries:
-        place.at("exact").refuse("`exact` beside `calls` is about `arguments`, and there are none")
+        place.at("exact").refuse("`exact` beside `calls` needs `arguments`")
     if every and not {"arguments", "where", "not_arguments"} & entries.keys():
-        place.at("every").refuse("`every` says nothing without `arguments`, `not_arguments` or `where`")
+        place.at("every").refuse("`every` needs `arguments`, `not_arguments` or `where`")
     if len(place.problems) > known or name is None:
         return None
     return Called(name, arguments, exact, where, not_arguments, every, least, most)
@@ -67,7 +67,7 @@ def _arguments(entries: Mapping[str, Any], name: str, place: Place, *, may_be_em
         inside.refuse_value(value, "a mapping from names to values")
     elif not value and not may_be_empty:
         hint = "for a call without arguments, add `exact: true`" if name == "arguments" else None
-        inside.refuse("no arguments are named, so that every call meets this", hint)
+        inside.refuse("no arguments are named, so every call matches", hint)
     elif is_json_value(value, inside):
         return value
     return None

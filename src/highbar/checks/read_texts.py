@@ -18,7 +18,7 @@ from highbar.language.exact import read_decimal
 
 _Kind = Literal["equals", "contains", "contains_all", "starts_with"]
 _NO_LOOKAROUND = (
-    "patterns run in linear time (RE2), so that lookahead, lookbehind and backreferences do not exist; "
+    "patterns run in linear time (RE2), without lookahead, lookbehind and backreferences; "
     "combine several patterns with `all:`, `any:` and `not:`"
 )
 
@@ -66,7 +66,7 @@ def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Numb
         )
         return None
     if kind == "equals" and not exact and not core(value):
-        place.refuse(f"'{value[:60]}' is only punctuation, which does not count", "add `exact: true`")
+        place.refuse(f"'{value[:60]}' is only punctuation, which `equals` ignores", "add `exact: true`")
         return None
     return value
 
@@ -94,7 +94,7 @@ def _pattern(value: Any, place: Place) -> str | None:
             "leave \\b out, or use `contains:` for whole words",
         )
     elif patterns.always_matches(value):
-        place.refuse("this pattern occurs in every text: the check always holds")
+        place.refuse("this pattern matches every text: the check always holds")
     else:
         return value
     return None

@@ -60,7 +60,7 @@ def _is_json(value: Any, place: Place) -> bool:
         return all(_is_json(inner, place.at(name)) for name, inner in value.items())
     if isinstance(value, list | tuple):
         return all(_is_json(inner, place.at(i)) for i, inner in enumerate(value))
-    if kind(value) == "no JSON value" or (kind(value) == "a number" and number(value) is None):
+    if not kind(value) or (kind(value) == "number" and number(value) is None):
         place.refuse_value(value, "a JSON value")
         return False
     return True

@@ -143,12 +143,12 @@ def _refuse_unknown(key: str, place: Place, checks: Mapping[str, tuple[str, ...]
     if meant not in known:
         meant = next((name for name in LIMITS if spelled and name.startswith(spelled) and name in checks), None)
     if meant is not None:
-        place.refuse(f"'{key[:60]}' is no check", f"did you mean '{meant}'?")
+        place.refuse(f"unknown check '{key[:60]}'", f"did you mean '{meant}'?")
         return
     hint = did_you_mean(key, known)
     if hint is None and checks is VALUE_CHECKS:
         hint = "to compare with a mapping, write `equals: {…}`"
-    place.refuse(f"'{key[:60]}' is no check", hint)
+    place.refuse(f"unknown check '{key[:60]}'", hint)
 
 
 def _listed(names: list[str]) -> str:
@@ -211,7 +211,7 @@ def _is_json(entries: _Entries, place: Place) -> Check | None:
         return IsJson(None, reply)
     if isinstance(value, str):
         if place.folder is None:
-            inside.refuse("a schema file is looked for below the folder of the suite, and there is none")
+            inside.refuse("schema files must be below the suite's folder, and this check has none")
             return None
         try:
             value = schemas.read_file(value, place.folder)

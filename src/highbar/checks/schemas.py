@@ -48,7 +48,7 @@ def faults(schema: Mapping[str, Any]) -> Iterator[Fault]:
     try:
         _validator(as_text(schema))
     except ValueError as error:
-        yield (), f"this is no JSON Schema that can be used: {_first_line(error)}", None
+        yield (), f"not a valid JSON Schema: {_first_line(error)}", None
 
 
 def as_text(schema: Any) -> str:
@@ -62,7 +62,7 @@ def read_file(name: str, folder: Path) -> Any:
         path = (folder / name).resolve()
         outside = not path.is_relative_to(folder.resolve())
         if outside or not path.is_file():
-            wrong = "is not below the folder of the suite" if outside else "does not exist, or is no file"
+            wrong = "is not below the suite's folder" if outside else "does not exist or is not a file"
             raise ValueError(f"the schema file {name!r} {wrong}")
         with path.open("rb") as file:
             content = file.read(MOST_SCHEMA_BYTES + 1)
@@ -73,7 +73,7 @@ def read_file(name: str, folder: Path) -> Any:
     try:
         return decode(content.decode("utf-8"))
     except (NotJson, Unreadable, UnicodeDecodeError) as error:
-        raise ValueError(f"the schema file {name!r} is no JSON: {error}") from None
+        raise ValueError(f"the schema file {name!r} is not JSON: {error}") from None
 
 
 def meets(value: Any, schema: str) -> str | None:
@@ -104,7 +104,7 @@ def _unknown_words(schema: Any, path: tuple[str | int, ...], depth: int) -> Iter
         return
     for word, value in schema.items():
         if word not in KEYWORDS and not word.startswith("x-"):
-            yield (*path, word), f"'{word}' is no word of JSON Schema", did_you_mean(word, KEYWORDS)
+            yield (*path, word), f"unknown JSON Schema keyword '{word}'", did_you_mean(word, KEYWORDS)
         if word in _OF_SCHEMAS and isinstance(value, Mapping):
             for name, inner in value.items():
                 yield from _unknown_words(inner, (*path, word, name), depth + 1)

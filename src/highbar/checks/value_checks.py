@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from highbar.checks import reply_checks, texts
-from highbar.checks.evidence import as_json, cut, cut_value
+from highbar.checks.evidence import as_json, cut, cut_value, described
 from highbar.checks.limits import MOST_TEXT
 from highbar.checks.numbers import is_wanted
 from highbar.checks.tree import (
@@ -113,7 +113,7 @@ def holds(check: Check, value: Any, in_text: InText, same_text: SameText | None)
             return Finding(is_wanted(number(value) or 0, check))
         case Texts() | Matches() | Words() | NumberIs():
             return _text(check, value, in_text)
-    return unclear("this check is none of a JSON value")
+    return unclear("this check does not apply to a JSON value")
 
 
 def _combined(check: All | AnyOf, value: Any, in_text: InText, same_text: SameText | None) -> Finding:
@@ -132,16 +132,15 @@ def _equal(check: Equal, value: Any, same_text: SameText | None) -> Finding:
 
 
 def _difference(value: Any, wanted: Any) -> str:
-    """What differs. Kinds are named: the text "99" is not the number 99."""
-    if kind(value) != kind(wanted):
-        return f"found {kind(value)}, {as_json(value)[:200]}, wanted {kind(wanted)}, {as_json(wanted)[:200]}"
-    return f"found {as_json(value)[:200]}, wanted {as_json(wanted)[:200]}"
+    if kind(value) == kind(wanted):
+        return f"found {as_json(value)[:200]}, wanted {as_json(wanted)[:200]}"
+    return f"found {described(value)}, wanted {described(wanted)}"
 
 
 def _within(check: Bounds, value: Any) -> Finding:
     found = number(value)
     if found is None:
-        return no(f"found {kind(value)}, {as_json(value)[:200]}, wanted a number")
+        return no(f"found {described(value)}, wanted a number")
     return Finding(
         (check.at_least is None or found >= check.at_least) and (check.at_most is None or found <= check.at_most)
     )
@@ -154,4 +153,4 @@ def _text(check: Texts | Matches | Words | NumberIs, value: Any, in_text: InText
         findings = [in_text(check, item) for item in items if item]
         unknown = next((finding for finding in findings if finding.observed is None), None)
         return next((finding for finding in findings if finding.observed), unknown or no())
-    return no(f"found {kind(value)}, wanted a text")
+    return no(f"found {described(value)}, wanted a text")

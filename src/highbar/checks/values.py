@@ -59,7 +59,7 @@ def decode(text: str) -> Any:
     except (NotJson, Unreadable):
         raise
     except ValueError as error:
-        raise NotJson(f"the reply is no JSON: {error}") from None
+        raise NotJson(f"the reply is not JSON: {error}") from None
     refuse_depth(value)
     return value
 
@@ -76,14 +76,14 @@ def _fraction(digits: str) -> Decimal:
 
 
 def _no_constant(name: str) -> Any:
-    raise NotJson(f"{name} is no JSON")
+    raise NotJson(f"{name} is not JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise NotJson(f"the key {twice[:60]!a} is there twice")
+        raise NotJson(f"the key {twice[:60]!a} occurs twice")
     return found
 
 
@@ -219,16 +219,16 @@ def same_items(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bo
 
 
 def kind(value: Any) -> str:
-    """What a JSON value is, in words."""
+    """What a JSON value is, in a word; empty if it is none."""
     if value is None:
         return "null"
     if isinstance(value, bool):
-        return "a boolean"
+        return "boolean"
     if isinstance(value, str):
-        return "a text"
+        return "text"
     if isinstance(value, int | float | Decimal):
-        return "a number"
-    return "a mapping" if isinstance(value, Mapping) else "a list" if _is_list(value) else "no JSON value"
+        return "number"
+    return "mapping" if isinstance(value, Mapping) else "list" if _is_list(value) else ""
 
 
 def _is_list(value: Any) -> bool:

@@ -69,13 +69,13 @@ def test_the_evidence_is_the_call():
 
 def test_the_reason_names_the_types():
     finding = applied({"calls": "pay", "arguments": {"amount": 99}}, called(("pay", {"amount": "99"})))
-    assert finding.reason == "the argument 'amount' is a text, \"99\", wanted a number, 99"
+    assert finding.reason == "the argument 'amount' is the text \"99\", wanted the number 99"
     assert finding.found == {"name": "pay", "arguments": {"amount": "99"}}
 
 
 def test_arguments_that_are_no_mapping():
     assert applied({"calls": "a", "arguments": {"b": 1}}, called(("a", "b=1"))).reason == (
-        "the arguments are a text, wanted a mapping"
+        'the arguments are the text "b=1", wanted a mapping'
     )
 
 

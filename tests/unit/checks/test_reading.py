@@ -12,14 +12,14 @@ from tests.unit.checks.answers import problems, read
 @pytest.mark.parametrize(
     ("value", "path", "said", "hint"),
     [
-        ({"contians": "x"}, ("contians",), "'contians' is no check", "did you mean 'contains'?"),
-        ({"icontains": "x"}, ("icontains",), "'icontains' is no check", "did you mean 'contains'?"),
-        ({"llm-rubric": "x"}, ("llm-rubric",), "'llm-rubric' is no check", "did you mean 'judge'?"),
-        ({"starts-with": "x"}, ("starts-with",), "'starts-with' is no check", "did you mean 'starts_with'?"),
-        ({"latency": 5}, ("latency",), "'latency' is no check", "did you mean 'latency_ms'?"),
-        ({"tool_call": "x"}, ("tool_call",), "'tool_call' is no check", "did you mean 'calls'?"),
-        ({"zzz": "x"}, ("zzz",), "'zzz' is no check", None),
-        ({1: "x"}, ("1",), "'1' is no check", None),
+        ({"contians": "x"}, ("contians",), "unknown check 'contians'", "did you mean 'contains'?"),
+        ({"icontains": "x"}, ("icontains",), "unknown check 'icontains'", "did you mean 'contains'?"),
+        ({"llm-rubric": "x"}, ("llm-rubric",), "unknown check 'llm-rubric'", "did you mean 'judge'?"),
+        ({"starts-with": "x"}, ("starts-with",), "unknown check 'starts-with'", "did you mean 'starts_with'?"),
+        ({"latency": 5}, ("latency",), "unknown check 'latency'", "did you mean 'latency_ms'?"),
+        ({"tool_call": "x"}, ("tool_call",), "unknown check 'tool_call'", "did you mean 'calls'?"),
+        ({"zzz": "x"}, ("zzz",), "unknown check 'zzz'", None),
+        ({1: "x"}, ("1",), "unknown check '1'", None),
         (
             {"contains": "x", "within": 1},
             ("within",),
@@ -39,20 +39,20 @@ from tests.unit.checks.answers import problems, read
         ({"contains": []}, ("contains",), "found an empty list, wanted a text, or a list of at least one", None),
         ({"contains": 1.5}, ("contains",), "found 1.5, wanted a text", "quote it"),
         ({"contains": None}, ("contains",), "found null, wanted a text, or a list of texts", None),
-        ({"equals": "..."}, ("equals",), "'...' is only punctuation, which does not count", "add `exact: true`"),
+        ({"equals": "..."}, ("equals",), "'...' is only punctuation, which `equals` ignores", "add `exact: true`"),
         ({"equals": ""}, ("equals",), "an empty text", None),
         ({"equals": math.nan}, ("equals",), "found NaN, wanted a text", "quote it"),
         ({"contains": "x" * 10_001}, ("contains",), "the text has more than 10000 characters", None),
-        ({"matches": ".*"}, ("matches",), "this pattern occurs in every text: the check always holds", None),
-        ({"matches": "x?"}, ("matches",), "this pattern occurs in every text: the check always holds", None),
+        ({"matches": ".*"}, ("matches",), "this pattern matches every text: the check always holds", None),
+        ({"matches": "x?"}, ("matches",), "this pattern matches every text: the check always holds", None),
         (
             {"matches": ["a", "(?s)^.*$"]},
             ("matches", 1),
-            "this pattern occurs in every text: the check always holds",
+            "this pattern matches every text: the check always holds",
             None,
         ),
         ({"matches": "(a"}, ("matches",), "the pattern cannot be read: missing ): (a", None),
-        ({"matches": "\ud800"}, ("matches",), "the pattern cannot be read: it has half of a surrogate pair", None),
+        ({"matches": "\ud800"}, ("matches",), "the pattern cannot be read: it contains a lone surrogate", None),
         (
             {"words": {"at_least": 0}},
             ("words", "at_least"),
@@ -82,7 +82,7 @@ from tests.unit.checks.answers import problems, read
         (
             {"is_json": {"properties": {"a": {"requird": []}}}},
             ("is_json", "properties", "a", "requird"),
-            "'requird' is no word of JSON Schema",
+            "unknown JSON Schema keyword 'requird'",
             "did you mean 'required'?",
         ),
         ({"is_json": {"type": "objct"}}, ("is_json",), None, None),
@@ -95,7 +95,7 @@ from tests.unit.checks.answers import problems, read
         (
             {"json": {"/a": {"b": 1}}},
             ("json", "/a", "b"),
-            "'b' is no check",
+            "unknown check 'b'",
             "to compare with a mapping, write `equals: {…}`",
         ),
         ({"json": {"/a": {"at_least": "9"}}}, ("json", "/a", "at_least"), None, None),
@@ -120,7 +120,7 @@ from tests.unit.checks.answers import problems, read
         (
             {"calls": "a", "not_arguments": {}},
             ("not_arguments",),
-            "no arguments are named, so that every call meets this",
+            "no arguments are named, so every call matches",
             None,
         ),
         ({"calls": "a", "every": True}, ("every",), None, None),
@@ -178,9 +178,7 @@ def test_lookahead_is_refused_with_the_reason():
 
 def test_a_must_not_that_nothing_can_violate_is_a_problem():
     never = {"all": [{"contains": "x"}, {"not": {"contains": "x"}}]}
-    assert problems(never, must_not=True) == [
-        ((), "this check never holds, so that nothing could ever violate it", None)
-    ]
+    assert problems(never, must_not=True) == [((), "this check never holds, so nothing could violate it", None)]
     assert problems(never) == []
 
 
@@ -221,11 +219,11 @@ def test_a_schema_file_is_found_below_the_folder_of_the_suite_only(tmp_path):
     (folder / "link.json").symlink_to(tmp_path / "outside.json")
     assert problems({"is_json": "good.json"}, folder=folder) == []
     for name in ("../outside.json", str(tmp_path / "outside.json"), "link.json"):
-        assert "is not below the folder of the suite" in problems({"is_json": name}, folder=folder)[0][1]
+        assert "is not below the suite's folder" in problems({"is_json": name}, folder=folder)[0][1]
     assert "does not exist" in problems({"is_json": "none.json"}, folder=folder)[0][1]
-    assert "is no JSON" in problems({"is_json": "bad.json"}, folder=folder)[0][1]
+    assert "is not JSON" in problems({"is_json": "bad.json"}, folder=folder)[0][1]
     assert "embedded null" in problems({"is_json": "a\0b"}, folder=folder)[0][1]
-    assert "there is none" in problems({"is_json": "good.json"})[0][1]
+    assert "has none" in problems({"is_json": "good.json"})[0][1]
 
 
 def test_a_bare_value_under_answer_is_that_value():

@@ -71,7 +71,7 @@ def test_what_the_agent_did_not_report_is_not_known():
 def test_the_evidence_is_the_value():
     assert applied({"json": {"/a": {"at_least": 0.5}}}, '{"a": 0.75}').found == {"/a": 0.75}
     finding = applied({"json": {"/a": 99}}, '{"a": "99"}')
-    assert finding.reason == "at '/a': found a text, \"99\", wanted a number, 99"
+    assert finding.reason == "at '/a': found the text \"99\", wanted the number 99"
     assert finding.found == {"/a": "99"}
     assert applied({"json": {"/b": 99}}, '{"a": "99"}').reason == "there is nothing at '/b'"
 
