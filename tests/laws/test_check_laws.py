@@ -83,11 +83,9 @@ TEXTS = st.one_of(
     st.text(st.characters(codec=None), max_size=30),
     st.lists(PIECES, max_size=8).map("".join),
 )
-VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
-    max_leaves=6,
-)
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS)
+INSIDE = st.one_of(LEAVES, st.lists(LEAVES, max_size=2), st.dictionaries(TEXTS, LEAVES, max_size=2))
+VALUES = st.one_of(LEAVES, st.lists(INSIDE, max_size=3), st.dictionaries(TEXTS, INSIDE, max_size=3))
 ARGUMENTS = st.one_of(
     VALUES, st.fixed_dictionaries({}, optional={"a": TEXTS, "n": st.sampled_from([5, 5.0, "5", True])})
 )

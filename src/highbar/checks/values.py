@@ -201,7 +201,7 @@ def same(first: Any, second: Any, texts: Callable[[str, str], bool]) -> bool:
         )
     one, other = number(first), number(second)
     if one is not None or other is not None:
-        return one is not None and other is not None and one == other
+        return one == other
     return type(first) is type(second) and first == second
 
 

@@ -226,6 +226,15 @@ def test_a_schema_file_is_found_below_the_folder_of_the_suite_only(tmp_path):
     assert "has none" in problems({"is_json": "good.json"})[0][1]
 
 
+def test_a_schema_refers_to_no_other_file(tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"type": "object"}')
+    for reference in (other.as_uri(), "other.json", "https://json-schema.org/other"):
+        ((path, text, _),) = problems({"is_json": {"$ref": reference}}, folder=tmp_path)
+        assert path == ("is_json",)
+        assert text.startswith("not a valid JSON Schema: ")
+
+
 def test_a_bare_value_under_answer_is_that_value():
     assert checks.read_answer("10").check == Texts("equals", ("10",))
     assert checks.read_answer(["10", 11]).check == Texts("equals", ("10", 11))

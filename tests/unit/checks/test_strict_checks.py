@@ -134,6 +134,8 @@ def test_under_not_the_plain_reading_holds():
     assert observed(check, "noadvice", must_not=True) is True
     nested = {"json": {"/a": {"not": {"equals": "ok"}}}}
     assert observed(nested, '{"a": "оk"}', must_not=True) is True
+    beside = {"json": {"/a": {"not": {"equals": "ok"}}, "/b": {"contains": "secret"}}}
+    assert observed(beside, '{"a": "оk", "b": "TOPSECRET"}', must_not=True) is True
 
 
 def test_values_at_pointers_are_read_strictly():
