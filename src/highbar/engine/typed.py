@@ -36,6 +36,7 @@ class Raw(Struct, frozen=True):
 
     sql: str
     type: str
+    may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
 
     @property
     def is_number(self) -> bool:
@@ -235,7 +236,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
     """What was seen: a list of text, {name: bool} or [{name, observed}]."""
     value, bad = _text_list(raw)
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
-    if raw.type in TEXT_LISTS:
+    if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), given), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "observed")
@@ -256,7 +257,7 @@ def must_not(name: str, raw: Raw) -> Typed:
     They say so only if every name has its mark.
     """
     value, bad = _text_list(raw)
-    if raw.type in TEXT_LISTS:
+    if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "violated")
