@@ -107,7 +107,16 @@ def or_absent(text: str) -> str:
 def description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
     read = text(name, raw)
-    return Typed(((name, or_absent(f"({read.columns[0][1]})")),), read.bad)
+    value = _json_or_absent(raw.as_json()) if raw.type == "JSON" else or_absent(f"({read.columns[0][1]})")
+    return Typed(((name, value),), read.bad)
+
+
+def _json_or_absent(json: str) -> str:
+    """The same as `or_absent` for text in its quotes: an empty one has a second quote behind the first."""
+    text = f"json_extract_string({json}, '$')"
+    seldom = f"contains({json}, '\\') OR {json} < '\"#' OR {json} >= '\"\x7f'"
+    bare = f"substring({json}, 2, length({json}) - 2)"
+    return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {bare} END)"
 
 
 def _has_control(text: str) -> str:
@@ -128,16 +137,18 @@ def identity(name: str, raw: Raw) -> Typed:
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
         return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
-    value = f"CASE WHEN starts_with({json}, '\"') THEN {_unquoted(json)} ELSE {json} END"
-    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
-    odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL}) OR {_is_whole(json)}"
-    sound = f"CASE WHEN {clean} THEN true ELSE {odd} END"
-    return Typed(((name, value),), f"{json} IS NULL OR {_has_mark(value)} OR NOT ({sound})")
+    quoted, value = f"starts_with({json}, '\"')", f"json_extract_string({json}, '$')"
+    marked = _has_mark(json, quote='"')
+    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"' AND NOT {marked}"
+    odd = f"{value} <> '' AND NOT regexp_matches({value}, {CONTROL}) AND NOT {_has_mark(value)}"
+    sound = f"CASE WHEN {clean} THEN true WHEN {quoted} THEN {odd} ELSE {_is_whole(json)} END"
+    unquoted = f"CASE WHEN {quoted} THEN {_unquoted(json)} ELSE {json} END"
+    return Typed(((name, unquoted),), f"{json} IS NULL OR NOT ({sound})")
 
 
-def _has_mark(text: str) -> str:
+def _has_mark(text: str, quote: str = "") -> str:
     """Whether text begins with a byte order mark: that of a second file, which was put behind a first one."""
-    return f"starts_with({text}, '\ufeff')"
+    return f"starts_with({text}, '{quote}\ufeff')"
 
 
 def _is_whole(json: str) -> str:
