@@ -240,7 +240,7 @@ class _Rows(Struct, frozen=True):
         Whether those count depends on the other scenarios, so the sum is made first and perhaps ignored later.
         """
         bits = {
-            self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
+            self.layout.lone_bits[name]: f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
             for name, quantity in self.layout.quantities.items()
             if not quantity.of_every_trial
         }
