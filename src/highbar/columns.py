@@ -157,13 +157,13 @@ UNBOUNDED = tuple(column for column in MEASURED if not column.bounded)
 UNBOUNDED_NAMES = frozenset(column.name for column in UNBOUNDED)
 SCENARIO_TEXTS = names("describes", form="text")
 """Texts that describe a scenario; a suite may say them."""
-DESCRIBING = (*SCENARIO_TEXTS, *names("describes", form="number"))
+DESCRIPTION_COLUMNS = (*SCENARIO_TEXTS, *names("describes", form="number"))
 """Everything that describes a scenario but its tags."""
 OF_THE_RUN = names("run")
 SLICEABLE = frozenset({*SCENARIO_TEXTS, *OF_THE_RUN})
 """Columns that scenarios may be chosen by: what was asked of the agent, never what it did."""
 JUDGMENTS = frozenset({*names("judges"), *of_form("violated")})
-"""Columns that can say whether a trial passed. `expected` alone is a demand: nobody has answered it."""
+"""Columns that can say whether a trial passed. `expected` alone is a demand without an answer."""
 JUDGING = frozenset({*names("judges", "demands"), *(column.name for column in MEASURED if column.bounded)})
 """Columns that judge a trial, or say by what it is to be judged."""
 

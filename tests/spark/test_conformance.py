@@ -100,7 +100,7 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
     here = {row["n"]: scored_alone(row, request, parts, tmp_path) for row in rows}
     names = list(next(found for found in here.values() if found))
     engine = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
-    engine.define("trials", plan.make(engine._parts, request).trials, kept=True)
+    engine.define("trials", plan.make(engine._parts, request).trials, materialized=True)
     scored = engine.rows(f"SELECT {', '.join(names)} FROM trials")  # noqa: S608 - names of ours
     there = {
         values["extra_0_scaled"] // 10**9: values for values in (dict(zip(names, row, strict=True)) for row in scored)

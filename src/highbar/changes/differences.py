@@ -16,6 +16,7 @@ from highbar.changes.record_sums import Computed, RecordSums
 from highbar.measure.parts import Formula, of_metric, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
+from highbar.model.number import Number
 from highbar.statistics.interval import Interval
 
 _ONE = Fraction(1)
@@ -81,7 +82,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
         doubt = pair.doubt(formula.root)
-        return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor, doubt=doubt)
+        return Difference(base, head, Number(change), low, high, pairs, missing, lost, factor=factor, doubt=doubt)
 
     def _mask(self, formula: Formula) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have lost it."""
@@ -91,9 +92,9 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
         for term in _terms(formula):
             before, after = base.has(term), head.has(term)
             if before != after:
-                for i, (had, has) in enumerate(zip(before, after, strict=True)):
-                    mask[i] = mask[i] and had == has
-                    lost[i] = lost[i] or (had and not has)
+                for i, (old, new) in enumerate(zip(before, after, strict=True)):
+                    mask[i] = mask[i] and old == new
+                    lost[i] = lost[i] or (old and not new)
         return mask, sum(lost)
 
     @cached_property

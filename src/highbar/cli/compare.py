@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         policy=policy,
         where=where,
         input_format=input_format,
-        map_file=map_file,
+        mapping=map_file,
         engine=engine.choice(),
         wants=Wants(slices, subset=subset),
         stdin=streams.standard_input(),

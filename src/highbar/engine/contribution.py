@@ -54,8 +54,8 @@ def contribution(layout: Layout, quantity: str) -> Contribution:
     """How a scenario's value of a quantity is computed."""
     one = layout.quantities[quantity]
     # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
-    fractions = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
-    return Contribution(one.count, one.total, (one.count, *fractions), scale(quantity))
+    divisors = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
+    return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
 
 
 def is_repeated(quantity: str) -> bool:

@@ -60,8 +60,8 @@ class Database(Protocol):
     def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query, each a tuple; whole numbers as int, however large."""
 
-    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
-        """Name a query; `kept` means that it runs once, and its rows are stored for the queries to come."""
+    def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
+        """Name a query; a `materialized` one runs once, and later queries read its stored rows."""
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts from this process: passed as data, since a query that contains them parses slowly."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.columns import DESCRIBING, EXTRA, MEASURED, Column, recorded
+from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded
 from highbar.engine import scoring
 from highbar.engine.database import LargeNumbers
 from highbar.engine.protocol import Request
@@ -88,20 +88,21 @@ class Layout(Struct, frozen=True):
         return [name for name, there in some if there]
 
     def flag(self, where: Where) -> str:
-        """The column that tells whether a filter lets a scenario through."""
+        """The column that tells whether a filter selects a scenario."""
         return f"where_{self.wheres.index(where)}"
 
 
-def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
+def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     """What takes part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)
+    # Columns of the user's own get numbered names in SQL: their real names may be anything.
     extras = tuple(name.removeprefix(EXTRA) for name in named if name.startswith(EXTRA))
     quantities = of_request(named, extras, request.ends)
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
-        wheres=tuple(dict.fromkeys(where for where in (*_filters(request), *(item.where for item in wanted)) if where)),
+        wheres=tuple(dict.fromkeys(where for where in (*_wheres(request), *(item.where for item in wanted)) if where)),
         extras=extras,
         quantities=quantities,
         weights=weights,
@@ -121,7 +122,7 @@ def _lone_bits(quantities: Mapping[str, QuantitySql]) -> Mapping[str, int]:
     return {name: bits.get(one.count, 0) for name, one in quantities.items()}
 
 
-def _filters(request: Request) -> Iterator[Where]:
+def _wheres(request: Request) -> Iterator[Where]:
     """The filters of rules whose undecided trials are named: a margin's sums are not asked for, but these are."""
     for demand in request.undecided:
         yield from (where for _, where in demand.parts)
@@ -130,7 +131,7 @@ def _filters(request: Request) -> Iterator[Where]:
 def _described(request: Request) -> frozenset[str]:
     """The columns that the suite fills in for trials that do not have them."""
     fields = request.suite.scenarios.values() if request.suite else ()
-    return frozenset({*DESCRIBING} & {name for each in fields for name in each})
+    return frozenset({*DESCRIPTION_COLUMNS} & {name for each in fields for name in each})
 
 
 def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
@@ -139,6 +140,7 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
     categories = [*((f"category = {literal(name)}", w) for name, w in weights.by_category.items()), any_other]
     capabilities = [*((f"capability = {literal(name)}", w) for name, w in weights.by_capability.items()), any_other]
     products = sorted({a * b for _, a in categories for _, b in capabilities})
+    # Without weights the column would be one more key by which every row is grouped.
     if len(products) == 1:
         return ONE, "0"
     cases = [

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
 from highbar.engine.database import Query
-from highbar.engine.layout import Layout, lay_out
+from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
 from highbar.engine.sources import SourcePart
@@ -56,7 +56,7 @@ def make(
     sums. `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes it
     in the others, which costs a join.
     """
-    layout = lay_out(parts, request)
+    layout = layout_of(parts, request)
     sides = ratios.Sides(layout)
     keys = _keys(layout)
     sums = _sums(layout, world)
@@ -75,6 +75,7 @@ def make(
     named = [] if layout.clustered else ratios.columns(sides, request)
     beside = "".join(f", {sql} AS {name}" for name, sql in named)
     scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
+    # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
     scenarios += "" if world == "worst" else " WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
     return ReductionPlan(
@@ -145,6 +146,7 @@ class Worst(Struct, frozen=True):
             return f"SELECT w.by.id, NOT w.by.optional FROM {each} {limit}"
         if self.reason == "why":
             return f"SELECT w.by.id, NOT w.by.optional, w.category, w.reason FROM {each} {limit}"
+        # Words are made for the listed scenarios alone: for every failed trial they would cost more than the sums.
         evidence = (
             f"SELECT w.by.id AS id, NOT w.by.optional AS required, w.category, unnest(w.reason) FROM {each} {limit}"
         )
@@ -191,6 +193,7 @@ def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
     if layout.repeated:
         sums.append(("flaky", "CAST(passed_trials > 0 AND failed_trials > 0 AS INTEGER)"))
         sums.append(("sum_passed_squares", "passed_trials * passed_trials"))
+    # Each scenario may bring another weight, so weights cannot be a key of the profile as those of the policy are.
     if layout.own_weight:
         sums.append(("sum_weight", "own_weight"))
         sums += [(f"sum_weighted_{name}", f"own_weight * {name}") for name in WEIGHTED]

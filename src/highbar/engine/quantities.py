@@ -21,7 +21,7 @@ EVERY_TRIAL = "trial_count"
 
 
 World = Literal["worst", "best"]
-"""What undecided trials are taken for: every check is made at the worst, and once more at the best if there are any."""
+"""How undecided trials count: every check is made at the worst, and again at the best if there are any."""
 
 
 class QuantitySql(Struct, frozen=True):

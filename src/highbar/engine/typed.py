@@ -1,4 +1,4 @@
-"""One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
+"""One column of the results, in any form that a file may have → its typed value, and whether the row is bad.
 
 A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
 a frame declares, or as text that is only assumed to be text (SUPPOSED): then a row that may have been anything else is
@@ -24,7 +24,7 @@ NOT_JSON = (
     f"(CASE WHEN regexp_matches({{0}}, {_ODD}) THEN regexp_matches("
     rf"""regexp_replace({{0}}, '"([^"\\]|\\.)*"', '""', 'g'), {_ODD}) ELSE false END)"""
 )
-"""NaN, infinities and trailing commas, which DuckDB's parser lets through: looked for outside of strings."""
+"""NaN, infinities and trailing commas, which DuckDB's parser accepts: looked for outside of strings."""
 INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
@@ -58,12 +58,12 @@ class Typed(Struct, frozen=True):
 Reader = Callable[[str, Raw], Typed]
 
 
-def _unquoted(json: str) -> str:
+def _without_quotes(json: str) -> str:
     bare = f"substring({json}, 2, length({json}) - 2)"
     return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
-_WORD_LENGTHS = "strlen({0}) < 6 OR strlen({0}) = 8"
+_MAY_BE_WORD = "strlen({0}) < 6 OR strlen({0}) = 8"
 """Whether text is as long as one of the words below."""
 
 
@@ -73,10 +73,10 @@ def _is_word(text: str) -> str:
     With AND in place of CASE, every text would be turned to small letters before its length is looked at.
     """
     words = "'true', 'false', 'nan', 'inf', 'infinity'"
-    return f"(CASE WHEN {_WORD_LENGTHS.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
+    return f"(CASE WHEN {_MAY_BE_WORD.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
 
 
-def _could_be_another(text: str) -> str:
+def _is_other_type(text: str) -> str:
     """Whether text that was read without its quotes may have been a number, a truth value, a list or an object.
 
     All of those but a few words begin outside of the letters, which costs a tenth of the pattern to see.
@@ -88,17 +88,17 @@ def _could_be_another(text: str) -> str:
 def text(name: str, raw: Raw) -> Typed:
     """Text, as it is."""
     if raw.type == "SUPPOSED":
-        return Typed(((name, raw.sql),), _could_be_another(raw.sql))
+        return Typed(((name, raw.sql),), _is_other_type(raw.sql))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),))
     json = raw.as_json()
-    return Typed(((name, _unquoted(json)),), f"NOT starts_with({json}, '\"')")
+    return Typed(((name, _without_quotes(json)),), f"NOT starts_with({json}, '\"')")
 
 
 def or_absent(text: str) -> str:
     """Text of which something can be seen; NULL for any other, which describes nothing.
 
-    Nearly all text begins with a character of which that can be told at no cost.
+    Nearly all text begins with a printable ASCII character, which costs nothing to check.
     """
     seldom = f"{text} < '!' OR {text} >= '\x7f'"
     return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"
@@ -142,7 +142,7 @@ def identity(name: str, raw: Raw) -> Typed:
     clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"' AND NOT {marked}"
     odd = f"{value} <> '' AND NOT regexp_matches({value}, {CONTROL}) AND NOT {_has_mark(value)}"
     sound = f"CASE WHEN {clean} THEN true WHEN {quoted} THEN {odd} ELSE {_is_whole(json)} END"
-    unquoted = f"CASE WHEN {quoted} THEN {_unquoted(json)} ELSE {json} END"
+    unquoted = f"CASE WHEN {quoted} THEN {_without_quotes(json)} ELSE {json} END"
     return Typed(((name, unquoted),), f"{json} IS NULL OR NOT ({sound})")
 
 
@@ -184,6 +184,7 @@ def whole(least: int | None) -> Reader:
     def read(name: str, raw: Raw) -> Typed:
         value = f"TRY_CAST({raw.sql if raw.is_number else raw.as_json()} AS BIGINT)"
         json = raw.as_json()
+        # A cast would round 2.5 to 3 and accept 3.0, which is no whole number in a file.
         fraction = f"contains({json}, '.') OR contains({json}, 'e') OR contains({json}, 'E')"
         same = f"{value} = {raw.sql}" if raw.is_number else f"{value} IS NOT NULL AND NOT ({fraction})"
         sound = f"{same} AND {lower.format(value=value)}"
@@ -206,7 +207,7 @@ def label(name: str, raw: Raw) -> Typed:
     quoted, truth = f"starts_with({json}, '\"')", f"{json} IN ('true', 'false')"
     return Typed(
         (
-            (name, f"CASE WHEN {quoted} THEN '\"' || {_unquoted(json)} ELSE {json} END"),
+            (name, f"CASE WHEN {quoted} THEN '\"' || {_without_quotes(json)} ELSE {json} END"),
             (f"{name}_true", f"CASE WHEN {truth} THEN {json} = 'true' END"),
         ),
         f"NOT ({quoted} OR {truth})",
@@ -224,9 +225,9 @@ def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "SUPPOSED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
-        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_WORD_LENGTHS.format('x')})) > 0"
-        another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
-        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
+        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_MAY_BE_WORD.format('x')})) > 0"
+        is_other = f"len(list_filter({raw.sql}, lambda x: {_is_other_type('x')})) > 0"
+        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {is_other} ELSE false END)"
     if raw.type == "VARCHAR[]":
         return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()
@@ -292,6 +293,7 @@ def violations(name: str, raw: Raw) -> Typed:
         return Typed((("violation_names", value), ("violation_count", f"len({value})")), bad)
     json = raw.as_json()
     listed = f"starts_with({json}, '[')"
+    # Compared as text again, since a cast also reads 3.0 and 3e0.
     count = f"TRY_CAST({json} AS BIGINT)"
     sound = f"{count} >= 0 AND CAST({count} AS VARCHAR) = {json}"
     return Typed(
@@ -304,10 +306,11 @@ def violations(name: str, raw: Raw) -> Typed:
 
 
 def tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: JSON text, from which slices extract single tags."""
+    """{name: text}: JSON text, from which slices extract single tags. A tag without a name cannot be sliced by."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
-    odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
+    # A tag without a value is absent, as a column without one is.
+    odd = "trim(x.key) = '' OR (x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))"
     sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"

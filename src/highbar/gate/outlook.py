@@ -221,10 +221,14 @@ def of_difference(
     ends = float(low), float(high)
 
     def take(of: float) -> Outlook | None:
-        sure = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
-        bare = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
-        if demand.evidence == "confident" or sure is None or bare is None:
-            return sure
-        return Outlook(bare.passes, max(0.0, bare.fails - sure.fails), min(sure.fails, bare.fails))
+        by_interval = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
+        by_estimate = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
+        if demand.evidence == "confident" or by_interval is None or by_estimate is None:
+            return by_interval
+        return Outlook(
+            by_estimate.passes,
+            max(0.0, by_estimate.fails - by_interval.fails),
+            min(by_interval.fails, by_estimate.fails),
+        )
 
     return cases(take, noise.halved())

@@ -57,7 +57,7 @@ class Results(Struct, frozen=True, eq=False):
 def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
     """Open what the job names. Raises InputError with every problem; temporary copies are removed at the end."""
     found = Results(policy, job.wants.slices, job.engine, input_format=job.input_format, progress=watch.progress)
-    guidance = foreign.guidance(job.map_file, policy)
+    guidance = foreign.guidance(job.mapping, policy)
     if job.table is not None:
         yield replace(found, table=job.table)
     elif job.engine.reads_paths:

@@ -1,4 +1,4 @@
-"""What the sums say beside the metrics: slices that stand out, repeated trials, weights that rest on few scenarios."""
+"""What the sums show besides metrics: slices that stand out, repeated trials, weights on few scenarios."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Standing(Struct, frozen=True):
 
 def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
     """Which slices have a lower pass rate than the rest, with at most one in ten of those marked by chance."""
-    everything = whole.sums(COMPARED)
+    of_whole = whole.sums(COMPARED)
     parts = [part.sums(COMPARED) for part in slices]
     found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
-    if everything is None or len(found) < 2:
+    if of_whole is None or len(found) < 2:
         return [Standing() for _ in slices]
-    whole_sums = steady(everything)
+    whole_sums = steady(of_whole)
     steady_parts = [steady(part) for part in parts if part is not None and part.clusters]
     p_values = [worse_than_rest(part, whole_sums.without(part)) for part in steady_parts]
     marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -119,10 +119,30 @@ class Comparison(Struct, frozen=True):
         """Whether the verdict is a pass; False if no rule compares the two."""
         return self.verdict == "pass"
 
+    def __repr__(self) -> str:
+        found = "no verdict" if self.verdict is None else self.verdict
+        return f"<Comparison: {found}, {len(self.broken)} broken, {len(self.fixed)} fixed of {self.pairs} scenarios>"
+
+    def __str__(self) -> str:
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self).rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of the comparison, as `--format json` prints it, as a dict."""
+        from highbar.store.comparison import write  # a layer above, loaded on call only: see pyproject.toml
+
+        return write(self)
+
+    def to_html(self) -> str:
+        """The comparison as one HTML page, as `--output report.html` writes it."""
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self, "html")
+
     def _repr_html_(self) -> str:
         """The comparison in a notebook."""
-        from highbar.report.html.compact import (
-            compact_comparison,  # a layer above, loaded on call only: see pyproject.toml
-        )
+        # A layer above, so it may be loaded only by the call: see the import contract in pyproject.toml.
+        from highbar.report.html.compact import compact_comparison
 
         return compact_comparison(self)

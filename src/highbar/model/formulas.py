@@ -43,7 +43,7 @@ class Negative(Struct, frozen=True):
     operand: Expression
 
 
-class Comparison(Struct, frozen=True):
+class Relation(Struct, frozen=True):
     """`left operator right`, true or false."""
 
     operator: Operator
@@ -59,4 +59,4 @@ class Logic(Struct, frozen=True):
 
 
 Expression = Number | Name | Call | Binary | Negative
-Condition = Comparison | Logic
+Condition = Relation | Logic

@@ -6,11 +6,14 @@ Nothing compares or prints these classes, and without the methods for it every s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct, field
 
 from highbar.model.rules import Policy
+
+if TYPE_CHECKING:  # few checks have a mapping
+    from highbar.model.mapping import RowMap
 
 
 class EngineChoice(Struct, frozen=True):
@@ -59,7 +62,7 @@ class Job(Struct, frozen=True, eq=False):
     baseline: str | None = None  # instead of the file that the policy names
     allow_missing_baseline: bool = False
     input_format: str | None = None
-    map_file: str | None = None  # a mapping instead of the policy's
+    mapping: str | RowMap | None = None  # a mapping instead of the policy's, or the path of its file
     engine: EngineChoice = DUCKDB
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None

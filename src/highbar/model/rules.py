@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 
 from highbar.model.formulas import Condition, Expression
-from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
+from highbar.model.words import Better, EvidenceKind, Level, Operator, Unit, Where
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
@@ -60,7 +60,7 @@ class Demand(Struct, frozen=True):
     than that, and passes only if a failure rate of `tolerate` is excluded.
     """
 
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     margin: Fraction = Fraction(0)
     tolerate: Fraction = Fraction(5, 100)
     min_scenarios: int | None = None
@@ -242,7 +242,7 @@ class Policy(Struct, frozen=True):
     suite: Suite | None = None
     slices: tuple[str, ...] = ()
     confidence: Fraction = Fraction(95, 100)
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
@@ -255,7 +255,7 @@ class Policy(Struct, frozen=True):
     mapping: RowMap | None = None
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
-    advisory: bool = False  # nobody named a policy: the typical thresholds advise, and decide nothing
+    advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property
     def comparing(self) -> tuple[ComparingRule, ...]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from highbar.errors import Problem
+from highbar.errors import Problem, ReportError
 from highbar.model.judging import Judging, Selection
-from highbar.model.rules import Place
-from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
+from highbar.model.rules import Demand, Place
+from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ else:
     Details = object  # few checks need that module; without the name, `help(Verdict)` fails
 
 NOWHERE = Place()
+ReadAgain = Callable[[bool, bool], "Verdict"]
+"""Judges the same results again, with details and with all scenarios if wanted."""
 NO_POLICY = "no policy: nothing was judged"
 """What reports show in place of the policy's name if no policy was found."""
 
@@ -52,6 +55,20 @@ class Value(Struct, frozen=True):
     own_high: float | None = None
     doubt: Doubt | None = None
 
+    def __float__(self) -> float:
+        if self.value is None:
+            raise ValueError(f"the value is undefined: {self.reason}")
+        return float(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return str(self) if not spec else "undefined" if self.value is None else format(self.value, spec)
+
+    def __repr__(self) -> str:
+        if self.value is None:
+            return f"<Value: undefined, {self.reason}>"
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.4g} to {self.high:.4g})"
+        return f"<Value: {float(self.value):.4g}{interval}, {self.scenarios} scenarios>"
+
 
 class Slice(Struct, frozen=True):
     """The metrics of the scenarios that share one value of one column.
@@ -66,6 +83,9 @@ class Slice(Struct, frozen=True):
     worse: bool = False
     p_value: float | None = None
     likely: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<Slice: {'='.join(self.by)}, {self.scenarios} scenarios>"
 
 
 class Goal(Struct, frozen=True):
@@ -114,9 +134,13 @@ class RuleResult(Struct, frozen=True):
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # by how much the value surely exceeds the threshold, if that is a lot
     second_run_low: float | None = None
-    evidence: Evidence | None = None  # what the rule compares, if it is about a number
+    evidence: EvidenceKind | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
+    demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
+
+    def __repr__(self) -> str:
+        return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"
 
 
 class FailedScenario(Struct, frozen=True):
@@ -158,7 +182,7 @@ class ScenarioResult(Struct, frozen=True):
     """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
     `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
-    None if none was recorded.
+    None if no latency was recorded.
     """
 
     id: str
@@ -287,11 +311,66 @@ class Verdict(Struct, frozen=True):
     selection: Selection | None = None  # which rows were judged, if not all
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
+    read_again: ReadAgain | None = None  # None if the results are not at hand
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if it is inconclusive or None."""
         return self.verdict == "pass"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Verdict):
+            return NotImplemented
+        compared = (name for name in self.__struct_fields__ if name != "read_again")
+        return all(getattr(self, name) == getattr(other, name) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment] # its mappings have none either
+
+    def __repr__(self) -> str:
+        found = "no verdict" if self.verdict is None else self.verdict
+        missed = sum(rule.outcome != "pass" and rule.level == "blocking" for rule in self.rules)
+        rules = f"{missed} of {len(self.rules)} rules not passed" if missed else f"{len(self.rules)} rules"
+        return f"<Verdict: {found}, {rules}, {self.counts.scenarios} scenarios>"
+
+    def __str__(self) -> str:
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self).rstrip("\n")
+
+    def complete(self, *, details: bool = False, scenarios: bool = False) -> Verdict:
+        """The verdict with what some reports show beside it: `details` of trials, or the list of all `scenarios`.
+
+        The results are read again if they were judged without. Raises ReportError if they have changed since.
+        A verdict from `read_verdict` has no results at hand, and stays as it is.
+        """
+        details, scenarios = details or self.details is not None, scenarios or bool(self.scenarios)
+        if self.read_again is None or (details, scenarios) == (self.details is not None, bool(self.scenarios)):
+            return self
+        again = self.read_again(details, scenarios)
+        if replace(again, details=self.details, scenarios=self.scenarios) != self:
+            raise ReportError("the results have changed since they were judged: check them again")
+        return replace(again, read_again=self.read_again)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of the verdict, as `--format json` prints it, as a dict."""
+        from highbar.store.verdict import write  # a layer above, loaded on call only: see pyproject.toml
+
+        return write(self)
+
+    def to_html(self) -> str:
+        """The verdict as one HTML page, as `--output report.html` writes it. Raises ReportError."""
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self, "html")
+
+    def to_frame(self, table: Literal["metrics", "rules", "scenarios"] = "metrics") -> Any:
+        """The metrics, the rules or the scenarios as a pandas data frame, one row each.
+
+        Without pandas it is a polars data frame, and without either a list of dicts. Raises ReportError.
+        """
+        from highbar.report.frames import frame  # a layer above, loaded on call only: see pyproject.toml
+
+        return frame(self, table)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the verdict to a file as JSON, which `highbar.read_verdict` reads. Raises ReportError if that fails."""

@@ -1,4 +1,4 @@
-"""A plan: what it assumes, and the answers to whatever was asked, each a row of its own."""
+"""A plan: its assumptions, and one row for each answer."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class Chance(Struct, frozen=True):
     inconclusive: float
 
 
-class Difference(Struct, frozen=True):
+class PlannedDifference(Struct, frozen=True):
     """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
 
-    `difference` is None if it would be larger than that share, which none can be.
+    `difference` is None if it would be larger than that share, which is impossible.
     """
 
     scenarios: int
@@ -172,7 +172,7 @@ class Plan(Struct, frozen=True):
     supposed: tuple[Supposed, ...] = ()
     reaches: tuple[Reach, ...] = ()
     chances: tuple[Chance, ...] = ()
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[PlannedDifference, ...] = ()
     rules: tuple[RuleNeed, ...] = ()
     standings: tuple[RuleStanding, ...] = ()
     policy: str | None = None

@@ -17,7 +17,7 @@ from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_
 from highbar.language.formula import COLUMN_FUNCTIONS, to_words
 from highbar.language.formula.operations import direction
 from highbar.model import Binary, Call, Ends, Expression, Metric, Name, Negative, Number, Operator, Where
-from highbar.model.ranges import FARTHEST
+from highbar.model.ranges import LARGEST_END
 from highbar.policy.ranges import value_range
 
 UPWARD = NAMED_IN_FORMULAS - WORSE_IF_HIGHER
@@ -160,13 +160,13 @@ class _Flat(Struct, frozen=True):
 def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
     """Between which values a mean, or else a sum, of a column lies."""
     if column in UNBOUNDED_NAMES:
-        return Fraction(0), FARTHEST
+        return Fraction(0), LARGEST_END
     if ends.worst is None or ends.best is None:
         return None
     low, high = sorted((ends.worst, ends.best))
     if averaged:
         return low, high
-    return (Fraction(0), FARTHEST) if low >= 0 else (-FARTHEST, Fraction(0)) if high <= 0 else None
+    return (Fraction(0), LARGEST_END) if low >= 0 else (-LARGEST_END, Fraction(0)) if high <= 0 else None
 
 
 def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:

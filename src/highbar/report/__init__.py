@@ -27,10 +27,12 @@ GROUP = "highbar.reporters"
 
 
 class Display(Struct, frozen=True):
-    """What the reader's screen can do. A file has no color, and the width of a page."""
+    """What the reader's screen can do, and how much they want to see. A file has no color, and the width of a page."""
 
     width: int = 80
     color: bool = False
+    height: int | None = None  # lines; None if nothing scrolls out of sight
+    verbose: bool = False  # everything, and not only what did not pass
 
 
 PAGE = Display()
@@ -70,7 +72,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
-        "github-comment": Reporter("highbar.report.comment"),
+        "github-comment": Reporter("highbar.report.comment", details=True),  # for what changed since the baseline
     }
 )
 COMPARISONS: Mapping[str, Reporter] = MappingProxyType(
@@ -92,11 +94,12 @@ PLANS: Mapping[str, Reporter] = MappingProxyType(
 def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A002 - as the command line calls it
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
 
-    HTML shows more of a verdict from `check(…, details=True)`; JUnit and CSV list the scenarios of one from
-    `check(…, list_scenarios=True)`. Raises InputError if there is no such format.
+    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. For
+    these the results are read again. Raises ReportError if they have changed, InputError if there is no such format.
     """
     if isinstance(found, Verdict):
-        return reporter(format)(found)
+        chosen = reporter(format)
+        return chosen(found.complete(details=chosen.details, scenarios=chosen.lists_scenarios))
     if format not in COMPARISONS:
         raise _unknown(format, COMPARISONS, "a format of a comparison")
     return COMPARISONS[format](found)

@@ -57,8 +57,8 @@ def bounded_ratio_bounds(ratio: BoundedRatio, alpha: float) -> Interval:
     def too_low(share: float) -> float:
         return share_p_value(_mirrored(ratio.at(share)), 1 - share) - alpha
 
-    low = _crossing(middle, 0.0, too_low) if ratio.above.z > 0 else 0.0
-    high = _crossing(middle, 1.0, too_high)
+    low = _root_between(middle, 0.0, too_low) if ratio.above.z > 0 else 0.0
+    high = _root_between(middle, 1.0, too_high)
     return Interval(min(_as_ratio(low), float(value)), max(_as_ratio(high), float(value)))
 
 
@@ -72,7 +72,7 @@ def _mirrored(sums: Sums) -> Sums:
     return Sums(sums.clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
 
 
-def _crossing(inside: float, outside: float, excess: Callable[[float], float]) -> float:
+def _root_between(inside: float, outside: float, excess: Callable[[float], float]) -> float:
     """Where an excess that is positive at `inside` falls to 0 on the way to `outside` (regula falsi, Illinois)."""
     at_inside, at_outside = excess(inside), excess(outside)
     if at_inside <= 0:

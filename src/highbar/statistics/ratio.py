@@ -41,7 +41,7 @@ class ThirdSums(Struct, frozen=True):
     ttt: Real
 
 
-class Difference(Struct, frozen=True):
+class AbsoluteChange(Struct, frozen=True):
     """Head less base, with its bounds."""
 
     value: float
@@ -90,12 +90,12 @@ def skewed_ratio_bounds(sums: RatioSums, thirds: ThirdSums, alpha: float) -> Int
     deviation = math.sqrt(Fraction(count - 1, count) * squares / rest**2)
     skewness = float(cubes) / count / (float(squares) / count) ** 1.5 if squares else 0.0
     quantile = student_quantile(1 - alpha, count - 1)
-    low = float(ratio) - deviation * _unskewed(quantile, skewness, count)
-    high = float(ratio) - deviation * _unskewed(-quantile, skewness, count)
+    low = float(ratio) - deviation * _without_skewness(quantile, skewness, count)
+    high = float(ratio) - deviation * _without_skewness(-quantile, skewness, count)
     return Interval(low, high)
 
 
-def _unskewed(quantile: float, skewness: float, count: int) -> float:
+def _without_skewness(quantile: float, skewness: float, count: int) -> float:
     """The studentized value that Hall's transformation takes to a quantile: T + uT²/3 + u²T³/27 + u/6, u = γ/√n."""
     u = skewness / math.sqrt(count)
     if abs(u) < _NO_SKEWNESS:
@@ -112,7 +112,7 @@ def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
     return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
 
 
-def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Difference | None:
+def influence_difference(value: float, influences: Sequence[float], alpha: float) -> AbsoluteChange | None:
     """The bounds of any change whose influences are known; None below two scenarios.
 
     The influences of a formula are those of its terms times its gradient, head less base.
@@ -120,7 +120,7 @@ def influence_difference(value: float, influences: Sequence[float], alpha: float
     if len(influences) <= 1:
         return None
     half = _half_width(influences, alpha)
-    return Difference(value, value - half, value + half)
+    return AbsoluteChange(value, value - half, value + half)
 
 
 def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> RelativeChange | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 
 from msgspec import Struct
 
@@ -20,20 +19,6 @@ class VarianceSplit(Struct, frozen=True):
     between: float
     within: float
     correlation: float | None
-
-
-def pass_at(k: int, trials: int, passed: int) -> Fraction | None:
-    """How likely at least one of k trials passes, unbiased from more of them; None below k trials."""
-    if trials < k:
-        return None
-    return 1 - Fraction(comb(trials - passed, k), comb(trials, k))
-
-
-def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
-    """How likely all of k trials pass, unbiased from more of them; None below k trials."""
-    if trials < k:
-        return None
-    return Fraction(comb(passed, k), comb(trials, k))
 
 
 def never_failed_bound(trials: int, alpha: float) -> float:

@@ -40,7 +40,9 @@ def failed(file: Path, *, many: bool, required: list[str], limit: int) -> tuple[
     policy = policies.choose({"thresholds": {"blocking": {"pass_rate": 50}}})
     asked: list[str] = []
     define, rows = engine.define, engine.rows
-    engine.define = lambda name, query, *, kept: asked.append(as_query(query).sql) or define(name, query, kept=kept)  # type: ignore[method-assign,func-returns-value]
+    engine.define = lambda name, query, *, materialized: (
+        asked.append(as_query(query).sql) or define(name, query, materialized=materialized)
+    )  # type: ignore[method-assign,func-returns-value]
     engine.rows = lambda query: asked.append(as_query(query).sql) or rows(query)  # type: ignore[method-assign,func-returns-value]
     request = measure.needs(policy, engine.columns())
     request = replace(request, failed_limit=limit, required=tuple(required))

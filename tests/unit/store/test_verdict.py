@@ -99,7 +99,7 @@ def test_a_verdict_without_a_policy_comes_back_with_its_advice(verdict, advice, 
 def test_a_golden_verdict_comes_back_and_looks_the_same_in_every_format(case):
     policy = next((str(file) for file in case.glob("policy.*")), None)
     try:
-        verdict = highbar.check(next(case.glob("results.*")), policy)
+        verdict = replace(highbar.check(next(case.glob("results.*")), policy), read_again=None)
     except InputError:  # a case that is refused has no verdict to save
         return
     again = returned(verdict)
