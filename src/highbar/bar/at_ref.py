@@ -50,7 +50,7 @@ _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
-def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
+def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
     """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.

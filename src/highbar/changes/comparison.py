@@ -12,7 +12,7 @@ from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
 from highbar.changes.run import Run, measured
-from highbar.changes.since import Changes, since, warnings
+from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.measure.limits import FALSE_DISCOVERIES
@@ -70,7 +70,7 @@ def compare(
         head=head.about,
         warnings=(
             *policy.notes,
-            *warnings(changes),
+            *change_warnings(changes),
             *_undecided(base, head),
             *_missing_slices(changes, slices),
             *_few(pairs),
@@ -157,11 +157,11 @@ def _change(differences: Differences, name: str, rule: BaselineRule | None) -> M
     elif rule:
         spare_worst, spare_best = worst + rule.margin, best + rule.margin
     return MetricChange(
-        difference, outcome(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
+        difference, change_of(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
     )
 
 
-def outcome(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
+def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
     """Surely better; surely worse by more than the margin; surely not that; or none of these.
 
     `worst` is the worse end of the difference, positive being good; the others have what the margin accepts added.

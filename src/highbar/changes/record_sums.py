@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from highbar.engine.contribution import is_repeated, repeated
+from highbar.engine.contribution import is_repeated, pass_k_value
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
@@ -267,7 +267,7 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
     if column in _OF_EVERY_SCENARIO:
         return record.values.get(column, _ZERO)
     if is_repeated(column):
-        return repeated(column, record.trials, record.passed)
+        return pass_k_value(column, record.trials, record.passed)
     return record.values.get(column)
 
 

@@ -68,7 +68,7 @@ def tries(quantity: str) -> int:
     return int(quantity.rpartition("_")[2])
 
 
-def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
+def pass_k_value(quantity: str, trials: int, passed: int) -> Fraction | None:
     """Unbiased pass@k or pass^k of one scenario; None if it has fewer than k trials."""
     k = tries(quantity)
     if trials < k:
@@ -78,7 +78,7 @@ def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
     return Fraction(comb(passed, k), comb(trials, k))
 
 
-def repeated_sql(quantity: str) -> str:
+def pass_k_sql(quantity: str) -> str:
     """The same in SQL as a product of k quotients; 0 if the scenario has fewer than k trials."""
     k, at_least_one = tries(quantity), quantity.startswith("pass_at_")
     hits = f"({EVERY_TRIAL} - passed_trials)" if at_least_one else "passed_trials"

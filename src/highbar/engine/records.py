@@ -66,9 +66,9 @@ class _Columns:
         return tuple(dict.fromkeys(names))
 
 
-def find(rows: Rows, layout: Layout, request: Request) -> Records:
+def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
     """All scenarios, sorted by id as text; `scenarios` and `trials` must be defined for this request."""
-    listed = scenarios(rows, layout, request, "worst")
+    listed = scenario_records(rows, layout, request, "worst")
     whole = {
         name: tuple(row[0] for row in rows(f"SELECT DISTINCT by_{i} FROM trials WHERE by_{i} IS NOT NULL ORDER BY 1"))
         for i, name in enumerate(layout.slices)
@@ -77,7 +77,7 @@ def find(rows: Rows, layout: Layout, request: Request) -> Records:
     return Records(listed, judges=whole.get("judge", ()), suites=whole.get("suite", ()))
 
 
-def scenarios(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
+def scenario_records(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
     """All scenarios, as `scenarios` has them now, with undecided trials as `world` says."""
     columns = _Columns(layout)
     names = columns.names()

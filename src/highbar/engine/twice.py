@@ -127,7 +127,7 @@ def first_again(names: Sequence[str]) -> str | None:
     return None
 
 
-def refuse_columns(names: Sequence[str], file: str | None = None, line: int | None = None) -> None:
+def refuse_duplicate_columns(names: Sequence[str], file: str | None = None, line: int | None = None) -> None:
     """Refuse columns, or fields of one column, that have one name."""
     again = first_again(names)
     if again is None:
@@ -155,5 +155,5 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
 def _refuse_fields(rows: Iterator[tuple[str, int | None]], file: str) -> str:
     """Take one field and everything below it from `rows`, which are depth first; return its name."""
     name, children = next(rows)
-    refuse_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
+    refuse_duplicate_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
     return name

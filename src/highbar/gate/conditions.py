@@ -47,7 +47,7 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
         metric = evidence.metrics.get(expression.name) if isinstance(expression, Name) else None
         return exact.cut_decimal(value) if metric is None else digits.amount(value, metric.unit)
 
-    outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
+    outcome, reason = formula.evaluate_condition(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":
         return judged  # each name in it has a value, but the comparison says nothing
     return replace(judged, outcome=outcome, reason=_of_one_metric(rule.condition, evidence, outcome) or reason)

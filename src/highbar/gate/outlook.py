@@ -115,7 +115,9 @@ def without_passes(outlooks: Outlooks) -> Outlooks:
 # --- a value against a threshold --------------------------------------------------------------
 
 
-def of_value(value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool) -> Outlooks:
+def outlooks_of_value(
+    value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool
+) -> Outlooks:
     """What becomes of a threshold; `at_end` if only perfection reaches it."""
     number = value.value
     if number is None:

@@ -50,7 +50,7 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
     worst = _judge(rule, evidence)
     if evidence.best is None:
         return worst
-    settled = settle(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
+    settled = one_of_both(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
     if settled.outcome == "pass" and _open_between(rule, evidence, evidence.best):
         reason = f"{settled.reason}; but between the worst and the best of undecided trials it could fail"
         return replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
@@ -207,7 +207,7 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
     return "pass", "every scenario of the suite has a result, and no other has"
 
 
-def settle(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
+def one_of_both(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
     """One outcome from two: a pass if both pass, inconclusive if one does, else what it is at the worst."""
     at_best = None if best.value is None else best.value.value
     settled = replace(worst, best=at_best if undecided else None, undecided=undecided)

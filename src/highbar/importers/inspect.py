@@ -59,12 +59,12 @@ def read_header(path: str) -> dict[str, Any]:
         if stream.read(2) != b"PK":
             stream.seek(0)
             found: dict[str, Any] = {}
-            for place, text in json.parts(stream, {"samples"}):
+            for place, text in json.json_parts(stream, {"samples"}):
                 if place == "samples[]":
                     break
                 found |= {place: json.decode(text)} if place in PARTS else {}
             return found
-    with archives.opened(path) as archive:
+    with archives.open_member(path) as archive:
         name = "header.json" if "header.json" in archive else "_journal/start.json"
         members = json.members(archive.read(name)) if name in archive else {}
         return {key: json.decode(members[key]) for key in PARTS if key in members}
@@ -72,7 +72,7 @@ def read_header(path: str) -> dict[str, Any]:
 
 def _read_document(stream: IO[bytes], log: _Log) -> None:
     unknown: list[str] = []
-    for place, text in json.parts(stream, {"samples"}):
+    for place, text in json.json_parts(stream, {"samples"}):
         if place == "samples[]":
             log.add(text)
         elif place in PARTS:
@@ -83,7 +83,7 @@ def _read_document(stream: IO[bytes], log: _Log) -> None:
 
 
 def _read_archive(path: str, log: _Log) -> None:
-    with archives.opened(path) as archive:
+    with archives.open_member(path) as archive:
         if "header.json" not in archive:
             hint = "let it run to its end, or write what there is with `inspect log recover`"
             refuse("this run has not ended: its log has no header", hint=hint)

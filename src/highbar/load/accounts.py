@@ -92,7 +92,7 @@ def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem |
     try:
         if file.format == "parquet":
             footer.refuse_several(file.path, blocks)
-            return footer.rows(file.path), None, None
+            return footer.row_count(file.path), None, None
         return _results(file, unpacking.unpacked(blocks, file.compression)), None, None
     except unpacking.Damaged as error:
         return 0, error.of_file(file.name), None

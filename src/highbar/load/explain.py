@@ -47,7 +47,7 @@ def explain(
     return tuple(found)
 
 
-def opened(file: ResultsFile) -> IO[bytes]:
+def open_file(file: ResultsFile) -> IO[bytes]:
     """The bytes of a file, unpacked."""
     return unpacking.opened(file.path, file.compression)
 
@@ -60,7 +60,7 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
 
     number = 0
     try:
-        with opened(file) as stream:
+        with open_file(file) as stream:
             lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
             for number, line in enumerate(lines, 1):
                 if len(line) > LONGEST_LINE:
@@ -84,7 +84,7 @@ def _line_problems(
     line: bytes, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...], problem: Callable[..., Problem]
 ) -> Iterator[Problem]:
     try:
-        row = parse(line)
+        row = parse_row(line)
     except UnicodeDecodeError as error:
         yield problem("this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
         return
@@ -102,7 +102,7 @@ def _line_problems(
         yield problem(message, hint)
 
 
-def parse(text: bytes) -> Any:
+def parse_row(text: bytes) -> Any:
     """A JSON value by the rules of results: no key twice, no NaN, no half of a character."""
     return json.loads(
         text.decode("utf-8-sig"),
@@ -166,7 +166,7 @@ def _encoding_hint(line: bytes) -> str | None:
 
 def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     try:
-        with opened(file) as stream:
+        with open_file(file) as stream:
             content = stream.read()
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -244,7 +244,7 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange
     csv.field_size_limit(LONGEST_LINE)
     measured = NUMBERS | {range_.column for range_ in numbers}
     try:
-        with opened(file) as stream:
+        with open_file(file) as stream:
             text = stream.read().decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
@@ -302,7 +302,7 @@ def _cell(name: str, cell: str, measured: Collection[str]) -> object:
         return cell.lower() == "true"
     if lists and cell.lstrip()[:1] in ("[", "{"):
         try:
-            return parse(cell.encode())
+            return parse_row(cell.encode())
         except _Refused:
             raise
         except (ValueError, RecursionError):
@@ -330,7 +330,7 @@ def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnR
     from highbar.load import footer  # likewise
 
     try:
-        footer.rows(file.path)
+        footer.row_count(file.path)
         yield from _parquet_rows(file, scalars, numbers)
     except (counting.Uncountable, duckdb.Error) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(file.path, file.name)
@@ -365,7 +365,7 @@ def locate(files: Sequence[ResultsFile], text: str) -> Problem:
     for file in files:
         if file.format == "parquet":
             continue
-        with opened(file) as stream, suppress(unpacking.Damaged):
+        with open_file(file) as stream, suppress(unpacking.Damaged):
             for number, line in enumerate(stream, 1):
                 if any(form in line for form in wanted):
                     return Problem("", file=file.name, line=None if file.imported else number)

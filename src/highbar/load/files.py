@@ -36,7 +36,7 @@ BESIDE = (*LOGS, ".json")
 """Endings of files that may say something about other files."""
 
 
-def find(
+def find_files(
     arguments: Sequence[str],
     *,
     stack: ExitStack,
@@ -49,8 +49,8 @@ def find(
     If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
     by their looks if the mapping only describes, are read by the tool's reader first.
     """
-    if input_format is not None and input_format not in FORMATS and input_format not in importers.names():
-        wanted = ", ".join((*FORMATS, *importers.names()))
+    if input_format is not None and input_format not in FORMATS and input_format not in importers.format_names():
+        wanted = ", ".join((*FORMATS, *importers.format_names()))
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
     problems: list[Problem] = []
     found: list[ResultsFile] = []
@@ -63,7 +63,7 @@ def find(
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    partitions.read(_as_file(path, input_format, stack, guidance), folder)
+                    partitions.with_partitions(_as_file(path, input_format, stack, guidance), folder)
                     for path, folder in named.found
                     if path not in together.left
                 ]
@@ -79,7 +79,7 @@ def find(
     return tuple(_without_pattern_characters(_readable(file, stack), stack) for file in found)
 
 
-def names(arguments: Sequence[str]) -> tuple[str, ...]:
+def paths_named(arguments: Sequence[str]) -> tuple[str, ...]:
     """The paths of the files that the arguments name. `find` refuses an argument that names no file, not this."""
     found: list[str] = []
     for argument in arguments:
@@ -90,7 +90,7 @@ def names(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> tuple[str, ...]:
     """Every file that a check reads: the results, the policy that is named or found, and the files that it names."""
-    named = [*names(results), *(other for other in others if other)]
+    named = [*paths_named(results), *(other for other in others if other)]
     with suppress(InputError):  # two policies in one folder: the check says so
         found = Path(policy) if policy is not None else policies.find_here()
         named += [str(found), *policies.files_named_in(found)] if found else []
@@ -126,13 +126,13 @@ def find_foreign(
 
 def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
     """What the named files of other tools say about each other."""
-    paths = names(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
+    paths = paths_named(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
     if len(paths) < 2 or not any(path.endswith(BESIDE) for path in paths):
         return Beside()
     tools: dict[str, str | None] = {}
     for path in paths:
         with suppress(InputError):  # reading the file refuses it
-            tools[path] = foreign.format_of(path, path) if os.path.isfile(path) else None
+            tools[path] = foreign.tool_of(path, path) if os.path.isfile(path) else None
     return beside(tools)
 
 
@@ -176,8 +176,8 @@ def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guid
     """The tool that wrote the file: the one that was named, or by its first bytes; None for a file of ours."""
     if input_format is None:
         if guidance.mapping is None:
-            return foreign.format_of(path, name)
-        return (foreign.format_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
+            return foreign.tool_of(path, name)
+        return (foreign.tool_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
     return None if input_format in FORMATS else input_format
 
 

@@ -62,7 +62,7 @@ class Import:
     title: str
 
 
-def format_of(path: str, name: str) -> str | None:
+def tool_of(path: str, name: str) -> str | None:
     """Whose file this is, by its name and its first bytes; None if no tool claims it."""
 
     def start(size: int = LONGEST_ROW) -> bytes:
@@ -86,7 +86,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
-        raise _with_hint(error, guidance.mapping, format_of(path, name)) from error
+        raise _with_hint(error, guidance.mapping, tool_of(path, name)) from error
     _refuse_no_verdict(report, name, format_name)
     sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
@@ -175,7 +175,7 @@ def _refuse_no_verdict(report: Report, name: str, format_name: str) -> None:
 
 def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
     if mapping is None:
-        return importers.named(format_name)
+        return importers.importer_named(format_name)
     from highbar.importers.mapping import on_top, reader  # most checks have no mapping
 
-    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.named(format_name))
+    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.importer_named(format_name))

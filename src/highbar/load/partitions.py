@@ -12,7 +12,7 @@ NOTHING = "__HIVE_DEFAULT_PARTITION__"
 """What those who write such folders call an absent value."""
 
 
-def read(file: ResultsFile, folder: str | None) -> ResultsFile:
+def with_partitions(file: ResultsFile, folder: str | None) -> ResultsFile:
     """A file with the columns of the folders between it and the `folder` that was named; those above it say nothing."""
     if file.format != "parquet" or folder is None:
         return file

@@ -10,7 +10,7 @@ from typing import Any
 from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem
 from highbar.load import hints
-from highbar.load.explain import MOST_PROBLEMS, parse
+from highbar.load.explain import MOST_PROBLEMS, parse_row
 from highbar.load.rows import faults, said_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
@@ -172,7 +172,9 @@ def _tried(read: Callable[[], Any]) -> Any:
         raise InputError(Problem(message, hint=hint)) from error
 
 
-def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()) -> tuple[Problem, ...]:
+def explain_table(
+    table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
+) -> tuple[Problem, ...]:
     """The first problems of a table that the engine refused. Empty if this reader finds nothing to object to."""
     import duckdb  # only for a refused table
 
@@ -202,4 +204,4 @@ def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRa
 
 
 def _value(table: Table, name: str, value: Any) -> Any:
-    return parse(value.encode()) if name in table.as_json and isinstance(value, str) else value
+    return parse_row(value.encode()) if name in table.as_json and isinstance(value, str) else value

@@ -63,7 +63,7 @@ def tree(policy: Policy, metric: Metric, where: Where = ()) -> Node:
     return _node(policy, metric.expression, catalogue.narrow(where, metric.where))
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def sums_in(node: Node) -> Iterator[Leaf]:
     """Every sum and percentile inside, as often as it occurs."""
     return (inner for inner in operations.walk(node) if isinstance(inner, Term | Percentile))
 

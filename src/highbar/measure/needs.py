@@ -115,7 +115,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         *((r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where),
     ]
     for name, where in named:
-        for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
+        for leaf, narrowed in unknown.measures_of(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=where_of(wanted))] = None

@@ -188,7 +188,7 @@ class Measured:
         """Every part at its worst and at its best; None if one is undefined at either."""
         worst, best = (self.best or self.group, self.group) if self.is_best else (self.group, self.best or self.group)
         found: dict[between.Leaf, tuple[Fraction, Fraction]] = {}
-        for leaf in between.leaves(node):
+        for leaf in between.sums_in(node):
             if isinstance(leaf, Term):
                 found[leaf] = worst.totals[leaf].value, best.totals[leaf].value
             else:
@@ -306,7 +306,7 @@ class Measured:
         resting: list[int] = []
         lacking: list[int] = []
         undecided: list[int] = []
-        for leaf, narrowed in unknown.leaves(self.policy, metric, where):
+        for leaf, narrowed in unknown.measures_of(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
             found: Rank | Total = (

@@ -104,9 +104,9 @@ def share_again(
     if not confident:
         passes = law.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
         return Outlook(passes, 0.0, 1.0 - passes)
-    passes = law.reaching(cut(float(threshold), below or above, alpha), share.parts)
+    passes = law.reaching(passing_share(float(threshold), below or above, alpha), share.parts)
     turned = _Law.of(share.turned(), above or below, noise)
-    fails = min(turned.reaching(cut(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
+    fails = min(turned.reaching(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
     return Outlook(passes, 1.0 - passes - fails, fails)
 
 
@@ -127,7 +127,7 @@ def worth(share: Share, alpha: float) -> float | None:
     return math.exp(_root(surprise, 0.0, _LARGEST_LOG))
 
 
-def cut(threshold: float, size: float | None, alpha: float) -> float | None:
+def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
     """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if no share does."""
     if size is None or threshold > alpha ** (1 / size):
         return None

@@ -11,7 +11,7 @@ from highbar.model import Policy, RuleResult
 from highbar.model.reduction import Reduction
 
 
-def beside(
+def all_notes(
     policy: Policy, results: Results, whole: measure.Measured, reduction: Reduction, rules: Sequence[RuleResult]
 ) -> tuple[str, ...]:
     """What to warn of beside the verdict: in the policy, in the files, in what the numbers rest on."""

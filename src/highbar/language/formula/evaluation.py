@@ -73,7 +73,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
     assert_never(node)
 
 
-def judge(
+def evaluate_condition(
     condition: Condition, lookup: Lookup, show: Show = lambda _, value: cut_decimal(value)
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
@@ -85,11 +85,11 @@ def judge(
         case Relation():
             return _compare(condition, lookup, show)
         case Logic("not", (operand,)):
-            outcome, reason = judge(operand, lookup, show)
+            outcome, reason = evaluate_condition(operand, lookup, show)
             turned: dict[Judgment, Judgment] = {"pass": "fail", "fail": "pass", "undefined": "undefined"}
             return turned[outcome], reason
         case Logic(joined_by, operands):
-            parts = [judge(operand, lookup, show) for operand in operands]
+            parts = [evaluate_condition(operand, lookup, show) for operand in operands]
             order: tuple[Judgment, ...] = ("fail", "undefined") if joined_by == "and" else ("pass", "undefined")
             for decisive in order:
                 reasons = [reason for outcome, reason in parts if outcome == decisive]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from highbar.language.formula import (
     Undefined,
     evaluate,
-    judge,
+    evaluate_condition,
     leaves,
     names,
     parse,
@@ -88,7 +88,7 @@ def test_the_reason_names_what_is_0():
     ],
 )
 def test_a_condition_has_an_outcome_and_a_reason(text, outcome, reason):
-    assert judge(parse_condition(text), lookup) == (outcome, reason)
+    assert evaluate_condition(parse_condition(text), lookup) == (outcome, reason)
 
 
 def test_the_caller_decides_how_numbers_are_shown():
@@ -96,7 +96,7 @@ def test_the_caller_decides_how_numbers_are_shown():
         return f"<{to_words(expression)}|{value}>"
 
     condition = parse_condition("third ≥ 0.5")
-    assert judge(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
+    assert evaluate_condition(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
 
 
 def test_names_are_told_apart_from_functions_of_a_column():
@@ -170,7 +170,7 @@ def comparisons(tree):
 @given(conditions)
 def test_a_condition_over_nothing_but_undefined_values_is_undefined(tree):
     if all(leaves(comparison) for comparison in comparisons(tree)):
-        assert judge(tree, lambda _: NO_DATA)[0] == "undefined"
+        assert evaluate_condition(tree, lambda _: NO_DATA)[0] == "undefined"
 
 
 def test_a_number_without_an_end_is_written_as_a_quotient():
