@@ -77,6 +77,7 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
                 raise _renamed(error, there) from None
         listed = weakened(before, here)
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
+    # Two reads of one file: if it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))
@@ -95,6 +96,7 @@ def _judged_now(job: Job, earlier: Job, watch: JobWatch) -> Iterator[tuple[Check
         now = measure.needs(policy, columns, job.wants)
         return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
 
+    # One reduction that covers both policies: to read the rows twice would double the time of every pull request.
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
@@ -206,6 +208,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
 
     The worse of the two verdicts is that of all these rules together: what is the same is there once.
     """
+    # By what a rule demands, not by its sentence: the wording of a report must not decide which rules are the same.
     known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
     others = [
         _as_there(result, there)

@@ -47,6 +47,7 @@ def compare(
     policy: Policy, base: Run, head: Run, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
+    # Worst case: the base at its best, the head at its worst. The best case is the other way around.
     changes = since(policy, base.at_best(), head)
     best = since(policy, base, head.at_best()) if base.best or head.best else None
     other = best.differences if best is not None else None
@@ -212,6 +213,7 @@ def _slices(
             other = None if best is None else best.differences.over(chosen)
             parts.append(((column, value), changes.differences.over(chosen), other))
     passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
+    # Of many slices some differ by chance: unadjusted, every tenth slice of an unchanged agent would stand out.
     adjusted = adjusted_p_values([change.p_value for change in passes])
     names = [name for name in changes.policy.metrics if name == COMPARED or name in margins]
     return tuple(

@@ -62,6 +62,7 @@ class PairedRuns:
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
         """The bounds of a share; None if a scenario has another weight in the other run."""
+        # Pairing needs the same weights on both sides: else a change of weights would look like a change of the agent.
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None

@@ -157,6 +157,7 @@ class RecordSums:
     def _ratio(self, ratio: Ratio) -> RatioTotals:
         above, below = self._sides(ratio)
         z, d = self.by_unit(above), self.by_unit(below)
+        # Doubles are enough for products: they only make bounds, while values stay exact.
         pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
         weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
         heaviest = max(

@@ -15,10 +15,11 @@ from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, is_pattern, literal
+from highbar.engine.sql import any_match, literal
 from highbar.engine.trials import named_columns
 from highbar.engine.typed import INTEGERS, READERS
 from highbar.errors import DuplicateResults, InputError, Problem
+from highbar.policy.patterns import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"

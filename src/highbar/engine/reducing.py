@@ -19,10 +19,11 @@ from highbar.engine.limits import (
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, is_pattern, literal, matches_sql
+from highbar.engine.sql import any_match, literal, matches_sql
 from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition_sums
 from highbar.model import FailedScenario, FlakyScenario, Percentile
 from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums
+from highbar.policy.patterns import is_pattern
 
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails

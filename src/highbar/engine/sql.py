@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from highbar.policy.patterns import is_pattern
+
 
 def literal(text: str) -> str:
     """`text` as an SQL string."""
@@ -23,11 +25,6 @@ def literals(texts: list[str] | tuple[str, ...]) -> str:
 def pointer(name: str) -> str:
     """`name` as a JSON pointer to a key, inside an SQL string."""
     return literal("/" + name.replace("~", "~0").replace("/", "~1"))
-
-
-def is_pattern(text: str) -> bool:
-    """Whether a demand on ids can match more than one id."""
-    return any(character in text for character in "*?")
 
 
 def matches_sql(pattern: str) -> str:

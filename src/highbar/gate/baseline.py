@@ -48,6 +48,7 @@ class Excess:
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
+    # Undefined, not passed: otherwise deleting the baseline would remove the rule.
     compared = evidence.baseline
     if compared is None:
         reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"

@@ -37,6 +37,7 @@ from highbar.model import (
 )
 from highbar.model.reduction import SuiteMatch
 from highbar.policy import matches
+from highbar.policy.patterns import is_pattern
 
 MOST_NAMED = 10
 """Undecided trials that a rule names; the engine finds no more."""
@@ -47,6 +48,7 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
 
     If trials are undecided it is judged with them at their worst and at their best; only a pass in both is one.
     """
+    # At the worst first: the value that reports show is the worst one.
     worst = _judge(rule, evidence)
     if evidence.best is None:
         return worst
@@ -84,6 +86,7 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             from highbar.gate.baseline import judge_baseline  # few policies have one
 
             return judge_baseline(rule, evidence)
+        # Without a version the step that applies is unknown: to take the lowest one would lower the bar silently.
         case ProgressiveRule():
             reason = "the agent's version is not known"
             return RuleResult(
@@ -169,8 +172,8 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
 def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     found = evidence.patterns[rule.pattern]
     if not found.scenarios:
-        is_pattern = any(character in rule.pattern for character in "*?")
-        return "fail", f"no id matches {rule.pattern}" if is_pattern else f"no result has the id {rule.pattern}"
+        missing = "no id matches" if is_pattern(rule.pattern) else "no result has the id"
+        return "fail", f"{missing} {rule.pattern}"
     if found.failed:
         ids = some(found.examples, total=found.failed)
         return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
@@ -260,6 +263,7 @@ def decide(results: Sequence[RuleResult]) -> Decision:
     if not results:
         raise InputError(Problem("there is no rule to judge by", hint="a policy needs at least one rule"))
     outcomes = {result.outcome for result in results if result.level == "blocking"}
+    # Warnings are not among the outcomes: they never decide.
     if outcomes <= {"pass"}:
         return "pass"
     if outcomes <= {"pass", "inconclusive"}:

@@ -53,6 +53,7 @@ def judge_value(
         return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
     bar = with_margin(threshold, value, demand.margin)
     outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
+    # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
         outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"

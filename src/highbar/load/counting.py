@@ -41,6 +41,7 @@ def count_lines(blocks: Iterable[bytes]) -> int:
     """Lines that are not blank, with any line ending; the last may have none."""
     found, blank = 0, True  # `blank`: of the line that is not at its end yet nothing was seen but blanks
     for block in _measured(without_mark(blocks)):
+        # A line may begin in one block and go on in the next: it counts once, where its first visible byte is.
         text = b"\n" + block if blank else block
         found += len(_STARTS.findall(text))
         end = text.rfind(b"\n")
@@ -62,6 +63,7 @@ def records_one_by_one(stream: IO[bytes]) -> int:
     """The same, slower, by the rules of CSV: a quote is one only at the start of a field."""
     import csv  # seldom needed
 
+    # Python's own limit is 128 KiB, which the texts of agents exceed.
     csv.field_size_limit(LONGEST)
     found = 0
     try:

@@ -149,6 +149,7 @@ def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | 
     """What is wrong with a line that is not JSON, and what to do."""
     if error.msg == "Extra data":
         return "text after the object; wanted one result per line", "put each result on a line of its own"
+    # The last line of a run that was killed: the usual cause deserves its own message.
     if not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]")):
         return "this line is cut off", hints.CUT_OFF
     return f"this is not JSON: {_lowered(error.msg)}", hints.of_json(line)
@@ -189,6 +190,7 @@ def _array_problems(
     name: str, text: str, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]
 ) -> Iterator[Problem]:
     """The problems of the results in an array, read one by one so that each has its line."""
+    # Element by element: json.loads of the whole array would lose the line of each result.
     decoder = json.JSONDecoder(
         object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int
     )

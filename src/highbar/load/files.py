@@ -10,12 +10,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import unquote
 
 from highbar import importers
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
-from highbar.load import folders, foreign, partitions, unpacking
+from highbar.load import folders, foreign, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
 
@@ -34,6 +35,8 @@ LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
 BESIDE = (*LOGS, ".json")
 """Endings of files that may say something about other files."""
+_ABSENT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive and Spark call an absent value in the name of a folder."""
 
 
 def find_files(
@@ -54,6 +57,7 @@ def find_files(
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
     problems: list[Problem] = []
     found: list[ResultsFile] = []
+    # Some tools say in one file which others belong to the run; a file may replace or complete another.
     together = _look_at(arguments, input_format)
     problems.extend(together.problems)
     for argument in arguments:
@@ -63,7 +67,7 @@ def find_files(
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    partitions.with_partitions(_as_file(path, input_format, stack, guidance), folder)
+                    _with_partitions(_as_file(path, input_format, stack, guidance), folder)
                     for path, folder in named.found
                     if path not in together.left
                 ]
@@ -72,6 +76,7 @@ def find_files(
             problems.extend(error.problems)
     for note in together.left.values():
         found = _with_note(found, note)
+    # After all files are known: one message lists every problem, so that nobody fixes them one by one.
     problems.extend(_named_twice(found))
     problems.extend(foreign.contradictions(found))
     if problems:
@@ -172,6 +177,19 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
     return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
 
 
+def _with_partitions(file: ResultsFile, folder: str | None) -> ResultsFile:
+    """A file with the columns that the folders below `folder` give: `day=2026-11-14/part-0.parquet`, as Spark writes it."""
+    if file.format != "parquet" or folder is None:
+        return file
+    between = Path(file.name).relative_to(folder).parts[:-1]
+    return replace(file, partitions=tuple(_partition(part) for part in between if "=" in part.strip("=")))
+
+
+def _partition(part: str) -> tuple[str, str | None]:
+    name, _, value = part.partition("=")
+    return unquote(name), None if value == _ABSENT_PARTITION else unquote(value)
+
+
 def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
     """The tool that wrote the file: the one that was named, or by its first bytes; None for a file of ours."""
     if input_format is None:
@@ -185,6 +203,7 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
     """A `.json` file holds an array; one that starts with an object is read line by line."""
     if format_ != "json":
         return format_
+    # Many tools write JSON lines into files named .json: the first byte shows it, the name does not.
     start = _start_of(path, compression).removeprefix(BYTE_ORDER_MARK).lstrip()
     if start.split(b"\n", 1)[0].strip() == b"{":
         message = "found one JSON object over many lines, which no known tool writes; wanted an array of results"

@@ -79,6 +79,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
+    # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
     report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     try:
         with open(target, "wb") as stream:

@@ -163,6 +163,7 @@ class _Box:
         directions = [self.direction(operand, leaf) for operand in node.operands]
         if not any(each != 0 for each in directions):
             return 0
+        # The rule of the operator settles most nodes at no cost; the derivative is expanded only if it does not.
         found = self._joined(node, directions)
         return found if found is not None else self._by_derivative(node, leaf)
 

@@ -143,6 +143,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             ratios.update(dict.fromkeys(means))
             crosses[means] = None
     found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
+    # As dict keys until here: many metrics share sums, and each sum is one column of SQL.
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)

@@ -199,6 +199,7 @@ class Measured:
         return found
 
     def _measure(self, metric: Metric, where: Where) -> Value:
+        # Undefined with a reason rather than computed over other scenarios than the formula's other parts.
         uneven = self._uneven(metric, where) or self._no_worse_end(metric, where)
         lookup = self.lookup(catalogue.narrow(where, metric.where))
         result = Undefined(uneven) if uneven else formula.evaluate(metric.expression, lookup)
@@ -235,6 +236,7 @@ class Measured:
         return unknown.ends(self.policy)
 
     def _formula(self, metric: Metric, where: Where) -> Formula:
+        # A difference of two expressions is a metric without a name: a cache by name would mix them up.
         if self.policy.metrics.get(metric.name) is not metric:
             return of_metric(self.policy, metric, where)
         key = (metric.name, where)
@@ -248,6 +250,7 @@ class Measured:
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
+        # An interval never claims values that the metric cannot have.
         if metric.range is not None:
             low, high = max(low, float(metric.range[0])), min(high, float(metric.range[1]))
         elif metric.unit == "ratio":

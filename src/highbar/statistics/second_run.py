@@ -205,6 +205,7 @@ def few_failures_again(failures: float, trials: float, size: float, accepted: in
     The failure rate of such agents is not known: Jeffreys' law of what the first run, worth `size` passes and fails,
     says of it. A trial that passed fails with the share `noise` of that rate, and one that failed passes likewise.
     """
+    # In units of independent trials: correlated ones say less about the failure rate.
     seen = failures * size / trials
     rates = [
         beta_quantile((point + 0.5) / _POINTS, seen + 0.5, max(size - seen, 0.0) + 0.5) for point in range(_POINTS)
@@ -276,6 +277,7 @@ def _reach(gap: float, width: float, noise: float, alpha: float) -> float | None
 def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
     """How a second run judges what holds only if every part does: parts that move together, or independently."""
     known = tuple(parts)
+    # Rules that move together fail together, so the least likely one decides; independent ones multiply.
     combine = min if together else math.prod
     passes = combine([part.passes for part in known])
     unfailing = max(combine([1.0 - part.fails for part in known]), passes)

@@ -53,6 +53,7 @@ def read_baseline(path: Path | str) -> Baseline:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", name)) from None
+    # A limit before parsing: a file named by mistake could be of any size.
     if len(data) > _MOST_BYTES:
         raise InputError(Problem(f"larger than {_MOST_BYTES // 2**20} MiB", name))
     return parse_baseline(data, name)
