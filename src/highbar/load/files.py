@@ -178,7 +178,7 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
 
 
 def _with_partitions(file: ResultsFile, folder: str | None) -> ResultsFile:
-    """A file with the columns that the folders below `folder` give: `day=2026-11-14/part-0.parquet`, as Spark writes it."""
+    """A file with the columns that the folders below `folder` give, as Spark writes it: `day=2026-11-14/x.parquet`."""
     if file.format != "parquet" or folder is None:
         return file
     between = Path(file.name).relative_to(folder).parts[:-1]
