@@ -12,10 +12,11 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from highbar.engine import descriptions, per_scenario, quantities, scoring, sources, trials, twice, typed
 from highbar.engine import suite as suite_match

@@ -10,9 +10,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import BinaryIO, cast
+
+from msgspec.structs import replace
 
 from highbar import gate, measure, pipeline
 from highbar import policy as policies
@@ -65,7 +66,7 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
-            map_file=None if job.map_file is None else str(there.read(there.path(job.map_file))),
+            mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
             wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
         )
         with _judged_now(replace(again(), policy=here), earlier, watch) as (now, judge_earlier):
@@ -115,7 +116,7 @@ def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
     """The policy at the ref, if it makes the same rows of the files as the policy now; None if it does not."""
     try:
         bar = policies.choose(earlier.policy, earlier.where)
-        alike = foreign.guidance(job.map_file, policy) == foreign.guidance(earlier.map_file, bar)
+        alike = foreign.guidance(job.mapping, policy) == foreign.guidance(earlier.mapping, bar)
     except InputError:  # its own check says what is wrong, and of which policy
         return None
     return bar if alike else None
@@ -237,7 +238,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
 
 def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
     """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
-    demand = tuple(getattr(rule, each.name) for each in fields(rule) if each.name not in _NOT_DEMANDED)
+    demand = tuple(getattr(rule, name) for name in rule.__struct_fields__ if name not in _NOT_DEMANDED)
     return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
 
 

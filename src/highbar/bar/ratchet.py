@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.language import digits
@@ -47,8 +49,7 @@ _NO_EDIT = "its text cannot be changed for certain: write it on one line, as ≥
 _BEYOND = "an agent that stays as it is misses it more often than not"
 
 
-@dataclass(frozen=True, slots=True)
-class Climb:
+class Climb(Struct, frozen=True):
     """How far a threshold goes: to the `bound` of the baseline, or by a `step` beyond its value.
 
     The step of a ratio is in percentage points, that of anything else a share of the baseline's value.
@@ -98,8 +99,7 @@ def _refuse_other_scoring(policy: Policy, baseline: Baseline, climb: Climb) -> N
         raise InputError(Problem(message, baseline.file, hint=again))
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposer:
+class _Proposer(Struct, frozen=True):
     policy: Policy
     baseline: Baseline
     climb: Climb

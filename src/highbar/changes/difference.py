@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.changes.gradient import Leaf, gradient_leaves, value_and_gradient
 from highbar.changes.record_sums import RecordSums
@@ -35,8 +36,7 @@ UNBOUNDED = Interval(-math.inf, math.inf)
 _ONE = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedRuns:
+class PairedRuns(Struct, frozen=True):
     """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
 
     base: RecordSums
@@ -199,8 +199,7 @@ class PairedRuns:
         return correlation_of(first, second)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
+class _Sizes(Struct, frozen=True):
     """How large the lower sum of a ratio is in a run."""
 
     run: RecordSums

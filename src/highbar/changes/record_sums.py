@@ -6,10 +6,11 @@ The scenarios of a run are in a fixed order, so that two runs of the same scenar
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from highbar.engine.contribution import is_repeated, pass_k_value
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
@@ -42,8 +43,7 @@ class Computed(dict[_K, _V]):
         return self[key]
 
 
-@dataclass(frozen=True)  # without slots, so that sums are computed once and when they are asked for
-class RecordSums:
+class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums are computed once, on demand
     """Scenarios of one run, with the policy's weights; scenarios of one unit are not independent of each other."""
 
     records: Sequence[ScenarioRecord]

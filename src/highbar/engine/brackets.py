@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import inf, nextafter
+
+from msgspec import Struct
 
 from highbar.engine.database import Found, Rows, Sizes, Wanted
 from highbar.engine.limits import ALL_INSIDE, SAMPLED
@@ -13,8 +14,7 @@ from highbar.engine.sql import literal
 NONE = "CAST(NULL AS DOUBLE)"
 
 
-@dataclass(frozen=True, slots=True)
-class Approximation:
+class Approximation(Struct, frozen=True):
     """An aggregate that approximates the numbers at some shares: its SQL, and by what share it may be off."""
 
     sql: str  # `{shares}` is replaced by the list
@@ -22,8 +22,7 @@ class Approximation:
     of_sample: bool = False  # whether it is costly enough to be asked of a part of the numbers
 
 
-@dataclass(frozen=True, slots=True)
-class _Bracket:
+class _Bracket(Struct, frozen=True):
     """The numbers between which the number at a rank is expected."""
 
     group: str

@@ -7,10 +7,11 @@ and the sums of products all take it from here, so that they cannot disagree abo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, prod
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.columns import scale
 from highbar.engine.layout import Layout
@@ -21,8 +22,7 @@ REPEATED = ("pass_at_", "pass_hat_")
 """How the names of quantities begin that are computed from how many trials of a scenario passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(Struct, frozen=True):
     """A scenario's mean of a quantity: its column `total`, divided by the columns in `divisors` and by `scale`.
 
     `count` is the column with the number of its trials that have the quantity. A scenario without one has no value.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded
 from highbar.engine import scoring
@@ -18,8 +19,7 @@ from highbar.model import Ends, Percentile, Term, Weights, Where
 ONE = (Fraction(1),)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Which columns take part in a request over these files, and how they are named in SQL."""
 
     slices: tuple[str, ...]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from highbar.engine import twice
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """{name: bool} or [{name, `key`: bool}] as SQL: names by their mark, and whether the form is bad.
 
     A name whose mark is null is unmarked: nobody says whether it is true. Only {name: bool} can have such a name.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine.protocol import Engine, FileEngine, PathEngine
 from highbar.errors import InputError, Problem
@@ -25,8 +27,7 @@ Needs = Callable[[Sequence[str]], Request]
 """What is needed of results that have these columns."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EngineKind:
+class EngineKind(Struct, frozen=True, eq=False):
     """How an engine is opened over results, and whether it finds and reads the files by their paths itself."""
 
     open: Callable[[Results], AbstractContextManager[Engine]]

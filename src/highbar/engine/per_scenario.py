@@ -7,7 +7,8 @@ sum adds what the trials with a value have, and what the trials without one coun
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.engine import scoring
 from highbar.engine.layout import Layout
@@ -81,8 +82,7 @@ def _lacks(quantity: QuantitySql) -> str:
     return f"NOT ({quantity.given} OR {quantity.alone})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """The columns of a scenario: of all its trials together, or of its one trial, which needs no grouping."""
 
     layout: Layout

@@ -10,7 +10,8 @@ Only what the request asks for and the files hold takes part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
 from highbar.engine.database import Query
@@ -24,8 +25,7 @@ WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "corr
 """The sums that are also taken with each scenario's own weight: those of the weighted measures in the catalogue."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReductionPlan:
+class ReductionPlan(Struct, frozen=True):
     """The relations, and how to read their columns."""
 
     layout: Layout
@@ -102,8 +102,7 @@ def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Seq
     return f"SELECT {', '.join(columns)} FROM profile WHERE NOT has_undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(Struct, frozen=True):
     """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
 
     `reason` is the column that says why: `why`, in words; `evidence`, from which the words are made, if trials are a

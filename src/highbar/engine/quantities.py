@@ -7,8 +7,9 @@ Quantities that are computed from judgments are listed here. Those of a measured
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column
 from highbar.engine import scoring
@@ -23,8 +24,7 @@ World = Literal["worst", "best"]
 """How undecided trials count: every check is made at the worst, and again at the best if there are any."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuantitySql:
+class QuantitySql(Struct, frozen=True):
     """A number that a trial may have, as SQL over `trials`, and the names of its sums over a scenario.
 
     `count` is the column that counts the trials which have the number, `total` the one that sums it up.

@@ -9,8 +9,9 @@ d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.columns import BY_NAME, quantities
 from highbar.engine.contribution import contribution, is_repeated, pass_k_sql
@@ -32,8 +33,7 @@ def double(number: Fraction) -> str:
     return f"CAST({float(number)!r} AS DOUBLE)"
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """How a scenario's part in each sum is written."""
 
     layout: Layout

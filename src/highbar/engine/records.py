@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.columns import BY_NAME, EXTRA, QUANTITIES
 from highbar.engine.contribution import contribution
@@ -40,8 +42,7 @@ def widened(request: Request, columns: Iterable[str]) -> Request:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(Struct, frozen=True):
     """The names of a row's columns, in the order of the query."""
 
     layout: Layout

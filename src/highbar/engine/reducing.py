@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database, Query
@@ -33,8 +35,7 @@ _UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
 """Whether a scenario failed a trial; whether it failed none and did not pass them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
+class _Groups(Struct, frozen=True):
     """The sums of the whole and of every slice, and what to warn of; with the ranks that they came from."""
 
     whole: Group
@@ -43,8 +44,7 @@ class _Groups:
     ranks: Mapping[str, dict[Percentile, Rank]]
 
 
-@dataclass(frozen=True, slots=True)
-class Reducer:
+class Reducer(Struct, frozen=True):
     """Reduces the trials of some parts to sums."""
 
     database: Database

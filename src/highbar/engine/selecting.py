@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine.checks import BadRows
 from highbar.engine.database import Database, Query, Rows
@@ -25,8 +27,7 @@ from highbar.model.judging import Selection
 _OF_OURS = ("agent_version", "suite", "judge")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The parts with the rows that take part, and with those that are left out."""
 
     taken: tuple[SourcePart, ...]
@@ -146,8 +147,8 @@ def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: R
     some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_NAMED}")) if lost else ()
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
-        message = f"no row with {_said(where)} is left of {count(lost, 'scenario')}: {', '.join(some)}{more}"
-        raise InputError(Problem(message, hint="--subset judges the others all the same"))
+        message = f"there is no row with {_said(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
+        raise InputError(Problem(message, hint="--subset judges the other scenarios without them"))
     return Selection(where, number, some, lost)
 
 
@@ -186,7 +187,7 @@ def _hint(word: str, found: Sequence[str]) -> str | None:
     if not found:
         return None
     shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
-    meant = did_you_mean(word, found)
+    meant = f"did you mean 'tags.{word}'?" if f"tags.{word}" in found else did_you_mean(word, found)
     return f"{meant} found {shown}" if meant else f"found {shown}"
 
 

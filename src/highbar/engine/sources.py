@@ -6,9 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.columns import names, of_form
 from highbar.engine import twice
@@ -28,8 +30,7 @@ NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePart:
+class SourcePart(Struct, frozen=True):
     """Files, or a table, with one format and one set of columns, which one query reads."""
 
     columns: Mapping[str, Raw]

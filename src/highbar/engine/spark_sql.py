@@ -7,9 +7,9 @@ FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
@@ -141,8 +141,7 @@ class _Ours(DuckDB):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(Struct, frozen=True):
     """A query for Spark, and whether a limit is the last thing it does."""
 
     sql: str
@@ -226,8 +225,7 @@ def _relation(table: exp.Table, relations: Mapping[str, str]) -> str:
     return next(name for name, own in relations.items() if own == table.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rewrite:
+class _Rewrite(Struct, frozen=True):
     """What Spark writes in another way than DuckDB, node by node."""
 
     large: LargeNumbers

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar.engine.database import Database
 from highbar.engine.limits import MOST_SUITE_IDS

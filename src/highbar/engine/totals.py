@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.columns import BOUNDED, BY_NAME
 from highbar.engine.contribution import Contribution, contribution, is_repeated, pass_k_value
@@ -22,8 +23,7 @@ Row = Mapping[str, Any]
 _WEIGHT_SCALE = BY_NAME["weight"].scale
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The profile rows of one group."""
 
     layout: Layout

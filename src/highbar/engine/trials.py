@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column

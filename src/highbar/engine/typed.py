@@ -8,7 +8,8 @@ bad, and the file is read again the slower way. Nothing is coerced: a value of a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.columns import COLUMNS, Column, Form
 from highbar.engine import twice
@@ -30,8 +31,7 @@ INTEGERS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """A column as the file has it: an SQL expression and its type (`JSON`: the text of a JSON value)."""
 
     sql: str
@@ -47,8 +47,7 @@ class Raw:
         return self.sql if self.type == "JSON" else f"CAST(to_json({self.sql}) AS VARCHAR)"
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """The typed columns that one column of the results becomes, and the condition under which a row is bad."""
 
     columns: tuple[tuple[str, str], ...]
@@ -295,11 +294,11 @@ def violations(name: str, raw: Raw) -> Typed:
 
 
 def tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: JSON text, from which slices extract single tags."""
+    """{name: text}: JSON text, from which slices extract single tags. A tag without a name cannot be sliced by."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     # A tag without a value is absent, as a column without one is.
-    odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
+    odd = "trim(x.key) = '' OR (x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))"
     sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"

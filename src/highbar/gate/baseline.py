@@ -9,8 +9,10 @@ passing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
@@ -37,8 +39,7 @@ from highbar.statistics.planning import more_by_width
 _ALLOWED = "which --allow-missing-baseline accepts"
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
+class Excess(Struct, frozen=True):
     """By how much the head is better than the worst that is accepted, and the bounds of that."""
 
     value: Fraction

@@ -7,9 +7,10 @@ threshold is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import Rests, combined

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from highbar.model import Call, Demand, Metric, Number, Outcome, Outlook, RuleResult, Threshold, Value
 from highbar.statistics.bounds import Sums
@@ -45,8 +46,7 @@ class Range(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rests:
+class Rests(Struct, frozen=True):
     """What a value rests on: its sums if it is a share, how many of their units are not perfect, and trial noise.
 
     `percentile` is the share of a percentile's rank.

@@ -9,8 +9,9 @@ failures above the tolerated rate are excluded.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, outlooks_of_value, without_passes
 from highbar.language import digits
@@ -20,8 +21,7 @@ from highbar.statistics.planning import more_by_width, more_scenarios, observed_
 from highbar.statistics.tolerance import clusters_to_exclude
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The outcome, why, how far it can be trusted, and what a second run would make of it."""
 
     outcome: Outcome

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field
 
 from highbar.importers import Row
 from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
@@ -87,8 +88,7 @@ def _settle_judges(report: Report) -> None:
     report.judges = (OUTCOME,)
 
 
-@dataclass(slots=True)
-class _Ending:
+class _Ending(Struct):
     """The end of an attempt that did not pass, with its message."""
 
     kind: str
@@ -101,8 +101,7 @@ class _Ending:
         return self.message or "".join(self.text).strip() or f"a {self.kind} without a message"
 
 
-@dataclass(slots=True)
-class _OpenCase:
+class _OpenCase(Struct):
     """A test case between its opening and its closing tag."""
 
     attributes: dict[str, str]
@@ -133,8 +132,7 @@ class _OpenCase:
         return {name: value for name, value in joined.items() if len(value) <= LONGEST_TAG}
 
 
-@dataclass(slots=True)
-class _OpenSuite:
+class _OpenSuite(Struct):
     """A suite before its closing tag: its attributes, and its test cases without and with those of inner suites."""
 
     attributes: dict[str, str]

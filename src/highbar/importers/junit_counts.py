@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from highbar.importers.record import refuse, shown
 
@@ -32,8 +33,7 @@ _COUNTS = "JUnit XML counts tests, failures, errors, skipped, disabled and flake
 _WRITE_AGAIN = "have the runner write the report again; nothing may be left out of it"
 
 
-@dataclass(slots=True)
-class ListedTests:
+class ListedTests(Struct):
     """The test cases of a suite, with or without those of its inner suites."""
 
     cases: int = 0

@@ -286,7 +286,7 @@ def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
 
 def _fitted(column: str, value: object, scope: Scope) -> object:
     """The value in the type of its column: cells are parsed, and numbers in text columns become text."""
-    fitted = _from_cell(column, value) if scope.cells and isinstance(value, str) else value
+    fitted = from_cell(column, value) if scope.cells and isinstance(value, str) else value
     wanted = None
     if column in _TEXTS:
         fitted = scalar(fitted)
@@ -331,7 +331,7 @@ def _hint(column: str, value: object) -> str | None:
     )
 
 
-def _from_cell(column: str, cell: str) -> object:
+def from_cell(column: str, cell: str) -> object:
     """A CSV cell, parsed if the column takes true and false, numbers, or lists separated by `;`."""
     if column in _FLAGS | _LABELS and cell.lower() in ("true", "false"):
         return cell.lower() == "true"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from highbar.importers.data_frames import line_records, table_records
 from highbar.importers.documents import file_head, file_parts
@@ -24,8 +25,7 @@ _ROWS = "the mapping's `rows` says where the records are"
 _ONE_PER_LINE = re.compile(rb"[^\n]*\}[ \t\r]*(\n|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """A record, the ones around it (the nearest first), the document, and its place."""
 
     record: object

@@ -7,7 +7,8 @@ error, a violation or a verdict may be in another field.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from highbar.columns import JUDGING
 from highbar.errors import InputError, Problem
@@ -21,8 +22,7 @@ Passes = Callable[[Check, object, Scope], bool]
 """If a value passes a check of the mapping."""
 
 
-@dataclass(slots=True)
-class _WatchedPath:
+class _WatchedPath(Struct):
     """A path of the mapping, for a column or in a condition, and what the records had there so far."""
 
     path: Path

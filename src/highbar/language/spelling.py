@@ -24,6 +24,18 @@ _SAME_LOOK = str.maketrans(
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
 
+_REPEATED = re.compile(r"pass([@^])([1-9][0-9]*)")
+
+
+def spelled_out(name: str) -> str:
+    """The name of a metric as policies and reports have it: `pass@3` and `pass^3` are other spellings.
+
+    >>> spelled_out("pass@3"), spelled_out("pass^3"), spelled_out("accuracy")
+    ('pass_at_3', 'pass_hat_3', 'accuracy')
+    """
+    found = _REPEATED.fullmatch(name)
+    return f"pass_{'at' if found[1] == '@' else 'hat'}_{found[2]}" if found else name
+
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `word` most likely means: the fewest edits, at most one in three letters; else None."""

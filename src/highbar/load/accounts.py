@@ -11,15 +11,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.load import counting, footer, unpacking
 from highbar.model import ResultsFile, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """What a file holds, counted without the engine: its digest, and its results or why they cannot be counted.
 
     `damaged` is set if the file is not whole, which explains any other problem; the engine may know better why it

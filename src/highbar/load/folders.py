@@ -10,8 +10,9 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 
@@ -23,8 +24,7 @@ _BROKEN = "this link leads to nothing"
 _LINK_HINT = "restore what it points to, or remove the link"
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """The files that an argument names, in order, each with the folder in which it was found, if it was not named.
 
     `note` is what to say of files in a folder that are not read.
@@ -101,8 +101,7 @@ def _unreadable(path: str) -> Problem | None:
     return None
 
 
-@dataclass(slots=True)
-class _FolderWalk:
+class _FolderWalk(Struct):
     """A folder as it is walked through: what was found so far."""
 
     is_results: Callable[[str], bool]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar import importers
 from highbar.errors import InputError, Problem
@@ -29,8 +33,7 @@ _VERSION = re.compile(r"\bversion\b")
 LONGEST_ROW = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(Struct, frozen=True):
     """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it."""
 
     mapping: RowMap | None = None
@@ -40,21 +43,22 @@ class Guidance:
 NO_GUIDANCE = Guidance()
 
 
-def guidance(map_file: str | None, policy: Policy) -> Guidance:
-    """What the policy says about files of other tools; a mapping in a file takes the place of the policy's."""
-    if map_file is None:
+def guidance(given: str | RowMap | None, policy: Policy) -> Guidance:
+    """What the policy says about files of other tools; a mapping that is given, or in a file, replaces the policy's."""
+    if given is None:
         return Guidance(policy.mapping, policy.judged_by)
+    if not isinstance(given, str):
+        return Guidance(given, policy.judged_by)
     from highbar.policy.mapping import read_map_file  # few checks have one, and it takes 5 ms to load
 
-    return Guidance(read_map_file(map_file), policy.judged_by)
+    return Guidance(read_map_file(given), policy.judged_by)
 
 
 ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
 """Who judges in formats that leave nothing to choose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """A file that was read for another tool: the rows that were made of it, and what became of its records."""
 
     file: ResultsFile
@@ -82,8 +86,8 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
     report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     try:
-        with open(target, "wb") as stream:
-            convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+        with _readable(path, name, format_name) as readable, open(target, "wb") as stream:
+            convert(_reader(format_name, guidance.mapping), readable, name, stream, report)
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
@@ -103,6 +107,18 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
         columns=tuple(sorted(report.columns)) if report.plain else (),
     )
     return Import(file, report, importers.title(format_name))
+
+
+@contextmanager
+def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
+    """The path of a file that the importer can read: a mapping reads Parquet and compressed files by a plain copy."""
+    if format_name != MAPPED:
+        yield path
+        return
+    from highbar.load.plain import plain  # most checks have no mapping
+
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
+        yield plain(path, name, folder)
 
 
 def _is_urgent(note: str, report: Report) -> bool:

@@ -112,7 +112,7 @@ def refuse_columns(results: Results, columns: Sequence[str]) -> None:
     problems += [
         Problem("a column without a name", file=_place(results, name).file, hint="name it, or leave it out")
         for name in columns
-        if not name.strip()
+        if not name.removeprefix("tags.").strip()
     ]
     problems += _near_misses(results, "column", columns, known, policy.allow_columns)
     if problems:

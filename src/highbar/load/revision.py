@@ -7,8 +7,9 @@ import posixpath
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 
@@ -21,8 +22,7 @@ _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
 _FILE_MODE = ("100644", "100755")
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """The repository that the working folder is in, as it was at one commit; `folder` receives what is read of it."""
 
     ref: str

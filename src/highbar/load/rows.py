@@ -179,6 +179,8 @@ def _other_case(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[str]
 
 def _tags(value: object) -> str | None:
     sound = isinstance(value, Mapping) and all(tag is None or isinstance(tag, str) for tag in value.values())
+    if sound and isinstance(value, Mapping) and not all(str(name).strip(" ") for name in value):
+        return "wanted a name for every tag"
     return None if sound else "wanted {name: text}"
 
 

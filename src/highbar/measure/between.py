@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.language import formula
@@ -47,8 +48,7 @@ Polynomial = dict[Monomial, Fraction]
 _CONSTANT: Polynomial = {(): Fraction(1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """The least and the greatest value of a formula; None if there is no bound."""
 
     low: Fraction | None
@@ -119,8 +119,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     return formula.fold(expression, combine)
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(Struct, frozen=True):
     """Every part with its range."""
 
     ranges: Mapping[Leaf, Range]

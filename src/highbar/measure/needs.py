@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar import policy as policies
@@ -40,8 +42,7 @@ MOST_DETAILS = 10_000
 """How many failed scenarios the details of a verdict open."""
 
 
-@dataclass(frozen=True, slots=True)
-class SumsNeeded:
+class SumsNeeded(Struct, frozen=True):
     """What the engine must sum for the metrics of a policy."""
 
     terms: tuple[Term, ...]

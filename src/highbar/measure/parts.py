@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import EXTRA, SHARES, WORSE_IF_HIGHER
@@ -35,8 +37,7 @@ from highbar.model import (
 Part = Ratio | Percentile
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """The lower sum of a ratio: a number of scenarios, which does not vary from run to run."""
 
     ratio: Ratio
@@ -46,8 +47,7 @@ Node = operations.Node[Part | Size]
 """A formula with its parts in place of names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """The tree of one metric over some scenarios."""
 
     root: Node

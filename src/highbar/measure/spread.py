@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.measure import doubts
 from highbar.measure.limits import FALSE_DISCOVERIES, FEW_CLUSTERS, FEW_WEIGHTED, HEAVY
@@ -23,8 +24,7 @@ FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
 """Below these, Σ(1 - 1/m) shows no correlation: ten scenarios of two trials, and a tenth of the suite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """How a slice compares with the rest."""
 
     worse: bool = False

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
 from highbar.language.formula import Undefined
+from highbar.language.phrases import ordinal
+from highbar.language.spelling import nearest
 from highbar.measure import between, doubts, intervals, unknown
+from highbar.measure.limits import MOST_CATEGORIES
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
@@ -30,6 +34,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
@@ -62,11 +67,13 @@ class Measured:
         *,
         is_best: bool = False,
         formulas_of: Measured | None = None,
+        categories: tuple[str, ...] = (),
     ) -> None:
         self.policy = policy
         self.group = group
         self.best = best
         self.is_best = is_best
+        self.categories = categories  # those of the whole, for the reason why a category has no metric
         # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
@@ -84,7 +91,7 @@ class Measured:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self)
+        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
 
     def value(self, name: str, where: Where = ()) -> Value:
         """The value of the metric `name` over the scenarios that `where` selects."""
@@ -159,7 +166,7 @@ class Measured:
     @cached_property
     def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        return Measured(self.policy, self.best or self.group, formulas_of=self)
+        return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
@@ -209,7 +216,7 @@ class Measured:
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
-            result,
+            Number(result),
             scenarios,
             missing,
             metric.unit,
@@ -325,7 +332,7 @@ class Measured:
         there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
         column = terms[0].column
         if not there:
-            return Undefined(_nothing_there(terms[0].where))
+            return Undefined(_nothing_there(terms[0].where, self.categories))
         if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
@@ -349,14 +356,15 @@ class Measured:
         if rank.value is not None:
             return rank.value
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
-            return Undefined(_nothing_there(wanted.where))
+            return Undefined(_nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         if not rank.errors:
-            return Undefined("an undecided trial stands at that rank")
+            return Undefined(f"the {ordinal(wanted.share)} percentile falls on an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        what = "crashed or are undecided" if undecided else "never completed"
-        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
+        what = "crashed or are undecided" if undecided else "crashed"
+        place = f"the {ordinal(wanted.share)} percentile falls on a trial that never finished"
+        return Undefined(f"{place} ({rank.errors} of {rank.trials} {what})")
 
 
 def _spanning(value: Value, other: Value) -> Value:
@@ -384,7 +392,16 @@ def _shown(end: float) -> float | None:
     return float(f"{end:.12g}") if math.isfinite(end) else None
 
 
-def _nothing_there(where: Where) -> str:
+def _nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
+    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
     if not where:
         return "there are no scenarios"
-    return "no scenario with " + " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
+    chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
+    wanted = dict(where).get("category", ())
+    if not categories or not wanted or {*wanted} & {*categories}:
+        return f"no scenario with {chosen}"
+    meant = nearest(wanted[0], categories)
+    listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
+    return f"no scenario with {chosen}; the categories are {listed}" + (
+        f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
+    )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.language.exact import NUMBER
 from highbar.language.threshold import canonical
@@ -14,8 +15,7 @@ from highbar.policy.tree import Node
 _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A metric's bound: the number's place, and the place of the text around it."""
 
     metric: str
@@ -67,7 +67,7 @@ def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mappi
         or operator not in _SIGNS
     ):
         return None
-    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*({NUMBER})(?![\w.])", re.ASCII)
+    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
     found = list(written.finditer(rule.text))
     if len(found) != 1:
         return None

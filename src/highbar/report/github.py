@@ -7,7 +7,8 @@ Outputs contain only the verdict, counts and digests: no text of the agent gets 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.model import RuleResult, Verdict
@@ -25,8 +26,7 @@ _LONGEST_MESSAGE = 1000
 _LONGEST_TITLE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """A line of a log that GitHub shows beside the code: `kind` is error or warning."""
 
     kind: str

@@ -15,10 +15,11 @@ ASCII only, so that the file reads the same in any encoding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from xml.parsers import expat
+
+from msgspec import Struct, field
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
@@ -36,8 +37,7 @@ _Attributes = Iterable[tuple[str, str | int | None]]
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(slots=True)
-class _TestSuite:
+class _TestSuite(Struct):
     """Test cases as text, with the counts that the suite must state, and the names that are taken."""
 
     name: str
@@ -76,8 +76,7 @@ class _TestSuite:
         yield "</testsuite>"
 
 
-@dataclass(frozen=True, slots=True)
-class _TestCase:
+class _TestCase(Struct, frozen=True):
     """A test case. `outcome` is the element that says how it did not pass; empty if it passed."""
 
     classname: str

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric, show, wanted
@@ -46,8 +47,7 @@ _PIPE = re.compile(r"(\\?)\|")
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """A heading, the first lines of a table, and its rows, of which there are `total` in all."""
 
     heading: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.bounds import Sums, share_p_value
 from highbar.statistics.interval import Interval, Real
@@ -19,8 +20,7 @@ _CLOSE = 1e-13
 _MOST_STEPS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedRatio:
+class BoundedRatio(Struct, frozen=True):
     """The sums of the upper part and of the lower part over the same clusters, and Σ upper × lower.
 
     Both parts are between 0 and the cluster's weight d, which is the same in both.

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.statistics.beta import beta_quantile, beta_survival, beta_upper_quantile
 from highbar.statistics.interval import Interval, Real
@@ -24,8 +26,7 @@ _FIRST_STEP = 1 / 256
 """Of the search for the smallest bound, as a share of its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """What the bound of a share needs: sums over the clusters that have a weight above 0."""
 
     clusters: int
@@ -65,8 +66,7 @@ class Sums:
         return Fraction(self.z) / Fraction(self.d)
 
 
-@dataclass(frozen=True, slots=True)
-class BetaLaw:
+class BetaLaw(Struct, frozen=True):
     """The parameters of a Beta law."""
 
     a: float

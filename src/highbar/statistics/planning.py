@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.beta import beta_upper_quantile
 from highbar.statistics.binomial import at_most
@@ -18,8 +19,7 @@ _DENT = 24
 """How many candidates back a smaller suite with enough power may still hide; seen at most 11, near 50 %."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chances:
+class Chances(Struct, frozen=True):
     """How likely a gate that demands confidence passes, fails and cannot tell."""
 
     passes: float

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.student import student_quantile
@@ -19,8 +20,7 @@ from highbar.statistics.student import student_quantile
 _NO_SKEWNESS = 1e-9  # below it the correction is smaller than the rounding of its own formula
 
 
-@dataclass(frozen=True, slots=True)
-class RatioSums:
+class RatioSums(Struct, frozen=True):
     """Sums over scenarios of a numerator q and a denominator t, their squares and product, and the largest t."""
 
     scenarios: int
@@ -32,8 +32,7 @@ class RatioSums:
     t_max: Real
 
 
-@dataclass(frozen=True, slots=True)
-class ThirdSums:
+class ThirdSums(Struct, frozen=True):
     """Sums over scenarios of the products of three: of the numerator q and the denominator t."""
 
     qqq: Real
@@ -42,8 +41,7 @@ class ThirdSums:
     ttt: Real
 
 
-@dataclass(frozen=True, slots=True)
-class AbsoluteChange:
+class AbsoluteChange(Struct, frozen=True):
     """Head less base, with its bounds."""
 
     value: float
@@ -51,8 +49,7 @@ class AbsoluteChange:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class RelativeChange:
+class RelativeChange(Struct, frozen=True):
     """Head over base, with its bounds: 1 is no change."""
 
     ratio: float

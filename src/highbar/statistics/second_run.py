@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.beta import beta_cdf, beta_quantile, beta_survival
 from highbar.statistics.binomial import at_most
@@ -30,8 +31,7 @@ _CLOSE = 1e-7
 _LARGEST_LOG = 21.0  # of a number of scenarios: a billion
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Struct, frozen=True):
     """How much of the variance of an estimate is trial noise, at least and at most; of scenarios of `trials` trials."""
 
     least: float = 1 - MOST_ALIKE
@@ -81,8 +81,7 @@ def trial_noise(
 # --- a share against a threshold --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A share of which higher is better, its bounds, and in how many equal parts it is counted, if that is known."""
 
     value: Fraction
@@ -144,8 +143,7 @@ def _first_that_passes(threshold: Fraction, parts: int | None, *, strict: bool) 
     return float(threshold), count
 
 
-@dataclass(frozen=True, slots=True)
-class _Law:
+class _Law(Struct, frozen=True):
     """The Beta law of a second estimate; without a `size` it repeats the mean."""
 
     mean: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
 from highbar.statistics.bounds import BetaLaw, Sums, lower_law, upper_law

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.interval import Real
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceSplit:
+class VarianceSplit(Struct, frozen=True):
     """The variance of one trial's outcome: between scenarios, within a scenario, and the share of the former.
 
     `between` is an unbiased estimate and so may come out below 0; `correlation`, the intraclass one, is then 0. It is

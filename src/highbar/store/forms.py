@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 from highbar.language.digits import as_float
 from highbar.model import Value, Where
+from highbar.model.number import Number
 
 MOST_SHOWN = 40  # characters of a wrong value that a message repeats
 
@@ -230,13 +231,13 @@ def _rounded(value: Fraction, context: Context) -> float:
     return as_float(value, context.here)
 
 
-def _exact(found: Any, context: Context) -> Fraction:
+def _exact(found: Any, context: Context) -> Number:
     """A number that is written as `found`: the decimal as it is written, or the threshold that it equals."""
     if not _is_number(found):
         raise _wrong_form(found, "a number")
     number = float(found)
     candidates = (Fraction(repr(number)), *context.here, Fraction(number))
-    return next((each for each in candidates if as_float(each, context.here) == number), candidates[0])
+    return Number(next((each for each in candidates if as_float(each, context.here) == number), candidates[0]))
 
 
 EXACT = Form({"type": "number"}, _rounded, _exact)

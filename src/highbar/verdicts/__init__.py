@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import gate, measure
 from highbar import policy as policies
@@ -13,6 +15,7 @@ from highbar.load.results import Results
 from highbar.model import Counts, Policy, RuleResult, Slice, Source, Verdict
 from highbar.model.job import Job
 from highbar.model.reduction import Reduction
+from highbar.verdicts import notes
 from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 
 if TYPE_CHECKING:  # few policies compare
@@ -23,8 +26,7 @@ MOST_FAILED = 1000
 """How many failed scenarios a verdict lists, the worst first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CheckResult:
+class CheckResult(Struct, frozen=True, eq=False):
     """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
 
     The run, scenario by scenario, is there if the job wants it or a rule compares.
@@ -46,7 +48,7 @@ def verdict(
     warnings: Sequence[str] = (),
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
-    whole = measure.Measured(policy, sums.whole, sums.best)
+    whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
@@ -56,7 +58,7 @@ def verdict(
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
     found = _described(policy, results, whole, sums)
-    found = replace(found, warnings=(*_notes(policy, results, whole, sums, rules), *warnings))
+    found = replace(found, warnings=(*notes.all_notes(policy, results, whole, sums, rules), *warnings))
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 
@@ -154,33 +156,3 @@ def _with_advice(found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Pro
     """Without a policy nothing is decided: the typical thresholds are advice."""
     problems = (policies.missing(), *([unjudgeable] if unjudgeable else []))
     return replace(found, advice=() if unjudgeable else rules, problems=problems)
-
-
-def _notes(
-    policy: Policy, results: Results, whole: measure.Measured, sums: Reduction, rules: Sequence[RuleResult]
-) -> tuple[str, ...]:
-    """What to warn of beside the verdict: in the policy, in the files, in what the numbers rest on."""
-    weighted = bool(policy.weights.by_category or policy.weights.by_capability or "weight" in sums.columns)
-    return (
-        *policy.notes,
-        *_judges_without_files(policy, results),
-        *(note for file in results.files for note in file.notes),
-        *sums.warnings,
-        *measure.weight_warnings(whole, weighted=weighted, clustered=sums.clustered),
-        *measure.trial_warnings(whole, _judged_metrics(rules)),
-        *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
-    )
-
-
-def _judges_without_files(policy: Policy, results: Results) -> tuple[str, ...]:
-    """Rows that were imported before carry the judgment that they got then, which `judged_by` cannot change."""
-    read = {judging.tool for judging in results.judged_by}
-    unread = [tool for tool in policy.judged_by if tool not in read]
-    if not unread or read:
-        return ()
-    named = ", ".join(unread)
-    return (f"judged_by has no effect: no file of {named} was read, and rows of ours are judged by what they say",)
-
-
-def _judged_metrics(rules: Sequence[RuleResult]) -> Iterator[str]:
-    return (rule.metric for rule in rules if rule.metric is not None and not rule.slice)

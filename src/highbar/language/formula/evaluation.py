@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
+
+from msgspec import Struct
 
 from highbar.language.exact import cut_decimal
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
@@ -28,8 +29,7 @@ _FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction]] = {
 Judgment = Literal["pass", "fail", "undefined"]
 
 
-@dataclass(frozen=True, slots=True)
-class Undefined:
+class Undefined(Struct, frozen=True):
     """No value, and why. It makes everything undefined that is computed from it."""
 
     reason: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from highbar.language.formula.tokens import FormulaError, Token, tokenize
 from highbar.language.formula.tree import COLUMN_FUNCTIONS
@@ -33,6 +34,15 @@ FUNCTIONS = ("min", "max", "abs", *COLUMN_FUNCTIONS)
 
 _MIN_ARGUMENTS = {"min": 2, "max": 2}
 _ARGUMENTS = {"abs": 1, "mean": 1, "sum": 1, "percentile": 2}
+_MEANT = {
+    "avg": "mean",
+    "average": "mean",
+    "total": "sum",
+    "minimum": "min",
+    "maximum": "max",
+    "quantile": "percentile",
+}
+"""What functions are called elsewhere."""
 _COMPOSITE_START = re.compile(r"\s*final_score\s*=(?!=)")
 _COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
 
@@ -40,8 +50,7 @@ _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGNED = range(1, 7)
 _BINDING = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
 
 
-@dataclass(frozen=True, slots=True)
-class Composite:
+class Composite(Struct, frozen=True):
     """The guide's composite, `final_score = …  pass = …`, in its two parts; the second may be missing."""
 
     formula: str
@@ -85,8 +94,7 @@ def _blank(text: str) -> str:
     return "".join("\n" if character == "\n" else " " for character in text)
 
 
-@dataclass(frozen=True, slots=True)
-class _SyntaxNode:
+class _SyntaxNode(Struct, frozen=True):
     """An operator or function and its operands, or a value; a fault in it is reported at `offset`."""
 
     offset: int
@@ -189,7 +197,9 @@ class _Syntax:
         if not isinstance(name.value, Name):
             raise self._fault("found '(' where an operator is wanted", self.next.offset)
         if name.text not in FUNCTIONS:
-            hint = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            meant = _MEANT.get(name.text.lower())
+            known = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            hint = f"did you mean '{meant}'? {known.capitalize()}" if meant else known
             raise self._fault(f"'{name.text}' is not a function", name.offset, hint)
         return _SyntaxNode(name.offset, name.text, self._bracket(name.text))
 
@@ -215,8 +225,7 @@ class _Syntax:
         return FormulaError(message, self.text, offset, hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     """Operations read as a number or as a condition, whichever the caller wants."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
@@ -17,8 +18,7 @@ from highbar.report.html.parts import badge, code, heading
 Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """A value and the canonical text of its threshold; `metric` if the row does not show it."""
 
     value: Value
