@@ -87,7 +87,7 @@ def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
 def folded_word(word: str) -> str:
     """A word as a reader sees it: without case, width, spaces and invisible characters, look-alikes as a to z.
 
-    >>> fold("Ｐassed\u200b"), fold("раssеd"), fold("happy-path")
+    >>> folded_word("Ｐassed\u200b"), folded_word("раssеd"), folded_word("happy-path")
     ('passed', 'passed', 'happy_path')
     """
     if word.isascii():
