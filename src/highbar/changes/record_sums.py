@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from highbar.engine.contribution import is_repeated, pass_k_value
+from highbar.catalogue import is_repeated
+from highbar.engine.contribution import pass_k_value
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total

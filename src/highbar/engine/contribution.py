@@ -18,8 +18,6 @@ from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR
 
 Row = Mapping[str, Any]
-REPEATED = ("pass_at_", "pass_hat_")
-"""How the names of quantities begin that are computed from how many trials of a scenario passed."""
 
 
 class Contribution(Struct, frozen=True):
@@ -56,11 +54,6 @@ def contribution(layout: Layout, quantity: str) -> Contribution:
     # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
     divisors = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
     return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
-
-
-def is_repeated(quantity: str) -> bool:
-    """Whether a quantity is pass_at_K or pass_hat_K."""
-    return quantity.startswith(REPEATED)
 
 
 def tries(quantity: str) -> int:

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from highbar.catalogue import is_repeated
 from highbar.columns import BY_NAME, quantities
-from highbar.engine.contribution import contribution, is_repeated, pass_k_sql
+from highbar.engine.contribution import contribution, pass_k_sql
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL

@@ -42,7 +42,7 @@ def widened(request: Request, columns: Iterable[str]) -> Request:
     )
 
 
-class _Columns(Struct, frozen=True):
+class _RecordColumns(Struct, frozen=True):
     """The names of a row's columns, in the order of the query."""
 
     layout: Layout
@@ -80,7 +80,7 @@ def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
 
 def scenario_records(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
     """All scenarios, as `scenarios` has them now, with undecided trials as `world` says."""
-    columns = _Columns(layout)
+    columns = _RecordColumns(layout)
     names = columns.names()
     ranks = _ranks(rows, layout, request, world)
     records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]

@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.catalogue import is_repeated
 from highbar.columns import BOUNDED, BY_NAME
-from highbar.engine.contribution import Contribution, contribution, is_repeated, pass_k_value
+from highbar.engine.contribution import Contribution, contribution, pass_k_value
 from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.ratios import THIRDS, Sides

@@ -20,11 +20,11 @@ from highbar.model import (
     COMPARE,
     Condition,
     ConditionRule,
+    Constant,
     Demand,
     Expression,
     Logic,
     Name,
-    Number,
     Operator,
     Outcome,
     Relation,
@@ -59,9 +59,9 @@ def _of_one_metric(condition: Condition, evidence: Evidence, outcome: Outcome) -
     if not isinstance(condition, Relation) or outcome not in ("pass", "fail"):
         return ""
     left, right = condition.left, condition.right
-    metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Number) else None
+    metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Constant) else None
     value = None if metric is None else evidence.measured.value(metric.name).value
-    if metric is None or value is None or not isinstance(right, Number):
+    if metric is None or value is None or not isinstance(right, Constant):
         return ""
     written = _written(condition.operator, right.value)
     word = "is" if outcome == "pass" else "is not"
@@ -132,7 +132,7 @@ def _negated(condition: Condition) -> Condition:
 
 def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged:
     left, right = comparison.left, comparison.right
-    if isinstance(left, Name) and isinstance(right, Number) and left.name in evidence.metrics:
+    if isinstance(left, Name) and isinstance(right, Constant) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]
         threshold = Threshold(comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value))
         value = evidence.measured.value(left.name)

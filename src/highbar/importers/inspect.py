@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from highbar.importers import Row
 from highbar.importers.inspect_header import PARTS, Header, Key
-from highbar.importers.inspect_samples import Sample
+from highbar.importers.inspect_samples import EvalSample
 from highbar.importers.inspect_scores import ALONE, Judges, score_number, settle_judges
 from highbar.importers.limits import MOST_NAMED
 from highbar.importers.naming import DESCRIBED, scenario_id, score_column
@@ -164,7 +164,7 @@ class _Log:
     def add(self, text: Bytes, more: dict[str, Bytes] | None = None) -> None:
         """Put the row of one sample into the buffer; parts that no row needs are not decoded."""
         self.report.records += 1
-        sample = Sample(json.members(text) | (more or {}), self.report)
+        sample = EvalSample(json.members(text) | (more or {}), self.report)
         if sample.key in self.seen:
             refuse(f"{sample.place} stands twice in this log")
         self.seen.add(sample.key)
@@ -187,7 +187,7 @@ class _Log:
     def compare(self, summaries: Bytes) -> None:
         """Refuse a summary of a sample that the log lacks, or of an error or a limit that the sample lacks."""
         for place, text in enumerate(json.items(summaries)):
-            summary = Sample(json.members(text), self.report)
+            summary = EvalSample(json.members(text), self.report)
             if summary.key not in self.seen:
                 refuse(f"summaries.json speaks of {summary.place}, which is not in this log")
             crashed, limit = self._ended.get(summary.key, (False, None))

@@ -187,10 +187,10 @@ def _of_polars(frame: Any) -> Table:
                 Problem(f"the column {name!r} holds Python objects", hint="give the column a type, or drop it")
             )
     _refuse_unnamed(frame.columns)
-    return Table(_Stream(frame))
+    return Table(_RowStream(frame))
 
 
-class _Stream:
+class _RowStream:
     """A polars data frame as an Arrow stream: DuckDB reads the frame itself through pyarrow, which may be missing."""
 
     def __init__(self, frame: Any) -> None:

@@ -25,11 +25,11 @@ from highbar.model import (
     Better,
     Binary,
     Call,
+    Constant,
     Expression,
     Metric,
     Name,
     Negative,
-    Number,
     Percentile,
     Policy,
     Term,
@@ -97,7 +97,7 @@ def follows(node: Node, ends: Ends, better: Better) -> bool:
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     def combine(node: Expression, operands: Iterator[Node]) -> Node:
         match node:
-            case Number(number):
+            case Constant(number):
                 return number
             case Negative():
                 return Operation("-", (Fraction(0), *operands))

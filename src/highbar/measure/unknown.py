@@ -50,7 +50,7 @@ def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[t
             yield leaf, narrowed
 
 
-def columns_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
+def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
     """The columns that a metric is made of, each with the scenarios that it is over."""
     for leaf, narrowed in measures_of(policy, metric, where):
         wanted = catalogue.terms(leaf, narrowed)
@@ -63,7 +63,7 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
     match rule:
         case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
             where = () if isinstance(rule, ProgressiveRule) else rule.where
-            return Undecided(tuple(dict.fromkeys(columns_of(policy, policy.metrics[rule.metric], where))))
+            return Undecided(tuple(dict.fromkeys(metric_columns(policy, policy.metrics[rule.metric], where))))
         case ConditionRule():
             return Undecided(tuple(dict.fromkeys(_of_condition(rule.condition, policy))))
         case ScenarioRule():
@@ -77,7 +77,7 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
 def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:
     for name in formula.names(condition):
         if name in policy.metrics:
-            yield from columns_of(policy, policy.metrics[name])
+            yield from metric_columns(policy, policy.metrics[name])
 
 
 def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -> str | None:

@@ -13,8 +13,8 @@ from highbar.model import (
     Binary,
     Call,
     ConditionRule,
+    Constant,
     Metric,
-    Number,
     Policy,
     ProgressiveRule,
     RuleResult,
@@ -108,7 +108,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     expression = metric.expression
     if isinstance(expression, Call) and expression.function == "percentile":
         share = expression.arguments[1]
-        return share.value if isinstance(share, Number) and metric.better == "lower" else None
+        return share.value if isinstance(share, Constant) and metric.better == "lower" else None
     named = formula.names(expression)
     single = isinstance(expression, Call) or (isinstance(expression, Binary) and expression.operator == "/")
     if metric.unit != "ratio" or not single or named & policy.metrics.keys():

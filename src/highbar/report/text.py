@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from highbar.errors import Excerpt, Problem
+from highbar.errors import LineExcerpt, Problem
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
@@ -110,7 +110,7 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
     return lines
 
 
-def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
+def _excerpt(excerpt: LineExcerpt, number: int | None) -> list[str]:
     """The line of a file with its number, and below it a caret at the place."""
     margin = f"  {number or ''} | "
     caret = " " * cells(visible(excerpt.text[: excerpt.before]))

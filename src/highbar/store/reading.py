@@ -32,10 +32,10 @@ class StoredDocument(NamedTuple):
     text: str
     content: Mapping[str, Any]
 
-    def read(self, read_document: Callable[[Mapping[str, Any]], _Read]) -> _Read:
+    def read(self, read_stored: Callable[[Mapping[str, Any]], _Read]) -> _Read:
         """What `read` makes of the content. Raises InputError with every fault that it finds."""
         try:
-            return read_document(self.content)
+            return read_stored(self.content)
         except forms.DamagedError as error:
             raise self.refusal(*error.faults[:MOST_PROBLEMS]) from None
 
@@ -47,7 +47,7 @@ class StoredDocument(NamedTuple):
         )
 
 
-def read_document(path: str | PathLike[str], schema: str) -> StoredDocument:
+def read_stored(path: str | PathLike[str], schema: str) -> StoredDocument:
     """The document of this schema in a file. Raises InputError if it is another one, or not JSON."""
     file = os.fspath(path)
     text = _text(file)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from highbar.language.exact import cut_decimal
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
-from highbar.model import COMPARE, Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
+from highbar.model import COMPARE, Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 
 _OF_OPERATOR: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
@@ -58,7 +58,7 @@ def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
 
 def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fraction | Undefined:
     match node:
-        case Number(number):
+        case Constant(number):
             return number
         case Negative():
             return -values[0]
@@ -106,7 +106,7 @@ def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment
         if isinstance(value, Undefined):
             return "undefined", f"{to_words(side)} is undefined: {value.reason}"
         shown = show(side, value)
-        sides.append((value, shown if isinstance(side, Number) else f"{to_words(side)} {shown}"))
+        sides.append((value, shown if isinstance(side, Constant) else f"{to_words(side)} {shown}"))
     (left, left_words), (right, right_words) = sides
     if COMPARE[comparison.operator](left, right):
         return "pass", f"{left_words} is {comparison.operator} {right_words}"

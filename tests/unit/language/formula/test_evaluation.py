@@ -16,7 +16,7 @@ from highbar.language.formula import (
     parse_condition,
     to_words,
 )
-from highbar.model import Binary, Call, Logic, Name, Negative, Number, Relation
+from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
 NO_DATA = Undefined("no scenario has it")
 VALUES = {"one": Fraction(1), "third": Fraction(1, 3), "zero": Fraction(0), "lost": NO_DATA, "gone": Undefined("gone")}
@@ -112,14 +112,14 @@ def test_names_are_told_apart_from_functions_of_a_column():
 
 
 numbers = st.builds(
-    lambda digits, places: Number(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
+    lambda digits, places: Constant(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
 )
 identifiers = st.sampled_from(["a", "b", "pass_rate", "ands", "Not_a", "mean"])
 columns_of = st.builds(
     lambda function, column: Call(function, (Name(column),)), st.sampled_from(["mean", "sum"]), identifiers
 )
 percentiles = st.builds(
-    lambda column, share: Call("percentile", (Name(column), Number(Fraction(share, 1000)))),
+    lambda column, share: Call("percentile", (Name(column), Constant(Fraction(share, 1000)))),
     identifiers,
     st.integers(1, 1000),
 )
@@ -174,5 +174,5 @@ def test_a_condition_over_nothing_but_undefined_values_is_undefined(tree):
 
 
 def test_a_number_without_an_end_is_written_as_a_quotient():
-    assert to_words(Number(Fraction(1, 3))) == "(1 / 3)"
-    assert evaluate(parse(to_words(Number(Fraction(1, 3)))), lookup) == Fraction(1, 3)
+    assert to_words(Constant(Fraction(1, 3))) == "(1 / 3)"
+    assert evaluate(parse(to_words(Constant(Fraction(1, 3)))), lookup) == Fraction(1, 3)
