@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.language import formula
@@ -33,6 +34,7 @@ from highbar.model import (
     Percentile,
     Policy,
     Term,
+    Value,
     Where,
 )
 
@@ -92,6 +94,17 @@ def follows(node: Node, ends: Ends, better: Better) -> bool:
         if worst != best and box.direction(node, leaf) not in (0, 1 if rises else -1):
             return False
     return True
+
+
+def at_ends(worst: Value, best: Value, span: Span) -> tuple[Value, Value]:
+    """The two values at the ends of a formula's range. Its interval is not known in between."""
+    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
+    if least is None:
+        reason = "between the worst and the best of undecided trials, its formula divides by 0"
+        worst = replace(worst, value=None, reason=reason, low=None, high=None)
+    else:
+        worst = replace(worst, value=least, low=None, high=None)
+    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
 
 
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:

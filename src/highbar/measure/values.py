@@ -175,7 +175,7 @@ class Measured:
         worst, best = (other, own) if self.is_best else (own, other)
         span = None if worst.value is None or best.value is None else self._between(metric, where)
         if span is not None:
-            worst, best = _at_ends(worst, best, span)
+            worst, best = between.at_ends(worst, best, span)
         chosen, left = (best, worst) if self.is_best else (worst, best)
         if self.is_best:
             chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
@@ -283,9 +283,7 @@ class Measured:
                 resting[wanted[0].column] = self.group.totals[wanted[0]].scenarios
             if isinstance(leaf, Call) and not isinstance(wanted, Percentile):
                 there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
-                resting["scenario"] = max(
-                    resting.get("scenario", 0), there
-                )  # whoever loses a value makes a sum smaller
+                resting["scenario"] = max(resting.get("scenario", 0), there)
         return unknown.uneven(resting)
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
@@ -377,17 +375,6 @@ def _spanning(value: Value, other: Value) -> Value:
     low = None if value.low is None or other.low is None else min(value.low, other.low)
     high = None if value.high is None or other.high is None else max(value.high, other.high)
     return replace(value, low=low, high=high, doubt=value.doubt or other.doubt)
-
-
-def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:
-    """The two values at the ends of a formula's range. Its interval is not known in between."""
-    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
-    if least is None:
-        reason = "between the worst and the best of undecided trials, its formula divides by 0"
-        worst = replace(worst, value=None, reason=reason, low=None, high=None)
-    else:
-        worst = replace(worst, value=least, low=None, high=None)
-    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
 
 
 def _shown(end: float) -> float | None:
