@@ -74,7 +74,7 @@ def test_every_metric_of_the_catalogue_is_at_its_worst_when_all_its_parts_are(na
     node = between.tree(policy, metric)
     worse_is_more = {"fp", "fn", "error", "violated", "tokens_both", "cost_usd", "latency_ms"}
     ends = {}
-    for leaf in between.leaves(node):
+    for leaf in between.sums_in(node):
         fixed = not isinstance(leaf, Percentile) and (leaf.of == "count" or leaf.column in ("scenario", "expected"))
         few, many = Fraction(1), Fraction(9)
         ends[leaf] = (many, many) if fixed else (many, few) if leaf.column in worse_is_more else (few, many)

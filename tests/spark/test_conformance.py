@@ -21,7 +21,7 @@ from highbar import measure, pipeline
 from highbar import policy as policies
 from highbar.engine import plan
 from highbar.engine.duckdb import DuckDBEngine
-from highbar.engine.opening import choose
+from highbar.engine.opening import choose_engine
 from highbar.engine.spark import SparkEngine
 from highbar.engine.spark_session import read_files
 from highbar.errors import InputError
@@ -53,7 +53,7 @@ POLICY = {
 }  # fmt: skip
 
 
-SPARK = choose("spark")
+SPARK = choose_engine("spark")
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 

@@ -157,7 +157,7 @@ def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
     """Judge by the policy, and by what it was at a git ref."""
     from highbar.bar import at_ref  # few checks need it, or git
 
-    return at_ref.check(job, against_ref, watch)
+    return at_ref.check_against_ref(job, against_ref, watch)
 
 
 def _report(

@@ -50,6 +50,7 @@ class Excess(Struct, frozen=True):
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
+    # Undefined, not passed: otherwise deleting the baseline would remove the rule.
     compared = evidence.baseline
     if compared is None:
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level

@@ -20,11 +20,11 @@ from highbar.model import (
     COMPARE,
     Condition,
     ConditionRule,
+    Constant,
     Demand,
     Expression,
     Logic,
     Name,
-    Number,
     Operator,
     Outcome,
     Relation,
@@ -46,14 +46,14 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
 
     def shown(expression: Expression, value: Fraction, beside: Expression) -> str:
         """In the unit of the metric; a number beside a metric too, exactly."""
-        named = beside if isinstance(expression, Number) else expression
+        named = beside if isinstance(expression, Constant) else expression
         metric = evidence.metrics.get(named.name) if isinstance(named, Name) else None
         if metric is None:
             return exact.cut_decimal(value)
-        number = expression if isinstance(expression, Number) else beside
-        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Number) else ())
+        number = expression if isinstance(expression, Constant) else beside
+        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Constant) else ())
 
-    outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
+    outcome, reason = formula.evaluate_condition(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":
         return judged  # each name in it has a value, but the comparison says nothing
     return replace(judged, outcome=outcome, reason=_of_one_metric(rule.condition, evidence, outcome) or reason)
@@ -64,9 +64,9 @@ def _of_one_metric(condition: Condition, evidence: Evidence, outcome: Outcome) -
     if not isinstance(condition, Relation) or outcome not in ("pass", "fail"):
         return ""
     left, right = condition.left, condition.right
-    metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Number) else None
+    metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Constant) else None
     value = None if metric is None else evidence.measured.value(metric.name).value
-    if metric is None or value is None or not isinstance(right, Number):
+    if metric is None or value is None or not isinstance(right, Constant):
         return ""
     written = _written(condition.operator, right.value)
     word = "is" if outcome == "pass" else "is not"
@@ -137,7 +137,7 @@ def _negated(condition: Condition) -> Condition:
 
 def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged:
     left, right = comparison.left, comparison.right
-    if isinstance(left, Name) and isinstance(right, Number) and left.name in evidence.metrics:
+    if isinstance(left, Name) and isinstance(right, Constant) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]
         threshold = Threshold(comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value))
         value = evidence.measured.value(left.name)

@@ -69,7 +69,7 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
     """Remembered, as thousands of scenarios have the same few columns and categories."""
     if word in candidates:
         return None
-    folded = fold(word)
+    folded = folded_word(word)
     bare = _bare(folded)
     for name, folded_name, bare_name in _folded(candidates):
         if bare == bare_name or _misspelled(folded, folded_name):
@@ -80,13 +80,13 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
 @lru_cache(maxsize=64)
 def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     """Each candidate, as it is, folded, and bare: the same few are compared with thousands of words."""
-    return tuple((name, fold(name), _bare(fold(name))) for name in sorted(candidates))
+    return tuple((name, folded_word(name), _bare(folded_word(name))) for name in sorted(candidates))
 
 
-def fold(word: str) -> str:
+def folded_word(word: str) -> str:
     """A word as a reader sees it: without case, width, spaces and invisible characters, look-alikes as a to z.
 
-    >>> fold("Ｐassed\u200b"), fold("раssеd"), fold("happy-path")
+    >>> folded_word("Ｐassed\u200b"), folded_word("раssеd"), folded_word("happy-path")
     ('passed', 'passed', 'happy_path')
     """
     if word.isascii():

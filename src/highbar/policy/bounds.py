@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from highbar.language.exact import NUMBER
 from highbar.language.threshold import canonical
-from highbar.model import Condition, ConditionRule, Metric, Name, Number, Place, Relation, Threshold
+from highbar.model import Condition, ConditionRule, Constant, Metric, Name, Place, Relation, Threshold
 from highbar.policy.tree import Node
 
 _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
@@ -62,7 +62,7 @@ def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mappi
     left, operator, right = comparison.left, comparison.operator, comparison.right
     if (
         not isinstance(left, Name)
-        or not isinstance(right, Number)
+        or not isinstance(right, Constant)
         or left.name not in metrics
         or operator not in _SIGNS
     ):

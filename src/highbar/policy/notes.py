@@ -14,8 +14,8 @@ from highbar.language.threshold import has_unit
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    Constant,
     Name,
-    Number,
     Policy,
     ProgressiveRule,
     ScenarioRule,
@@ -178,7 +178,7 @@ def _met(demand: str, metric: str) -> str:
 
 
 def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
-    return always_holds(Name(metric), threshold.operator, Number(threshold.value), policy.metrics)
+    return always_holds(Name(metric), threshold.operator, Constant(threshold.value), policy.metrics)
 
 
 def _much_tolerated(policy: Policy) -> Iterable[str]:

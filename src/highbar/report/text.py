@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from highbar.errors import Excerpt, Problem
+from highbar.errors import LineExcerpt, Problem
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, RuleResult, Verdict
 from highbar.report import PAGE, Display, advice
@@ -68,7 +68,7 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
 
 
-def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
+def _excerpt(excerpt: LineExcerpt, number: int | None) -> list[str]:
     """The line of a file with its number, and below it a caret at the place."""
     margin = f"  {number or ''} | "
     caret = " " * cells(visible(excerpt.text[: excerpt.before]))

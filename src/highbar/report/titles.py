@@ -16,7 +16,7 @@ from highbar.language.digits import held_against, held_against_baseline
 from highbar.language.exact import write_decimal
 from highbar.language.formula import MIRRORED, FormulaError, parse_condition, to_words
 from highbar.language.phrases import count
-from highbar.model import Condition, Name, Number, Relation, RuleResult, Unit, Verdict, Where
+from highbar.model import Condition, Constant, Name, Relation, RuleResult, Unit, Verdict, Where
 from highbar.report.visible import visible
 
 Encode = Callable[[str], str]
@@ -205,9 +205,9 @@ def _condition(condition: Condition, verdict: Verdict, encode: Encode) -> str:
 
 def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
     left, operator, right = comparison.left, comparison.operator, comparison.right
-    if isinstance(left, Number) and isinstance(right, Name):
+    if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left
-    if isinstance(left, Name) and isinstance(right, Number):
+    if isinstance(left, Name) and isinstance(right, Constant):
         words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
         return f"{metric_words(left.name, encode)} {words}"
     return encode(to_words(comparison))

@@ -13,7 +13,7 @@ from highbar.changes.run import run_in
 from highbar.changes.since import since
 from highbar.errors import InputError
 from highbar.policy import read_dict
-from highbar.store.baseline_reading import read_bytes
+from highbar.store.baseline_reading import parse_baseline
 from highbar.store.baseline_text import render
 from tests.unit.store.test_baseline import baselines
 
@@ -54,7 +54,7 @@ def test_a_bent_baseline_is_read_or_refused(baseline, random):
         if not isinstance(document, dict) or not document:
             return
     try:
-        found = read_bytes(json.dumps(document).encode(), "baseline.json")
+        found = parse_baseline(json.dumps(document).encode(), "baseline.json")
     except InputError:
         return
     render(found)
@@ -67,7 +67,7 @@ def test_a_baseline_that_is_cut_anywhere_is_refused(baseline, data):
     text = render(baseline).encode()
     cut = data.draw(st.integers(0, len(text) - 3))
     try:
-        read_bytes(text[:cut], "baseline.json")
+        parse_baseline(text[:cut], "baseline.json")
     except InputError:
         return
     raise AssertionError(f"read {cut} of {len(text)} bytes")

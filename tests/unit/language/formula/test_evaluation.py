@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from highbar.language.formula import (
     Undefined,
     evaluate,
-    judge,
+    evaluate_condition,
     leaves,
     names,
     parse,
     parse_condition,
     to_words,
 )
-from highbar.model import Binary, Call, Logic, Name, Negative, Number, Relation
+from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
 NO_DATA = Undefined("no scenario has it")
 VALUES = {"one": Fraction(1), "third": Fraction(1, 3), "zero": Fraction(0), "lost": NO_DATA, "gone": Undefined("gone")}
@@ -88,7 +88,7 @@ def test_the_reason_names_what_is_0():
     ],
 )
 def test_a_condition_has_an_outcome_and_a_reason(text, outcome, reason):
-    assert judge(parse_condition(text), lookup) == (outcome, reason)
+    assert evaluate_condition(parse_condition(text), lookup) == (outcome, reason)
 
 
 def test_the_caller_decides_how_numbers_are_shown():
@@ -96,7 +96,7 @@ def test_the_caller_decides_how_numbers_are_shown():
         return f"<{to_words(expression)}|{value}>"
 
     condition = parse_condition("third ≥ 0.5")
-    assert judge(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
+    assert evaluate_condition(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
 
 
 def test_names_are_told_apart_from_functions_of_a_column():
@@ -112,14 +112,14 @@ def test_names_are_told_apart_from_functions_of_a_column():
 
 
 numbers = st.builds(
-    lambda digits, places: Number(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
+    lambda digits, places: Constant(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
 )
 identifiers = st.sampled_from(["a", "b", "pass_rate", "ands", "Not_a", "mean"])
 columns_of = st.builds(
     lambda function, column: Call(function, (Name(column),)), st.sampled_from(["mean", "sum"]), identifiers
 )
 percentiles = st.builds(
-    lambda column, share: Call("percentile", (Name(column), Number(Fraction(share, 1000)))),
+    lambda column, share: Call("percentile", (Name(column), Constant(Fraction(share, 1000)))),
     identifiers,
     st.integers(1, 1000),
 )
@@ -170,9 +170,9 @@ def comparisons(tree):
 @given(conditions)
 def test_a_condition_over_nothing_but_undefined_values_is_undefined(tree):
     if all(leaves(comparison) for comparison in comparisons(tree)):
-        assert judge(tree, lambda _: NO_DATA)[0] == "undefined"
+        assert evaluate_condition(tree, lambda _: NO_DATA)[0] == "undefined"
 
 
 def test_a_number_without_an_end_is_written_as_a_quotient():
-    assert to_words(Number(Fraction(1, 3))) == "(1 / 3)"
-    assert evaluate(parse(to_words(Number(Fraction(1, 3)))), lookup) == Fraction(1, 3)
+    assert to_words(Constant(Fraction(1, 3))) == "(1 / 3)"
+    assert evaluate(parse(to_words(Constant(Fraction(1, 3)))), lookup) == Fraction(1, 3)
