@@ -381,7 +381,9 @@ def test_a_blank_text_leaves_no_row_out_that_its_scenario_has_chosen(tmp_path, c
     verdict = judged(check(tmp_path, rows, {**RULE, "select": {named: "x"}}), "fail")
     assert verdict["counts"]["left_out"] == 0
     nowhere = [*rows, {"id": "c", "trial": 1, "passed": False, **said(blank)}]
-    refused(check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"there is no row with {named} 'x' in 1 scenario: c")
+    refused(
+        check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"there is no row with {named} 'x' in 1 scenario: c"
+    )
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,15 @@ def test_the_ratchet_raises_both_shapes_by_their_digits(tmp_path, text):
     assert run(tmp_path, "baseline", "ratchet").out.startswith("highbar.yaml: 0 of 7 thresholds raised\n")
 
 
+def test_the_ratchet_raises_a_bound_of_the_composite_in_either_spelling(tmp_path):
+    text = "composite:\n  formula: accuracy\n  pass: pass@1 ≥ 50% AND cost_per_pass ≤ $0.05\n"
+    put(tmp_path, {"highbar.yaml": text, "results.jsonl": ROWS})
+    assert run(tmp_path, "baseline", "record", "results.jsonl").exit == 0
+    assert run(tmp_path, "baseline", "ratchet", "--write").exit == 0
+    raised = text.replace("50%", "91%").replace("$0.05", "$0.0111")
+    assert (tmp_path / "highbar.yaml").read_text("utf-8") == raised
+
+
 def test_a_margin_of_a_baseline_takes_either_spelling(tmp_path):
     text = "baseline: { file: baseline.json, margin: { pass@1: 5%, cost_per_pass: $0.01, latency_p75: 1s } }\n"
     put(tmp_path, {"highbar.yaml": text, "results.jsonl": ROWS})
@@ -277,6 +286,36 @@ REFUSED = {
         "highbar.yaml:1:18: pass_criteria: unknown key 'adversarial'",
         "    |                  ^\n",
         "by_category: { adversarial: 100% }",
+    ),
+    "a metric under risk": (
+        "risk: { accuracy: 90% }\n",
+        "highbar.yaml:1:9: risk: unknown key 'accuracy'",
+        "    |         ^\n",
+        "put it under critical or high, which block, or under medium or low, which warn",
+    ),
+    "a progressive threshold without versions": (
+        "progressive: { accuracy: 90% }\n",
+        "highbar.yaml:1:26: progressive.accuracy: found text '90%', wanted thresholds by version",
+        "    |                          ^\n",
+        "write { v1.0: 90% }, or put it under thresholds",
+    ),
+    "a baseline without a margin": (
+        "baseline: main.json\n",
+        "highbar.yaml:1:11: baseline: found text 'main.json', wanted a file and what it is compared by",
+        "    |           ^\n",
+        "write { file: main.json, margin: { accuracy: 1% } }",
+    ),
+    "a suite in the policy": (
+        "suite: [A, B]\n",
+        "highbar.yaml:1:8: suite: found a list, wanted the name of a file",
+        "    |        ^\n",
+        "put the list into a file: suite: scenarios.yaml",
+    ),
+    "one slice": (
+        "slices: category\n",
+        "highbar.yaml:1:9: slices: found text 'category', wanted a list",
+        "    |         ^\n",
+        "write [category]",
     ),
     "one id": (
         "required_scenarios: SEC-001\n",
