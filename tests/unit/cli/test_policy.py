@@ -215,6 +215,18 @@ REFUSED = {
         "  4 |    recall: 80%\n    |    ^\n",
         "indent it by 0, 2 or 4 spaces",
     ),
+    "too little indentation in a list": (
+        "rules:\n  - metric: accuracy\n   threshold: 90%\n",
+        "highbar.yaml:3:4: wrong indentation: this line is indented by 3 spaces, and no line above lines up with it",
+        "  3 |    threshold: 90%\n    |    ^\n",
+        "indent it by 0, 2 or 4 spaces",
+    ),
+    "a comma is missing": (
+        "thresholds: {\n   accuracy: 90%\n  recall: 80%}\n",
+        "highbar.yaml:1:13: the '{' that opens here is not closed, or there is no comma between two of its entries",
+        "  1 | thresholds: {\n    |             ^\n",
+        "close it with '}', or add the comma",
+    ),
     "too much indentation": (
         "thresholds:\n  accuracy: 90%\n    recall: 80%\n",
         "3:5: wrong indentation: this line is indented deeper than the one before it, which has a value already",
