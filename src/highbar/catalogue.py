@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
+
+from msgspec import Struct
 
 from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, NAMED_IN_FORMULAS, SLICEABLE
 from highbar.language.formula import parse, to_words
@@ -32,8 +33,7 @@ SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 u
 """Names in a formula that are the policy's own numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A named sum over scenarios, for use in formulas."""
 
     name: str
@@ -184,7 +184,7 @@ def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
 
 
 def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile:
-    """The sums behind a leaf of a formula, over the scenarios that `where` lets through.
+    """The sums behind a leaf of a formula, over the scenarios that `where` selects.
 
     A measure and `sum(c)` are one term, `mean(c)` two, the first divided by the second; `percentile` is a Percentile.
     """

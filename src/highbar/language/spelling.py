@@ -18,7 +18,7 @@ _IDEOGRAPH = re.compile(
     "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
 )
 """Characters that mean a word or a syllable each; Korean blocks too, as one of them turns high into low."""
-_LOOK_ALIKES = str.maketrans(
+_SAME_LOOK = str.maketrans(
     # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, after case folding.
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
@@ -103,7 +103,7 @@ def fold(word: str) -> str:
     if word.isascii():
         folded = word.lower()
     else:
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_LOOK_ALIKES)
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_SAME_LOOK)
         folded = _INVISIBLE.sub("", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN))
     return "".join(folded.replace("-", "_").split())
 
@@ -128,7 +128,7 @@ def _one_edit_apart(first: str, second: str) -> bool:
     """Whether one letter inserted, deleted, replaced, or swapped with its neighbor makes one word of the other."""
     if len(first) > len(second):
         first, second = second, first
-    at = next((i for i, letter in enumerate(first) if letter != second[i]), len(first))
+    at = next((i for i, character in enumerate(first) if character != second[i]), len(first))
     if len(first) < len(second):
         return first[at:] == second[at + 1 :]
     swapped = first[at : at + 2] == second[at : at + 2][::-1] and first[at + 2 :] == second[at + 2 :]
@@ -141,11 +141,11 @@ def _distance(first: str, second: str) -> int:
         return LONGEST_WORD
     before: list[int] = []
     row = list(range(len(second) + 1))
-    for i, letter in enumerate(first, 1):
+    for i, character in enumerate(first, 1):
         before, last, row = row, before, [i]
         for j, other in enumerate(second, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (character != other))
+            if i > 1 and j > 1 and character == second[j - 2] and first[i - 2] == other:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
     return row[-1]

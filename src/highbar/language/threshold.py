@@ -7,9 +7,10 @@ metric can have, and the metric's own direction.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from highbar.errors import HighbarError
 from highbar.language.exact import NUMBER, write_decimal
@@ -61,16 +62,14 @@ class ThresholdError(HighbarError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """How much worse is still accepted: in the metric's unit, or as a share of the baseline's value if `relative`."""
 
     value: Fraction
     relative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _ThresholdText(Struct, frozen=True):
     """A threshold's text, taken apart; `suffix` is its unit, "" if it has none, "$" for dollars in either spelling."""
 
     operator: Operator | None
@@ -141,7 +140,7 @@ def read_margin(text: str, metric: Metric) -> Margin:
     return Margin(written.value * factor)
 
 
-def _margin_hint(written: _Written, unit: Unit) -> str | None:
+def _margin_hint(written: _ThresholdText, unit: Unit) -> str | None:
     """The margin that was most likely meant; None if that is not clear."""
     if unit != "ratio" or written.suffix or not 0 < written.value < 1:
         return None
@@ -161,7 +160,7 @@ def read_share(text: str) -> Fraction:
     return value
 
 
-def _share_hint(written: _Written) -> str:
+def _share_hint(written: _ThresholdText) -> str:
     """The share that was most likely meant; an example if that is not clear."""
     if written.suffix not in ("", "%") or not 0 <= written.value <= 100:
         return "write 5% or 0.05"
@@ -203,7 +202,7 @@ def has_unit(text: str) -> bool:
     return text.strip()[-1:].isalpha() or "%" in text or "$" in text
 
 
-def _take_apart(text: str, unit: Unit, example: str) -> _Written:
+def _take_apart(text: str, unit: Unit, example: str) -> _ThresholdText:
     match = _THRESHOLD.fullmatch(text)
     if not match:
         hint = f"write {meant(text, unit) or example}"
@@ -212,7 +211,7 @@ def _take_apart(text: str, unit: Unit, example: str) -> _Written:
     digits = dollars or number
     value = _fraction(digits)
     unit_sign = "$" if dollars or suffix == "USD" else suffix or ""
-    return _Written(_OPERATORS[operator] if operator else None, -value if sign else value, digits, unit_sign)
+    return _ThresholdText(_OPERATORS[operator] if operator else None, -value if sign else value, digits, unit_sign)
 
 
 # Not compiled until a threshold cannot be read: start-up must stay fast.
@@ -264,7 +263,7 @@ def _fraction(digits: str) -> Fraction:
     return Fraction(digits)
 
 
-def _value(written: _Written, metric: Metric) -> Fraction:
+def _value(written: _ThresholdText, metric: Metric) -> Fraction:
     if metric.unit == "ratio" and not written.suffix:
         return _bare_ratio(written, metric)
     factor = _UNITS[metric.unit].factors.get(written.suffix)
@@ -283,7 +282,7 @@ def _in_its_unit(digits: str, unit: Unit) -> str:
     return written.get(unit, digits)
 
 
-def _bare_ratio(written: _Written, metric: Metric) -> Fraction:
+def _bare_ratio(written: _ThresholdText, metric: Metric) -> Fraction:
     digits, value = written.digits, written.value
     if value < 0:
         raise ThresholdError(f"-{digits} is outside the range of {metric.name}, which is from 0% to 100%")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
@@ -12,13 +14,13 @@ from highbar.language.formula import MIRRORED, NEGATED, names, parse, parse_comp
 from highbar.language.threshold import check
 from highbar.model import (
     Binary,
-    Comparison,
     Condition,
     Expression,
     Metric,
     Name,
     Number,
     Operator,
+    Relation,
 )
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import linear, rewards
@@ -28,8 +30,7 @@ from highbar.policy.ranges import always_holds, apart, value_range
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
 
 
-@dataclass(frozen=True, slots=True)
-class CompositePart:
+class CompositePart(Struct, frozen=True):
     """What `composite` says: how final_score is computed, and what must hold."""
 
     definition: Definition | None = None
@@ -107,11 +108,10 @@ def listed(names: tuple[str, ...]) -> str:
     return f"{names[0]} is" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} are"
 
 
-@dataclass(frozen=True, slots=True)
-class Demanded:
+class Demanded(Struct, frozen=True):
     """One comparison of a condition, its operator as the NOTs before it make it, and whether it is one of several."""
 
-    comparison: Comparison
+    comparison: Relation
     operator: Operator
     alternative: bool  # it is part of an OR, so that the others need not hold
 
@@ -123,7 +123,7 @@ class Demanded:
 
 def demands(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
     """The comparisons in a condition."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, Relation):
         operator = NEGATED[condition.operator] if negated else condition.operator
         yield Demanded(condition, operator, alternative)
         return
@@ -158,7 +158,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
         )
 
 
-def _bound(comparison: Comparison, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
+def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
     """A metric beside a number, on either side."""
     left, right = comparison.left, comparison.right
     if isinstance(left, Number) and isinstance(right, Name):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.language.formula import FormulaError
@@ -22,8 +24,7 @@ _INDENT = "if the lines below belong to it, indent them by two more spaces; if n
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
 
     node: Node

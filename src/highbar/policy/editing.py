@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.language.exact import NUMBER, write_decimal
@@ -26,8 +28,7 @@ _SCALES = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
 _MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The number of a threshold in a policy's text: where its digits are, and what one of it is worth."""
 
     start: int
@@ -46,8 +47,7 @@ class Written:
         return f"{text}.0" if threshold.unit == "ratio" and self.scale == 1 and "." not in text else text
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A threshold that gets another value; `text_place` is the start of the text around it."""
 
     place: Place

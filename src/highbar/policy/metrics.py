@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
 from highbar.columns import COLUMN_NAMES
 from highbar.language.formula import FUNCTIONS, leaves, names, parse
 from highbar.language.spelling import near_miss, spelled_out
-from highbar.model import Call, Comparison, Condition, Expression, Logic, Metric, Name, Place, Unit
+from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Relation, Unit
 from highbar.policy.cursor import Cursor
 from highbar.policy.limits import MOST_CHAIN, MOST_WEIGHTS
 from highbar.policy.settings import Settings, read_where
@@ -66,8 +67,7 @@ MEANT = {
 _RESERVED = frozenset({*MEASURES, *SETTINGS, *FUNCTIONS, "and", "or", "not", "description", "pass"})
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A metric that the policy defines, and where its formula and its typical threshold stand."""
 
     metric: Metric
@@ -75,8 +75,7 @@ class Definition:
     typical_threshold: Cursor | None = None
 
 
-@dataclass(slots=True)
-class MetricTable:
+class MetricTable(Struct):
     """The metrics that rules and formulas may name. It grows by pass_at_K when one is named."""
 
     metrics: dict[str, Metric] = field(default_factory=lambda: dict(catalogue.metrics()))
@@ -284,7 +283,7 @@ def rests_on_results(node: Expression | Condition) -> bool:
 
 def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable) -> None:
     """Every name in `node`, the formula at `cursor`, must be a measure, a setting, a metric or a fitting column."""
-    judged = isinstance(node, Comparison | Logic)
+    judged = isinstance(node, Relation | Logic)
     for leaf in leaves(node):
         if isinstance(leaf, Call):
             _check_column(cursor, leaf, table.allow_columns)

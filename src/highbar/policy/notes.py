@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
 from highbar.language.exact import write_decimal

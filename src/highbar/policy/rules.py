@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar.language.spelling import spelled_out
 from highbar.language.threshold import meant
@@ -56,8 +58,7 @@ RISK_LEVELS: dict[str, Level] = {"critical": "blocking", "high": "blocking", "me
 TARGET = "target"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A threshold as a policy says it: what to reach, how the evidence is weighed, and what for."""
 
     threshold: Threshold
@@ -66,8 +67,7 @@ class Bar:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class RuleReader:
+class RuleReader(Struct, frozen=True):
     """Reads rules, given the settings and the metrics of their policy."""
 
     settings: Settings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct, field
 
 from highbar.catalogue import CATEGORIES, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_dollars, read_duration, read_positive, read_share
-from highbar.model import Evidence, Place, Weights, Where
+from highbar.model import EvidenceKind, Place, Weights, Where
 from highbar.policy.cursor import Cursor
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
@@ -22,13 +23,12 @@ _FINEST = 10**20
 """The largest denominator of a pass_score: times the behaviors of a trial it must fit 128 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the top level of a policy says besides its rules."""
 
     description: str | None = None
     agent_version: str | None = None
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     confidence: Fraction = Fraction(95, 100)
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.catalogue import find
 from highbar.language.exact import NUMBER
@@ -34,8 +35,7 @@ _JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRule:
+class WrittenRule(Struct, frozen=True):
     """A rule in one text: its metric, where that is written, and its threshold, with the operator."""
 
     metric: str

@@ -33,7 +33,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
     _refuse_hidden_breaks(lines, file)
     while True:
         try:
-            reader = _Reader("\n".join(lines), file)
+            reader = _YamlReader("\n".join(lines), file)
             return reader.document(), (*problems, *reader.problems)
         except yaml.MarkedYAMLError as error:
             repaired = _repair(lines, error, file) if len(problems) < MOST_REPAIRS else None
@@ -79,7 +79,7 @@ def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem
     return None
 
 
-class _Reader:
+class _YamlReader:
     def __init__(self, text: str, file: str) -> None:
         import yaml  # as above
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.errors import HighbarError
 from highbar.language.exact import NUMBER
@@ -28,8 +29,7 @@ class FormulaError(HighbarError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A piece of a formula: its text, its offset, and the operator or value that it means."""
 
     kind: Kind
