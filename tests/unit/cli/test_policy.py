@@ -408,6 +408,10 @@ def test_messages_about_hostile_files_stay_short(tmp_path, text):
         ),
         ("rules: [latency_p95 < 2.5]", "rules[0] (< 2.5) is read as 2.5 milliseconds: write 2.5s if seconds are meant"),
         (
+            "composite: { formula: accuracy, pass: final_score ≥ 0.5 AND latency_p95 < 5 }",
+            "composite.pass: latency_p95 is compared with 5 milliseconds: write 5s if seconds are meant",
+        ),
+        (
             "thresholds: { accuracy: 90% }\nlatency_limit: 10",
             "latency_limit (10) is read as 10 milliseconds: write 10s if seconds are meant",
         ),
@@ -428,6 +432,7 @@ def test_what_is_probably_not_meant_is_noted(tmp_path, text, note):
         "thresholds: { latency_p95: 5s }",
         "thresholds: { latency_p95: 500 }",
         "thresholds: { cost_per_pass: 5 }",
+        "composite: { formula: accuracy, pass: final_score ≥ 0.5 AND latency_p95 < 5s AND latency_p50 < 50ms }",
     ],
 )
 def test_what_is_meant_is_not_noted(tmp_path, text):

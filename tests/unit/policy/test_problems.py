@@ -421,7 +421,7 @@ def test_a_policy_that_is_not_text_is_refused(tmp_path):
 
 def test_a_policy_that_is_not_there_is_refused(tmp_path):
     for path in (tmp_path / "absent.yaml", tmp_path, "nul\0byte.yaml"):
-        with pytest.raises(InputError, match="cannot be read|no such file"):
+        with pytest.raises(InputError, match=r"cannot be read|no such file"):
             policy.read(path)
 
 
