@@ -36,6 +36,16 @@ def spelled_out(name: str) -> str:
     return f"pass_{'at' if found[1] == '@' else 'hat'}_{found[2]}" if found else name
 
 
+def spellings(name: str) -> tuple[str, ...]:
+    """The ways to write the name of a metric.
+
+    >>> spellings("pass_at_3"), spellings("accuracy")
+    (('pass_at_3', 'pass@3'), ('accuracy',))
+    """
+    other = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^")
+    return (name, other) if other != name and spelled_out(other) == name else (name,)
+
+
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `word` most likely means: the fewest edits, at most one in three letters; else None."""
     allowed = max(1, min(len(word), LONGEST_WORD) // 3)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from highbar.language.exact import NUMBER
+from highbar.language.spelling import spellings
 from highbar.language.threshold import canonical
 from highbar.model import Condition, ConditionRule, Constant, Metric, Name, Place, Relation, Threshold
 from highbar.policy.tree import Node
@@ -67,7 +68,8 @@ def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mappi
         or operator not in _SIGNS
     ):
         return None
-    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
+    name = "|".join(re.escape(each) for each in spellings(left.name))
+    written = re.compile(rf"(?<!\w)(?:{name})\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
     found = list(written.finditer(rule.text))
     if len(found) != 1:
         return None
