@@ -392,6 +392,6 @@ def _nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
         return f"no scenario with {chosen}"
     meant = nearest(wanted[0], categories)
     listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
-    return f"no scenario with {chosen}; the categories are {listed}" + (
-        f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
-    )
+    rename = f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
+    which = "the only category is" if len(categories) == 1 else "the categories are"
+    return f"no scenario with {chosen}; {which} {listed}{rename}"
