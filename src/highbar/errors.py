@@ -10,11 +10,18 @@ A caller of the Python API writes `except highbar.InputError as error: print(err
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Excerpt(Struct, frozen=True):
+    """A line of a file, or the part of it around a place, and how many of its characters are before that place."""
+
+    text: str
+    before: int
+
+
+class Problem(Struct, frozen=True):
     """One thing that is wrong with an input: where, what was found, what was wanted, and a hint.
 
     `example` is text of several lines to paste, which the hint is about.
@@ -25,6 +32,7 @@ class Problem:
     line: int | None = None
     column: int | None = None
     hint: str | None = None
+    excerpt: Excerpt | None = None
     example: str | None = None
 
     @property
@@ -50,7 +58,7 @@ class InputError(HighbarError):
         self.problems = problems
 
 
-class Twice(InputError):
+class DuplicateResults(InputError):
     """Several results of one scenario and trial; `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:

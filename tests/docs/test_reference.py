@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import re
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import click
 import jsonschema
+import msgspec
 import pytest
 import yaml
 
@@ -64,8 +64,15 @@ def test_every_exported_name_is_in_the_reference_of_python() -> None:
 def test_every_field_of_the_verdict_and_its_parts_is_in_the_reference_of_python() -> None:
     for name in ("Verdict", "Value", "RuleResult", "Slice", "FailedScenario", "Comparison", "Problem"):
         section = page("python").partition(f"\n### {name}\n")[2].partition("\n#")[0]
-        fields = {field.name for field in dataclasses.fields(getattr(highbar, name))}
+        fields = set(getattr(highbar, name).__struct_fields__)
         assert set(first_cells(section, "field")) - {"passed"} == fields, name
+
+
+def test_help_shows_the_fields_of_every_public_type() -> None:
+    types = [type_ for name in highbar.__all__ if isinstance(type_ := getattr(highbar, name), msgspec.StructMeta)]
+    assert highbar.Verdict in types
+    for type_ in types:
+        assert list(inspect.signature(type_).parameters) == list(type_.__struct_fields__)
 
 
 def test_every_measure_is_in_the_reference() -> None:

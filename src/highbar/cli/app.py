@@ -10,6 +10,7 @@ from types import MappingProxyType
 import click
 
 import highbar
+from highbar.cli.commands import SuggestingGroup, UnknownCommandError
 from highbar.cli.completion import answered_shell
 from highbar.cli.guard import REFUSED, OutputsError
 from highbar.errors import InputError, Problem, ReportError
@@ -31,6 +32,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 """Every command, in the order in which help lists them, and the module whose `command` it is: a click command that
 returns the exit code."""
 
+ALIASES: Mapping[str, str] = MappingProxyType({"lint": "policy"})
+"""Other names of commands: what people look for who know linters."""
+
 _EXAMPLES = """\b
 Examples:
   highbar init                               start with a policy and some results
@@ -46,16 +50,17 @@ Exit codes:
 """
 
 
-class _Commands(click.Group):
+class _Commands(SuggestingGroup):
     """A group that knows its commands by name and loads them by need."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        if cmd_name not in COMMANDS:
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        command: click.Command = import_module(COMMANDS[name]).command
         return command
 
 
@@ -129,4 +134,6 @@ def _refuse_a_deleted_folder(arguments: Sequence[str]) -> None:
 def _problem(error: click.ClickException) -> Problem:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else "highbar"
-    return Problem(error.format_message(), hint=f"{path} --help says how it is used")
+    if isinstance(error, UnknownCommandError):
+        return Problem(error.message, hint=error.hint)
+    return Problem(error.format_message(), hint=f"{path} --help explains the options")

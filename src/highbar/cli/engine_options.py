@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 if TYPE_CHECKING:  # see EngineOptions.choice
     from highbar.model.job import EngineChoice
@@ -28,8 +28,7 @@ class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the
         return super().convert(value, param, ctx)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True, eq=False):
     """What the command line says about the engine."""
 
     name: str
@@ -65,7 +64,9 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     )
     @click.option("--spark-master", metavar="URL", help="The master of the Spark session; else local[*].")
     @click.option("--spark-remote", metavar="URL", help="The address of a Spark Connect server.")
-    @click.option("--memory-limit", metavar="SIZE", help="As 600MB: use no more memory, and the disk beyond.")
+    @click.option(
+        "--memory-limit", metavar="SIZE", help="The most memory to use, such as 600MB; more goes to the disk."
+    )
     @wraps(command)
     def with_engine(
         *,

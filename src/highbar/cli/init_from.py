@@ -5,8 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from highbar import catalogue
 from highbar.errors import InputError, Problem
@@ -22,8 +23,7 @@ _MOST_CATEGORIES = 10
 _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations"})
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """What `highbar init --from` writes, and what it says."""
 
     files: dict[Path, str]

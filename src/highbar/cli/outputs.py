@@ -13,12 +13,12 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from highbar.cli.guard import OutputsError
 from highbar.errors import InputError, Problem, ReportError
@@ -45,8 +45,7 @@ Refusal = Callable[[str, Sequence[Problem]], str]
 """A format and what is wrong in, the report that says so out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A report that was asked for."""
 
     format: str
@@ -100,7 +99,7 @@ def _read_output(argument: str) -> Output:
     if found is None:
         endings = ", ".join(suffix for name in names() for suffix in reporter(name).suffixes)
         hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(names())}"
-        raise InputError(Problem(f"--output {argument}: the name says no format", hint=hint))
+        raise InputError(Problem(f"--output {argument}: no known format has this ending", hint=hint))
     return Output(found, file)
 
 

@@ -1,14 +1,18 @@
 """A rule about the baseline and what changed since → its outcome, with a reason in words.
 
 A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, and one
-beyond it fails once chance does not explain it; in between nothing can be said yet. With confidence, only a difference
-that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from passing.
+beyond it fails once chance does not explain it; in between the outcome is inconclusive. With confidence, only a
+difference that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from
+passing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
@@ -32,12 +36,11 @@ from highbar.model.comparison import Difference
 from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
 
-_UNLIMITED = float("inf")
 _ALLOWED = "which --allow-missing-baseline accepts"
+_RECORD = "`highbar baseline record` makes one"
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
+class Excess(Struct, frozen=True):
     """By how much the head is better than the worst that is accepted, and the bounds of that."""
 
     value: Fraction
@@ -46,14 +49,16 @@ class Excess:
 
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
-    """What became of a rule that compares with a baseline; undefined if there is none, or not of the same kind."""
+    """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
     compared = evidence.baseline
     if compared is None:
-        reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
-        return _result(rule, level, _undefined(f"{reason}, {_ALLOWED}" if level != rule.level else reason))
+        allowed = f", {_ALLOWED}" if level != rule.level else ""
+        reason = f"there is no baseline at {evidence.baseline_file or rule.file}{allowed}; {_RECORD}"
+        return replace(_result(rule, level, _undefined(reason)), threshold=_demanded(rule, evidence))
     if compared.problem:
-        return _result(rule, rule.level, _undefined(compared.problem))
+        found = _result(rule, rule.level, _undefined(compared.problem))
+        return replace(found, threshold=_demanded(rule, evidence))
     match rule:
         case BaselineRule():
             return _margin(rule, compared, evidence)
@@ -64,6 +69,15 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
 
 def _undefined(reason: str) -> Judged:
     return Judged("undefined", reason, outlooks=certain("undefined"))
+
+
+def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
+    """The threshold of a rule that cannot be judged, so that reports can still name what it demands."""
+    if isinstance(rule, NewFailuresRule):
+        return None
+    head = evidence.measured.value(rule.metric, rule.where)
+    step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
+    return _text(head.better, head.unit, step, relative=rule.relative)
 
 
 def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
@@ -82,6 +96,7 @@ def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=None if isinstance(rule, NewFailuresRule) else rule.demand.evidence,
+        demand=None if isinstance(rule, NewFailuresRule) else rule.demand,
         outlooks=judged.outlooks,
     )
 
@@ -102,10 +117,10 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
     if difference.value is None or base is None:
         return _undefined(f"{rule.metric} cannot be compared: {difference.reason}")
     if rule.relative and base <= 0:
-        return _undefined(f"a share of the baseline says nothing where that is {_amount(base, difference)}")
+        return _undefined(f"a share of the baseline says nothing if the baseline is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
-    outcome, why = weigh(excess, rule.demand.evidence)
-    reason = f"{_compared(difference)}; {_accepted(rule, difference)}{why}"
+    outcome, why = weigh(excess, rule.demand.evidence, _allowed(rule, difference))
+    reason = f"{_compared(difference)}; {why}"
     lacking = _lacking(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
     if outcome == "pass" and (few or lacking):
@@ -121,25 +136,27 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     head, base = difference.head.value or Fraction(0), difference.base.value or Fraction(0)
     share = 1 - sign * rule.margin if rule.relative else Fraction(1)
     spare = Fraction(0) if rule.relative else rule.margin
-    low: Fraction | float = -_UNLIMITED if difference.low is None else Fraction(difference.low)
-    high: Fraction | float = _UNLIMITED if difference.high is None else Fraction(difference.high)
+    low: Fraction | float = -math.inf if difference.low is None else Fraction(difference.low)
+    high: Fraction | float = math.inf if difference.high is None else Fraction(difference.high)
     if rule.relative:
         ends = compared.bounds(rule.metric, rule.where, share)
-        low, high = (end if end in (-_UNLIMITED, _UNLIMITED) else Fraction(end) for end in ends)
+        low, high = (end if end in (-math.inf, math.inf) else Fraction(end) for end in ends)
     worst, best = (low, high) if sign > 0 else (-high, -low)
     value = sign * (head - share * base) + spare
     return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def weigh(excess: Excess, evidence: str) -> tuple[Outcome, str]:
-    """Whether what is left of the margin is enough, and why."""
+def weigh(excess: Excess, evidence: str, allowed: str) -> tuple[Outcome, str]:
+    """Whether what is left of the margin is enough, and why; `allowed` is the margin in words, empty if it is 0."""
+    within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
+    beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"
     if excess.low >= 0:
-        return "pass", ", and the worse end of the interval is within it"
+        return "pass", f"even the pessimistic end of the interval is {within}"
     if excess.high < 0:
-        return "fail", ", and the better end of the interval is beyond it"
+        return "fail", f"even the optimistic end of the interval is {beyond}"
     if evidence == "estimate" and excess.value >= 0:
-        return "pass", ""
-    return "inconclusive", ", and the interval reaches across that"
+        return "pass", within
+    return "inconclusive", f"the interval does not say whether it is {within}"
 
 
 def _settled(
@@ -166,12 +183,16 @@ def _amount(value: Fraction, difference: Difference) -> str:
     return digits.amount(value, difference.head.unit)
 
 
-def _accepted(rule: BaselineRule, difference: Difference) -> str:
-    if rule.relative:
-        return f"{write_decimal(rule.margin * 100)}% worse is accepted"
+def _allowed(rule: BaselineRule, difference: Difference) -> str:
+    """The margin, exactly as it was given; empty if it is 0."""
     if not rule.margin:
-        return "nothing worse is accepted"
-    return f"{digits.gap(rule.margin, difference.head.unit)} worse is accepted"
+        return ""
+    if rule.relative:
+        return f"{write_decimal(rule.margin * 100)}%"
+    if difference.head.unit != "ratio":
+        return digits.amount(rule.margin, difference.head.unit)
+    points = write_decimal(rule.margin * 100)
+    return f"{points} point" if points == "1" else f"{points} points"
 
 
 def _lacking(difference: Difference, compared: Compared) -> str:
@@ -194,7 +215,7 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         judged = _undefined(f"{rule.metric} is undefined in the baseline: {base.reason}")
     elif rule.relative and base.value <= 0:
         shown = digits.amount(base.value, base.unit)
-        judged = _undefined(f"a share of the baseline says nothing where that is {shown}")
+        judged = _undefined(f"a share of the baseline says nothing if the baseline is {shown}")
     else:
         sign = 1 if head.better == "higher" else -1
         bar = base.value * (1 + sign * rule.step) if rule.relative else base.value + sign * rule.step
@@ -225,12 +246,12 @@ def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
 
 
 def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
-    concerned = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
-    if not concerned:
+    matched = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
+    if not matched:
         return _undefined("no scenario that it is about passed all its trials in the baseline")
-    broken = [id_ for id_ in concerned if id_ in compared.broken]
-    absent = [id_ for id_ in concerned if id_ in compared.absent]
-    outlooks = of_scenarios(len(concerned) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
+    broken = [id_ for id_ in matched if id_ in compared.broken]
+    absent = [id_ for id_ in matched if id_ in compared.absent]
+    outlooks = of_scenarios(len(matched) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
     reasons = []
     if broken:
         reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")
@@ -238,5 +259,5 @@ def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence)
         reasons.append(f"{count(len(absent), 'scenario')} passed in the baseline, with no result now: {some(absent)}")
     if reasons:
         return Judged("fail", "; ".join(reasons), outlooks=certain("fail") if absent else outlooks)
-    each = f"each of the {count(len(concerned), 'scenario')}"
+    each = f"each of the {count(len(matched), 'scenario')}"
     return Judged("pass", f"{each} that passed in the baseline passes", outlooks=outlooks)

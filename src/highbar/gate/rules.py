@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, judge_condition
@@ -64,8 +65,8 @@ def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
             return could_fail(rule.condition, worst)
         case BaselineRule() | StepRule():
             compared = [one.baseline for one in (worst, best) if one.baseline is not None]
-            followed = all(one.follows(rule.metric, rule.where) for one in compared)
-            return not followed or not worst.measured.follows(rule.metric, rule.where)
+            follows_all = all(one.follows(rule.metric, rule.where) for one in compared)
+            return not follows_all or not worst.measured.follows(rule.metric, rule.where)
     return False
 
 
@@ -118,6 +119,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
+        demand=rule.demand,
         outlooks=judged.outlooks,
         accepted=judged.accepted,
         progressive=progress(rule.stage, value) if rule.stage else None,
@@ -143,6 +145,7 @@ def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
+        demand=rule.demand,
         outlooks=judged.outlooks,
     )
 
@@ -151,7 +154,7 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     outcome, reason = _scenarios(rule, evidence)
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
-    # A scenario that is missing or undecided stays so, whatever the agent does.
+    # A missing or undecided scenario stays so: a second run says nothing about it.
     judged = Judged(outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome))
     return RuleResult(
         rule.name,
@@ -173,10 +176,15 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
         return "fail", f"no id matches {rule.pattern}" if is_pattern else f"no result has the id {rule.pattern}"
     if found.failed:
         ids = some(found.examples, total=found.failed)
-        return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
+        if found.scenarios == 1:
+            return "fail", f"{ids} did not pass"
+        return "fail", f"{found.failed} of {found.scenarios} scenarios did not pass: {ids}"
     if found.undecided and not evidence.at_best:
         ids = some(found.undecided_examples, total=found.undecided)
-        return "fail", f"{found.undecided} of {count(found.scenarios, 'scenario')} with an undecided trial: {ids}"
+        if found.scenarios == 1:
+            return "fail", f"{ids} has an undecided trial"
+        verb = "has" if found.undecided == 1 else "have"
+        return "fail", f"{found.undecided} of {found.scenarios} scenarios {verb} an undecided trial: {ids}"
     excused = () if evidence.suite is None else evidence.suite.excused_ids
     absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
     if absent:
@@ -237,7 +245,7 @@ def name_of(trial: Trial) -> str:
 def progress(stage: Stage, value: Value) -> Progressive:
     """The state of a progressive rule: the step that applies, and what the next ones lack.
 
-    Distances are of the value itself, whatever evidence a later step will demand.
+    Distances are those of the value, even if a later step demands more evidence.
     """
     following = stage.next
     return Progressive(

@@ -16,6 +16,16 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def ordinal(number: str) -> str:
+    """A number, whole or not, as a rank.
+
+    >>> ordinal("95"), ordinal("1"), ordinal("99.9"), ordinal("12")
+    ('95th', '1st', '99.9th', '12th')
+    """
+    teen = number[-2:-1] == "1"
+    return number + ("th" if teen or "." in number else {"1": "st", "2": "nd", "3": "rd"}.get(number[-1:], "th"))
+
+
 def some(names: Sequence[str], most: int = MOST_NAMES, total: int | None = None) -> str:
     """The first of several names, and an ellipsis if there are more; `total` if `names` are only the first of them.
 

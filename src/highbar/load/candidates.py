@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.columns import COLUMN_NAMES
 
@@ -14,8 +15,7 @@ MOST_FIELDS = 20_000
 _ONLY_SHOWN = ("input", "output")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field of the rows: the keys that lead to it, and its value in every row of the sample, None if absent."""
 
     path: tuple[str, ...]
@@ -27,8 +27,7 @@ class Field:
         return [value for value in self.values if value is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One way to feed a column: from a field, or from a `special` path such as `@key`.
 
     `options` are the keys of the feed beside its path. With a `constant`, the column is that text if the field has one
@@ -47,8 +46,7 @@ class Candidate:
     finished: bool = False  # if a true value may only mean that the run came to its end
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnGuess:
+class ColumnGuess(Struct, frozen=True):
     """What one of our columns could be fed from.
 
     If it is `settled`, the first candidate is the guess and the others are alternatives. If not, the user must choose,
@@ -62,8 +60,7 @@ class ColumnGuess:
     blocks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """A whole mapping: a guess for each column, the fields that no column uses, and those of them that are numbers."""
 
     columns: tuple[ColumnGuess, ...]

@@ -7,9 +7,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from highbar import importers
 from highbar import policy as policies
@@ -80,7 +81,7 @@ def find(
 
 
 def names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name. An argument that names none is refused by `find`, not here."""
+    """The paths of the files that the arguments name. `find` refuses an argument that names no file, not this."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):

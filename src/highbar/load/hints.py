@@ -54,12 +54,12 @@ def of_number(value: object) -> str | None:
     """For what should be a number."""
     if not isinstance(value, str):
         return None
-    if _is_numeral(value):
+    if _is_number(value):
         return "write it without quotes"
     return "write the number alone, without a unit" if value[:1].isdigit() else None
 
 
-def _is_numeral(text: str) -> bool:
+def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).removeprefix("-").isdigit()
 
 

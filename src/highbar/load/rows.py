@@ -255,13 +255,13 @@ def _outside(value: Any, range_: ColumnRange, row: Mapping[str, Any]) -> str | N
         return "wanted a finite number"
     if abs(value) > 1e18:
         return "wanted a number from -1e18 to 1e18"
-    if range_.least <= value <= range_.most or not _let_through(range_.where, row):
+    if range_.least <= value <= range_.most or not _is_selected(range_.where, row):
         return None
     ends = f"{float(range_.least):g} to {float(range_.most):g}"
     return f"wanted a number from {ends}, which a metric of the policy declares as its range"
 
 
-def _let_through(where: Where, row: Mapping[str, Any]) -> bool:
+def _is_selected(where: Where, row: Mapping[str, Any]) -> bool:
     for column, values in where:
         tags = row.get("tags")
         tag = (

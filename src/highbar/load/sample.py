@@ -6,9 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.load import unpacking
 from highbar.model import ResultsFile
@@ -23,8 +24,7 @@ _DEEPEST = 2
 _FEWEST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class RowsPlace:
+class RowsPlace(Struct, frozen=True):
     """A place in a document that may hold the rows: its keys, and if it is a list of them or an object."""
 
     keys: tuple[str, ...]
@@ -32,8 +32,7 @@ class RowsPlace:
     rows: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """The first rows of a file.
 
     `places` has the lists of rows if the file is one document around them; two lists are two candidates, and `rows`

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.importers.naming import scalar
 from highbar.load import names
@@ -16,8 +17,7 @@ MOST_WORDS = 12
 _OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
 
 
-@dataclass(frozen=True, slots=True)
-class Truths:
+class Truths(Struct, frozen=True):
     """What each word of a column means.
 
     `table` is empty if the values are true and false already. `doubt` says why the column may mean something else.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
+from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
+from highbar.language.phrases import ordinal
 from highbar.language.spelling import nearest
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.limits import MOST_CATEGORIES
@@ -32,6 +35,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
@@ -63,7 +67,7 @@ class Measured:
         best: Group | None = None,
         *,
         is_best: bool = False,
-        like: Measured | None = None,
+        formulas_of: Measured | None = None,
         categories: tuple[str, ...] = (),
     ) -> None:
         self.policy = policy
@@ -71,24 +75,27 @@ class Measured:
         self.best = best
         self.is_best = is_best
         self.categories = categories  # those of the whole, for the reason why a category has no metric
-        # Not data but memory: what was computed is kept, as rules and reports ask for the same values many times.
+        # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
-        self._formulas: dict[tuple[str, Where], Formula] = {} if like is None else like._formulas  # noqa: SLF001 - the same class
-        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {} if like is None else like._imputed  # noqa: SLF001 - the same class
+        self._formulas: dict[tuple[str, Where], Formula] = {}
+        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {}
+        if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
+            self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
+            self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, like=self)
+        return Measured(self.policy, group, best, formulas_of=self)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, like=self, categories=self.categories)
+        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
 
     def value(self, name: str, where: Where = ()) -> Value:
-        """The value of the metric `name` over the scenarios that `where` lets through."""
+        """The value of the metric `name` over the scenarios that `where` selects."""
         key = (name, where)
         if key not in self._values:
             metric = self.policy.metrics[name]
@@ -97,7 +104,7 @@ class Measured:
         return self._values[key]
 
     def _own(self, name: str, where: Where) -> Value:
-        """The value in this group, whatever the other says."""
+        """The value in this group alone."""
         key = (name, where)
         if key not in self._own_values:
             self._own_values[key] = self._measure(self.policy.metrics[name], where)
@@ -128,7 +135,7 @@ class Measured:
         return own if self.best is None else self._paired(metric, (), own)
 
     def span(self, left: Expression, right: Expression) -> between.Span:
-        """The least and the most that one expression less another can be, whatever undecided trials turn out to be."""
+        """The least and the most that one expression less another can be, over all outcomes of undecided trials."""
         metric = difference(left, right)
         node = between.tree(self.policy, metric)
         ends = self._ends_of(node)
@@ -140,7 +147,7 @@ class Measured:
         return self._between(self.policy.metrics[name], where) is None
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
-        """What a formula's names are worth over the scenarios that `where` lets through."""
+        """The values of a formula's names over the scenarios that `where` selects."""
 
         def find(leaf: Name | Call) -> Fraction | Undefined:
             if isinstance(leaf, Name) and leaf.name in self.policy.metrics:
@@ -155,12 +162,12 @@ class Measured:
 
     def _other(self, metric: Metric, where: Where) -> Value:
         """The value in the other group alone."""
-        return self._twin._measure(metric, where)  # noqa: SLF001 - the same class
+        return self._other_end._measure(metric, where)  # noqa: SLF001 - the same class
 
     @cached_property
-    def _twin(self) -> Measured:
+    def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        return Measured(self.policy, self.best or self.group, like=self, categories=self.categories)
+        return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
@@ -176,7 +183,7 @@ class Measured:
         return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
 
     def _between(self, metric: Metric, where: Where) -> between.Span | None:
-        """What the metric can come to; None if it follows its parts, and the two groups say all."""
+        """The range of the metric; None if it follows its parts, so that the two groups are its ends."""
         if self.best is None or (between.is_plain(metric) and not self._doubts(metric, where)):
             return None
         node = between.tree(self.policy, metric, where)
@@ -209,7 +216,7 @@ class Measured:
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
-            result,
+            Number(result),
             scenarios,
             missing,
             metric.unit,
@@ -260,7 +267,7 @@ class Measured:
     def _uneven(self, metric: Metric, where: Where) -> str | None:
         """Why a formula says nothing if it adds up a column that some scenarios lack, which its other parts count.
 
-        Whoever loses the cost of a scenario would make the others cheaper.
+        Otherwise a run that lost the cost of a scenario would look cheaper.
         """
         narrowed = catalogue.narrow(where, metric.where)
         resting: dict[str, int] = {}
@@ -350,11 +357,14 @@ class Measured:
             return Undefined(_nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
+        percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
         if not rank.errors:
-            return Undefined("an undecided trial stands at that rank")
+            return Undefined(f"{percentile} an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        what = "crashed or are undecided" if undecided else "never completed"
-        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
+        counted = f"{rank.errors} of {rank.trials}"
+        if undecided:
+            return Undefined(f"{percentile} a trial that crashed or is undecided ({counted} are)")
+        return Undefined(f"{percentile} a trial that never finished ({counted} crashed)")
 
 
 def _spanning(value: Value, other: Value) -> Value:
@@ -367,7 +377,7 @@ def _spanning(value: Value, other: Value) -> Value:
 
 
 def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:
-    """The two values at the ends of what a formula can come to. Its interval is not known in between."""
+    """The two values at the ends of a formula's range. Its interval is not known in between."""
     least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
     if least is None:
         reason = "between the worst and the best of undecided trials, its formula divides by 0"

@@ -15,17 +15,19 @@ ASCII only, so that the file reads the same in any encoding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from xml.parsers import expat
+
+from msgspec import Struct, field
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, is_fragile, unsettled
+from highbar.report.headline import NO_VERDICT, could_change, unsettled
 from highbar.report.numbers import end, number
+from highbar.report.titles import title
 from highbar.report.visible import cut, visible
 
 LARGEST = 29_000_000  # bytes; GitLab reads 30 MB
@@ -36,8 +38,7 @@ _Attributes = Iterable[tuple[str, str | int | None]]
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(slots=True)
-class _TestSuite:
+class _TestSuite(Struct):
     """Test cases as text, with the counts that the suite must state, and the names that are taken."""
 
     name: str
@@ -76,8 +77,7 @@ class _TestSuite:
         yield "</testsuite>"
 
 
-@dataclass(frozen=True, slots=True)
-class _TestCase:
+class _TestCase(Struct, frozen=True):
     """A test case. `outcome` is the element that says how it did not pass; empty if it passed."""
 
     classname: str
@@ -107,9 +107,9 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     for problem in verdict.problems:
         rules.add(_problem(problem))
     for rule in verdict.rules:
-        rules.add(_rule(rule, bounds))
+        rules.add(_rule(rule, verdict, bounds))
     for rule in verdict.advice:
-        rules.add(_advice(rule, bounds))
+        rules.add(_advice(rule, verdict, bounds))
     room = LARGEST - rules.size
     listed = 0
     for scenario in verdict.scenarios or _failed(verdict):
@@ -156,29 +156,36 @@ def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _rule(rule: RuleResult, bounds: _Bounds) -> _TestCase:
-    """A failure if a blocking rule did not pass, or could not be judged."""
+def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
+    """A failure if a blocking rule did not pass, or could not be judged; named by its title and its path."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    lines = [message, visible(rule.description or ""), unsettled(rule) if is_fragile(rule) else ""]
+    lines = [message, visible(rule.description or ""), unsettled(rule) if could_change(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
-        name=_name(rule.rule),
+        name=_titled(rule, verdict),
         outcome=missed,
         type=rule.outcome,
         message=message,
         body="\n".join(line for line in lines if line),
         properties=(
+            ("rule", rule.rule),
             ("outcome", rule.outcome),
             ("level", rule.level),
             ("metric", rule.metric),
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
-            *(_again(rule) if is_fragile(rule) else ()),
+            *(_again(rule) if could_change(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
     )
+
+
+def _titled(rule: RuleResult, verdict: Verdict) -> str:
+    """`Safety rate is 100% (thresholds.blocking.safety_rate)`: the path keeps the names of two rules apart."""
+    words = title(rule, verdict)
+    return _name(words if words == visible(rule.rule) else f"{words} ({rule.rule})")
 
 
 def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
@@ -189,12 +196,12 @@ def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     )
 
 
-def _advice(rule: RuleResult, bounds: _Bounds) -> _TestCase:
+def _advice(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
     """A typical threshold if there is no policy: skipped, since it decides nothing, passed or not."""
     message = f"advice: {visible(rule.reason)}"
-    properties = _rule(rule, bounds).properties
+    properties = _rule(rule, verdict, bounds).properties
     return _TestCase(
-        "highbar.advice", _name(rule.rule), "skipped", rule.outcome, message, message, properties=properties
+        "highbar.advice", _titled(rule, verdict), "skipped", rule.outcome, message, message, properties=properties
     )
 
 
