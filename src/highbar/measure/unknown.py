@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from highbar import catalogue
 from highbar.columns import EXTRA, UNBOUNDED, UNBOUNDED_NAMES
 from highbar.language import formula
+from highbar.language.spelling import nearest
+from highbar.measure.limits import MOST_CATEGORIES
 from highbar.model import (
     BaselineRule,
     Call,
@@ -114,3 +116,18 @@ def uneven(resting: Mapping[str, int]) -> str | None:
             has = "scenario has" if lacking == 1 else "scenarios have"
             return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and the formula counts them"
     return None
+
+
+def nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
+    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
+    if not where:
+        return "there are no scenarios"
+    chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
+    wanted = dict(where).get("category", ())
+    if not categories or not wanted or {*wanted} & {*categories}:
+        return f"no scenario with {chosen}"
+    meant = nearest(wanted[0], categories)
+    listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
+    rename = f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
+    which = "the only category is" if len(categories) == 1 else "the categories are"
+    return f"no scenario with {chosen}; {which} {listed}{rename}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,9 +15,7 @@ from highbar.language import formula
 from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
 from highbar.language.phrases import ordinal
-from highbar.language.spelling import nearest
 from highbar.measure import between, doubts, intervals, unknown
-from highbar.measure.limits import MOST_CATEGORIES
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
@@ -331,7 +329,7 @@ class Measured:
         there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
         column = terms[0].column
         if not there:
-            return Undefined(_nothing_there(terms[0].where, self.categories))
+            return Undefined(unknown.nothing_there(terms[0].where, self.categories))
         if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
@@ -355,7 +353,7 @@ class Measured:
         if rank.value is not None:
             return rank.value
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
-            return Undefined(_nothing_there(wanted.where, self.categories))
+            return Undefined(unknown.nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
@@ -380,18 +378,3 @@ def _spanning(value: Value, other: Value) -> Value:
 def _shown(end: float) -> float | None:
     """An end of an interval to twelve digits, which is what sums taken in any order agree on; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None
-
-
-def _nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
-    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
-    if not where:
-        return "there are no scenarios"
-    chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
-    wanted = dict(where).get("category", ())
-    if not categories or not wanted or {*wanted} & {*categories}:
-        return f"no scenario with {chosen}"
-    meant = nearest(wanted[0], categories)
-    listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
-    return f"no scenario with {chosen}; the categories are {listed}" + (
-        f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
-    )
