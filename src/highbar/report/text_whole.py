@@ -92,7 +92,7 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
         text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
         details = (visible(demand.rule.reason), unsettled(demand.rule))
         text += [line for sentence in details for line in paragraph(sentence, indent, display)]
-        small = (", ".join(visible(path) for path in demand.paths), *(visible(one) for one in demand.descriptions))
+        small = (demand.places(), *(visible(one) for one in demand.descriptions))
         text += [paint(line, "dim", display) for one in small for line in paragraph(one, indent, display)]
     return text
 
@@ -129,8 +129,7 @@ def _with_paths(
     head, *blocks = titled_table(header, shown, display)
     text = [paint(line, "dim", display) for line in head]
     for demand, block in zip(found, blocks, strict=False):
-        paths = ", ".join(visible(path) for path in demand.paths)
-        text += [*block, *(paint(line, "dim", display) for line in paragraph(paths, 6, display))]
+        text += [*block, *(paint(line, "dim", display) for line in paragraph(demand.places(), 6, display))]
     return [*text, *rest_line(len(found), _MOST_MET)]
 
 
