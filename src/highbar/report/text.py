@@ -81,7 +81,7 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
     return lines
 
 
-def about(verdict: Verdict) -> list[str]:
+def about(verdict: Verdict, display: Display) -> list[str]:
     """What was judged, by which bar. Texts from files are not wrapped, so that none can start a line at the margin."""
     origin = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     if verdict.verdict is not None:  # else the headline and the problems below say that there is none
@@ -89,7 +89,7 @@ def about(verdict: Verdict) -> list[str]:
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    return [evidence(verdict.counts), *filter(None, (", ".join(origin), who, which))]
+    return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, (", ".join(origin), who, which))]
 
 
 def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -165,7 +165,7 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     warning = [demand for demand in missed if demand.rule.level == "warning"]
     closing = paragraph(_closing(verdict, found), 0, display)
     return [
-        *about(verdict),
+        *about(verdict, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
         *(["", *_missed(verdict, blocking, display)] if blocking else []),

@@ -60,7 +60,7 @@ def lines(verdict: Verdict, display: Display) -> list[str]:
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     found = demands(verdict)
     return [
-        *about(verdict),
+        *about(verdict, display),
         *paragraph(" ".join(filter(None, (second_run(verdict), compared(verdict)))), 0, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
