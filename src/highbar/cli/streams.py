@@ -51,7 +51,7 @@ def command(lines: str) -> None:
 
 def say_problems(problems: Iterable[Problem]) -> None:
     """Write every problem to standard error, each with its place and its hint."""
-    from highbar.report.text import problem_lines  # only if something is wrong
+    from highbar.report.problems import problem_lines  # only if something is wrong
 
     _write_error("".join(f"{line}\n" for line in problem_lines(problems, display(sys.stderr))))
 

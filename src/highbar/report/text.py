@@ -30,6 +30,7 @@ from highbar.report.headline import (
 )
 from highbar.report.layout import columns, paint, paragraph, table, title, titled
 from highbar.report.missed import short_reason
+from highbar.report.problems import problem_lines
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
@@ -66,19 +67,6 @@ def headline_lines(verdict: Verdict, display: Display = PAGE) -> list[str]:
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
     """Every problem, in place of a verdict, after a first line that no verdict has."""
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
-
-
-def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
-    """`file:line:column: what was found and wanted` of each, and its hint on a line of its own."""
-    lines: list[str] = []
-    for problem in problems:
-        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-        # With its colon: a file that is named by one would make an order of the two.
-        where = visible(f"{place}:").removesuffix(":")
-        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
-        if problem.hint:
-            lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
-    return lines
 
 
 def about(verdict: Verdict, display: Display) -> list[str]:

@@ -30,12 +30,12 @@ from highbar.report.headline import (
     unsettled,
 )
 from highbar.report.layout import columns, paint, paragraph, table, title, titled_table
+from highbar.report.problems import problem_lines
 from highbar.report.text import (
     about,
     advice_lines,
     failed_lines,
     note_lines,
-    problem_lines,
     rest_line,
     undecided_lines,
     weakened_lines,

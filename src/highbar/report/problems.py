@@ -1,0 +1,23 @@
+"""Problems for a terminal. A module of its own, so that a refused call loads no more than it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from highbar.errors import Problem
+from highbar.report import PAGE, Display
+from highbar.report.layout import paint
+from highbar.report.visible import visible
+
+
+def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
+    """`file:line:column: what was found and wanted` of each, and its hint on a line of its own."""
+    lines: list[str] = []
+    for problem in problems:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        # With its colon: a file that is named by one would make an order of the two.
+        where = visible(f"{place}:").removesuffix(":")
+        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
+        if problem.hint:
+            lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
+    return lines
