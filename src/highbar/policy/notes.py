@@ -68,11 +68,11 @@ def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
 
 def _short_times(policy: Policy) -> Iterable[str]:
     """Times of a condition that have no unit and are so short that seconds are probably meant."""
-    for rule in policy.rules:
-        for demand in demands(rule.condition) if isinstance(rule, ConditionRule) else ():
+    for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
+        for demand in demands(rule.condition):
             left, right = demand.comparison.left, demand.comparison.right
             metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
-            if metric is None or metric.unit != "ms" or not isinstance(right, Number) or right.value >= SHORT_TIME:
+            if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
                 continue
             number = write_decimal(right.value)
             if not re.search(rf"{re.escape(number)}\s*(?:ms|s)\b", rule.text):

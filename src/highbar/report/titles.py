@@ -27,6 +27,7 @@ _OPERATORS = MappingProxyType(
     {">=": "is at least", ">": "is above", "<=": "is at most", "<": "is below", "=": "is", "!=": "is not"}
 )
 _WORDS = MappingProxyType({"f1": "F1", "behavior_coverage_pooled": "pooled behavior coverage"})
+_MOST_PATHS = 6
 _SECOND = 1000
 _TENTH = 100  # milliseconds: 1500 ms is said as 1.5 s, and 1234 ms stays
 _SUITE = "Every scenario of the suite has a result, and no other has one"
@@ -49,6 +50,12 @@ class DemandResult(Struct, frozen=True):
         """The paths of the rules in the policy, not encoded."""
         return tuple(rule.rule for rule in self.rules)
 
+    def places(self, encode: Encode = visible) -> str:
+        """The first paths on one line, and how many more there are."""
+        rest = len(self.rules) - _MOST_PATHS
+        shown = ", ".join(encode(path) for path in self.paths[:_MOST_PATHS])
+        return f"{shown} and {rest} more" if rest > 0 else shown
+
     @property
     def descriptions(self) -> tuple[str, ...]:
         """The descriptions of the rules, each once, not encoded."""
@@ -69,8 +76,8 @@ def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, .
 def _key(rule: RuleResult, verdict: Verdict) -> object:
     """What two rules must share. The outcome and the reason too: whatever differs in them is never hidden."""
     demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
-    # Without a metric the path alone says what is demanded, and with it the title.
-    return *demand, title(rule, verdict, str), rule.outcome, rule.reason, rule.undecided
+    by_path = title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
+    return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
 
 def title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:

@@ -134,7 +134,9 @@ def miscounted(root):
 
 
 def test_the_reason_stands_in_the_message_and_in_the_body():
-    (case,) = [case for case in cases(RENDER(FAILING), "rules") if case.get("name").endswith("blocking.safety_rate")]
+    name = "Safety rate is 100% (thresholds.blocking.safety_rate)"
+    (case,) = [case for case in cases(RENDER(FAILING), "rules") if case.get("name") == name]
+    assert case.find("properties/property").attrib == {"name": "rule", "value": "thresholds.blocking.safety_rate"}
     failure = case.find("failure")
     assert failure.get("message") == "90.0% is not ≥ 100% (over 10 scenarios)"
     assert failure.text == "90.0% is not ≥ 100% (over 10 scenarios)\nNo security compromises"

@@ -69,8 +69,8 @@ def test_the_reason_names_what_is_0():
 @pytest.mark.parametrize(
     ("text", "outcome", "reason"),
     [
-        ("one ≥ 1", "pass", "one 1 is >= 1"),
-        ("third ≥ 0.5", "fail", "third 0.333333… is not >= 0.5"),
+        ("one ≥ 1", "pass", "one 1 is ≥ 1"),
+        ("third ≥ 0.5", "fail", "third 0.333333… is not ≥ 0.5"),
         ("third = 1 / 3", "pass", "third 0.333333… is 1 / 3 0.333333…"),
         ("lost ≥ 0", "undefined", "lost is undefined: no scenario has it"),
         ("0 ≤ lost", "undefined", "lost is undefined: no scenario has it"),
@@ -92,11 +92,13 @@ def test_a_condition_has_an_outcome_and_a_reason(text, outcome, reason):
 
 
 def test_the_caller_decides_how_numbers_are_shown():
-    def show(expression, value):
-        return f"<{to_words(expression)}|{value}>"
+    def show(expression, value, beside):
+        return f"<{to_words(expression)}|{value} beside {to_words(beside)}>"
 
     condition = parse_condition("third ≥ 0.5")
-    assert evaluate_condition(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
+    assert (
+        evaluate_condition(condition, lookup, show)[1] == "third <third|1/3 beside 0.5> is not ≥ <0.5|1/2 beside third>"
+    )
 
 
 def test_names_are_told_apart_from_functions_of_a_column():
