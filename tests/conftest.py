@@ -27,7 +27,7 @@ STARTING = {"process", "browser", "registry", "spark"}
 """The markers under which a test may start processes."""
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 """The events of `sys.audit` that start a process."""
-SLOW = 3.0
+SLOW = 2.0
 """Seconds of processor time that call for the marker `slow`."""
 
 _started: list[str] = []

@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-SHARED = 100
+SHARED = 60
 """How many examples are drawn once for all tests of a strategy."""
 
 
-def each(strategy: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def shared(strategy: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """As `@given(strategy)`, on examples that all tests of a process share. Random search draws its own and shrinks."""
     if os.environ.get("HIGHBAR_FUZZ"):
         return given(strategy)

@@ -51,6 +51,7 @@ def values_of(rows):
     return {formula: found[f"mixed_{place}"] for place, formula in enumerate(FORMULAS)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_no_completion_of_a_run_is_worse_than_its_worst_value(seed):
     random = Random(seed)

@@ -23,6 +23,7 @@ def test_l1_what_the_search_has_found_stays_found(tmp_path, seed):
     assert files.attempt(seed, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_l4_rows_give_the_same_in_every_form(tmp_path, seed):
     assert forms.attempt(seed, tmp_path)

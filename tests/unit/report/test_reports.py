@@ -14,7 +14,7 @@ from highbar.report import REPORTERS, Display, format_of
 from highbar.report.headline import headline
 from highbar.report.markdown import LONGEST, code
 from highbar.report.visible import visible
-from tests.examples import each
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.test_visible import FORBIDDEN
 from tests.unit.report.verdicts import FAILING
@@ -51,7 +51,7 @@ def unfenced(cell):
     return inside[1:-1] if inside[0] == inside[-1] == " " and inside.strip() else inside
 
 
-@each(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.parametrize("name", REPORTERS)
 @pytest.mark.hazard("H105")
 @pytest.mark.hazard("H107")
@@ -63,7 +63,7 @@ def test_hostile_text_reaches_a_report_neither_raw_nor_as_an_order_to_a_ci_runne
     text.encode("utf-8")
 
 
-@each(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_all_reports_carry_the_same_verdict(verdict):
     text = REPORTERS["text"](verdict).splitlines()
@@ -73,7 +73,7 @@ def test_all_reports_carry_the_same_verdict(verdict):
     assert json.loads(REPORTERS["json"](verdict))["verdict"] == verdict.verdict
 
 
-@each(VERDICTS)
+@shared(VERDICTS)
 def test_json_carries_every_rule_with_its_texts_as_they_were(verdict):
     found = json.loads(REPORTERS["json"](verdict))["rules"]
     assert [(rule["rule"], rule["outcome"], rule["reason"], rule["level"]) for rule in found] == [
@@ -81,7 +81,7 @@ def test_json_carries_every_rule_with_its_texts_as_they_were(verdict):
     ]
 
 
-@each(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H109")
 def test_the_markdown_table_carries_every_rule_and_nothing_breaks_it(verdict):
     text = REPORTERS["markdown"](verdict)
@@ -96,7 +96,7 @@ def test_the_markdown_table_carries_every_rule_and_nothing_breaks_it(verdict):
     )
 
 
-@each(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.parametrize("color", [False, True])
 def test_the_terminal_names_every_rule_that_did_not_pass(color, verdict):
     text = REPORTERS["text"](verdict, Display(color=color))
@@ -105,7 +105,7 @@ def test_the_terminal_names_every_rule_that_did_not_pass(color, verdict):
             assert visible(rule.rule) in text
 
 
-@each(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_no_text_of_theirs_can_start_a_line_where_the_verdict_stands(verdict):
     lines = REPORTERS["text"](verdict, Display(width=40)).splitlines()
@@ -172,7 +172,7 @@ def test_only_the_format_that_is_used_is_loaded():
     assert done.stdout == "[]\n"
 
 
-@each(PROBLEMS)
+@shared(PROBLEMS)
 @pytest.mark.parametrize("name", REPORTERS)
 @pytest.mark.hazard("H105")
 def test_problems_are_shown_as_safely_as_a_verdict_and_never_as_one(name, problems):

@@ -80,6 +80,7 @@ FULLER = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(FULLER.map(agreeing))
 def test_hostile_texts_come_back_as_the_same_bytes(verdict):
     again = returned(verdict)
@@ -87,6 +88,7 @@ def test_hostile_texts_come_back_as_the_same_bytes(verdict):
     SCHEMA.validate(document.write(again))
 
 
+@pytest.mark.slow
 @given(VERDICTS, st.lists(rule_results(), max_size=3).map(tuple), PROBLEMS.map(tuple))
 def test_a_verdict_without_a_policy_comes_back_with_its_advice(verdict, advice, problems):
     verdict = dataclasses.replace(verdict, verdict=None, rules=(), policy=None, advice=advice, problems=problems)
@@ -106,6 +108,7 @@ def test_a_golden_verdict_comes_back_and_looks_the_same_in_every_format(case):
         assert highbar.render(again, name) == highbar.render(verdict, name)
 
 
+@pytest.mark.slow
 @examples(6)
 @given(seeded())
 def test_what_the_oracle_generates_comes_back_as_the_same_bytes(random: Random):
