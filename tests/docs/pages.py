@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.docs import forking
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,8 +80,8 @@ def prepare(temporary: Path) -> Path:
     shutil.copytree(ROOT / "tests" / "importers" / "fixtures", folder / "runs")
     (folder / ".git").mkdir()
     programs.mkdir()
-    for name, module in (("highbar", " -m highbar"), ("python", ""), ("python3", "")):
-        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable}{module} "$@"\n')
+    for name in ("python", "python3"):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         (programs / name).chmod(0o755)
     return folder
 
@@ -104,6 +105,9 @@ def transcript(text: str, folder: Path) -> str:
     found = re.findall(r"^\$ (.*(?:\\\n.*)*)$", text, re.MULTILINE)
     # `(exit $code)` hands each command's exit code on, so that `echo $?` may follow it.
     script = "".join(f"{command}\ncode=$?; printf '\\n{END}\\n'; (exit $code)\n" for command in found)
+    program = folder.parent / "bin" / "highbar"
+    program.write_text(forking.command())
+    program.chmod(0o755)
     outputs = run(["bash", "-s"], folder, script).split(f"\n{END}\n")[:-1]
     assert len(outputs) == len(found), f"{len(outputs)} of {len(found)} commands came to an end in:\n{text}"
     return "".join(

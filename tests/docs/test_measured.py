@@ -92,6 +92,7 @@ def test_the_page_of_bounds_on_the_grid_is_its_table():
     assert (CONCEPTS / "coverage-table.md").read_text("utf-8") == coverage_page(list(coverage.known_figures()))
 
 
+@pytest.mark.slow
 def test_the_bounds_of_the_grid_are_those_that_the_product_has_now():
     """The cheapest point of each family, simulated anew with its own seed."""
     known = {(one.family, one.point, one.scenarios, one.method): one for one in coverage.known_figures()}

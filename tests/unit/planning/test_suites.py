@@ -85,6 +85,7 @@ def test_no_number_of_trials_replaces_the_scenarios_that_even_a_perfect_suite_ne
     assert reach(59, share(95), assumed).rate_to_pass is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bar", "rate", "trials", "correlation"), [(85, 90, 3, 30), (85, 95, 5, 30), (85, 75, 5, 30), (90, 97, 3, 50)]
 )
@@ -162,6 +163,7 @@ def test_a_suite_passes_from_where_its_lower_bound_reaches_the_threshold(scenari
     assert found.passes_from == min(passing, default=None)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(percentages, percentages, st.integers(1, 10), st.integers(0, 100).map(share))
 def test_what_is_supposed_to_take_so_many_scenarios_is_within_their_reach(bar, rate, trials, correlation):

@@ -78,6 +78,7 @@ baselines = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(baselines)
 def test_what_is_written_is_read_again_to_the_last_digit(baseline):
     text = render(baseline)

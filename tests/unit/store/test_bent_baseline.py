@@ -6,6 +6,7 @@ import copy
 import json
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def bend(document, random: Random):
     return bent
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(baselines, st.integers(0, 2**32).map(Random))
 def test_a_bent_baseline_is_read_or_refused(baseline, random):
@@ -61,6 +63,7 @@ def test_a_bent_baseline_is_read_or_refused(baseline, random):
     since(POLICY, run_in(found), run_in(found)).difference("pass_rate")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(baselines, st.data())
 def test_a_baseline_that_is_cut_anywhere_is_refused(baseline, data):

@@ -73,6 +73,7 @@ def write_until_killed(file: Path, number: int) -> None:
         store.write(file, dated(number), seen=store.digest(file))
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
