@@ -15,19 +15,10 @@ before the first run. The bounds were repaired twice with another seed; the seed
 """
 
 NOTES = """
-- **Unequal trials**, `population: suite`: the number of trials is Σw / max(w/m), so that no trial weighs more than one.
-- **pass^k and pass@k**, `population: suite`: k trials count as one, and no trial counts twice.
-- **Weights**: the bound assumes that an unseen failure weighs as much as the heaviest scenario. Rules on weighted
-  metrics are also inconclusive if the effective number of scenarios is below 40 or one scenario carries more than 10 %.
-  Whether heavier scenarios *failed* more often in the run does not matter: in false passes they did not, and breaking a
-  light scenario could switch off such a check. Reports warn about it.
-- **Breakage**: for one trial per scenario in both runs, Tango's score interval (if all changes go one way, the wider of
-  it and Bonett and Price's); otherwise the wider of Bonett and Price's interval and the bound of a share.
-- **Costs and tokens**: with `cost_limit` or `tokens_limit`, the bound assumes nothing else about the costs. Without
-  one, the rule is inconclusive; the displayed interval is corrected for skewness (Hall), and wrong as often as the
-  table says.
-- **Trial counts**: the bound of a percentile assumes that an unseen scenario has as many trials as any; it is
-  inconclusive if the number of trials differs more than threefold between scenarios.
+What changed since is in [Confidence](confidence.md#which-bound-is-used-and-when-there-is-none) and
+[the comparison's bounds](comparing.md#the-difference-and-its-bounds). Whether heavier scenarios *failed* more often in
+the run does not make a rule inconclusive: in false passes they did not, and breaking a light scenario could switch off
+such a check. Reports warn about it.
 
 For each family, the table shows the point with the largest error before and the one with the largest error now;
 [off_grid.json](../../bench/tables/off_grid.json) has all of them.
