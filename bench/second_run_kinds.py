@@ -6,12 +6,13 @@ Each function yields pairs of runs; `bench/second_run.py` groups them into rows 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 from bench.by_scenario import variance_split
+from msgspec.structs import replace
 
 from highbar.gate.baseline import Excess, weigh
 from highbar.gate.outlook import Outlooks, Rests, chance, of_difference, of_scenarios

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from bench import coverage, paired_exact, planned
-from bench.by_scenario import count_bounds
+from bench.by_scenario import count_bounds, point_gate_chance
 from bench.coverage_page import page as coverage_page
 from bench.measured_pages import CONCEPTS, PAGES, Rows, measured, read
 
 from highbar.statistics.planning import enough_to_pass, gate_chances, scenarios_to_pass
-from highbar.statistics.second_run import point_gate_chance
 from highbar.statistics.tolerance import clusters_to_exclude
 
 DOCS = CONCEPTS.parent

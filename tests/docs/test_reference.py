@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import re
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import click
 import jsonschema
+import msgspec
 import pytest
 import yaml
 
@@ -30,9 +30,10 @@ def page(name: str) -> str:
 
 
 def first_cells(text: str, heading: str) -> list[str]:
-    """The names in the first column of the table whose header begins so."""
-    table = text.partition(f"| {heading} |")[2].partition("\n\n")[0]
-    return [name for row in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    """The names in the first column of the tables whose header begins so."""
+    tables = [part.partition("\n\n")[0] for part in text.split(f"| {heading} |")[1:]]
+    rows = [row for table in tables for row in table.splitlines()[2:]]
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
 
 
 def schema(name: str) -> dict[str, object]:
@@ -45,7 +46,7 @@ def test_every_column_is_in_the_reference() -> None:
 
 
 def test_every_key_of_the_policy_is_in_the_reference() -> None:
-    assert sorted(first_cells(page("policy"), "key")) == sorted(policy_schema()["properties"])
+    assert sorted(first_cells(page("policy"), "key | value")) == sorted(policy_schema()["properties"])
 
 
 def test_every_key_of_the_verdict_is_in_the_reference() -> None:
@@ -64,8 +65,15 @@ def test_every_exported_name_is_in_the_reference_of_python() -> None:
 def test_every_field_of_the_verdict_and_its_parts_is_in_the_reference_of_python() -> None:
     for name in ("Verdict", "Value", "RuleResult", "Slice", "FailedScenario", "Comparison", "Problem"):
         section = page("python").partition(f"\n### {name}\n")[2].partition("\n#")[0]
-        fields = {field.name for field in dataclasses.fields(getattr(highbar, name))}
+        fields = set(getattr(highbar, name).__struct_fields__)
         assert set(first_cells(section, "field")) - {"passed"} == fields, name
+
+
+def test_help_shows_the_fields_of_every_public_type() -> None:
+    types = [type_ for name in highbar.__all__ if isinstance(type_ := getattr(highbar, name), msgspec.StructMeta)]
+    assert highbar.Verdict in types
+    for type_ in types:
+        assert list(inspect.signature(type_).parameters) == list(type_.__struct_fields__)
 
 
 def test_every_measure_is_in_the_reference() -> None:

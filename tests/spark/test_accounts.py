@@ -65,7 +65,7 @@ def test_l1_another_number_of_results_than_the_files_hold_is_refused(
 ) -> None:
     path = folder / "r.jsonl"
     path.write_text(ROW % ("a", "x") + ROW % ("b", "x"), "utf-8")
-    monkeypatch.setattr(accounts.counting, "COUNTERS", {"jsonl": lambda blocks: 1 + len(list(blocks)) * 2})
+    monkeypatch.setattr(accounts.counting, "COUNT_BY_FORMAT", {"jsonl": lambda blocks: 1 + len(list(blocks)) * 2})
     with pytest.raises(highbar.InputError, match="hold 3 results, and 2 were read"):
         judged(path)
 

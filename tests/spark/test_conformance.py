@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -11,8 +10,10 @@ from random import Random
 from typing import Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from pyarrow import parquet
 
 import highbar
@@ -58,9 +59,9 @@ PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 def differing(one: Any, other: Any, place: str = "") -> Iterator[str]:
     """Where two results differ; floats may in the last digits, since sums are taken in another order."""
-    if dataclasses.is_dataclass(one) and type(one) is type(other):
-        for field in dataclasses.fields(one):
-            yield from differing(getattr(one, field.name), getattr(other, field.name), f"{place}.{field.name}")
+    if isinstance(one, msgspec.Struct) and type(one) is type(other):
+        for name in one.__struct_fields__:
+            yield from differing(getattr(one, name), getattr(other, name), f"{place}.{name}")
     elif isinstance(one, Mapping) and isinstance(other, Mapping) and list(one) == list(other):
         for key in one:
             yield from differing(one[key], other[key], f"{place}[{key}]")
@@ -78,7 +79,7 @@ def scored_alone(row: Mapping[str, Any], request: Any, parts: Any, folder: Path)
     """The columns of one row as DuckDB scores it; None where it refuses to read it at all."""
     file = folder / "one.jsonl"
     file.write_text(json.dumps(row) + "\n", "utf-8")
-    part = dataclasses.replace(parts[0], files=(ResultsFile(str(file), file.name, "jsonl"),))
+    part = replace(parts[0], files=(ResultsFile(str(file), file.name, "jsonl"),))
     with duckdb.connect() as connection:
         try:
             found = connection.execute(plan.make((part,), request).trials.sql)
@@ -99,7 +100,7 @@ def test_every_form_of_every_column_is_scored_or_refused_alike(spark: Any, tmp_p
     here = {row["n"]: scored_alone(row, request, parts, tmp_path) for row in rows}
     names = list(next(found for found in here.values() if found))
     engine = SparkEngine(read_files(spark, [str(file)], "jsonl"), format_="jsonl")
-    engine.define("trials", plan.make(engine._parts, request).trials, kept=True)
+    engine.define("trials", plan.make(engine._parts, request).trials, materialized=True)
     scored = engine.rows(f"SELECT {', '.join(names)} FROM trials")  # noqa: S608 - names of ours
     there = {
         values["extra_0_scaled"] // 10**9: values for values in (dict(zip(names, row, strict=True)) for row in scored)
@@ -306,7 +307,7 @@ def test_what_comes_back_does_not_grow_with_the_rows(spark: Any, tmp_path: Path)
         came: list[int] = []
         collect = engine.rows
         engine.rows = lambda sql, collect=collect, came=came: came.append(len(found := collect(sql))) or found  # type: ignore[method-assign]
-        engine.reduce(dataclasses.replace(measure.needs(policy, engine.columns()), failed_limit=20))
+        engine.reduce(replace(measure.needs(policy, engine.columns()), failed_limit=20))
         engine.close()
         sizes.append(sum(came))
     assert sizes[0] == sizes[1] < 100

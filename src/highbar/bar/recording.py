@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import gate, pipeline
 from highbar import policy as policies
@@ -17,8 +19,7 @@ from highbar.store import baseline_reading, replacing
 from highbar.store.baseline_text import render
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A baseline that was written, where, and whether it replaced another."""
 
     baseline: Baseline

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.changes.gradient import Leaf, evaluate, leaves
 from highbar.changes.record_sums import RecordSums
@@ -35,8 +36,7 @@ UNBOUNDED = Interval(-math.inf, math.inf)
 _ONE = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedRuns:
+class PairedRuns(Struct, frozen=True):
     """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
 
     base: RecordSums
@@ -54,7 +54,7 @@ class PairedRuns:
                 factor = self._factor(root)
                 if factor is not None:
                     return self._by_factor(root, factor, float(share)), factor
-        return self._linearised(root, float(share)), None
+        return self._by_gradient(root, float(share)), None
 
     def mean_factor(self, ratio: Ratio) -> Factor | None:
         """Head over base of a ratio of two sums, by the paired jackknife of its logarithm."""
@@ -69,16 +69,16 @@ class PairedRuns:
         counts = self._tried_once(before, after, weights)
         if counts is not None:
             return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
-        gained = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
+        differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
-        return paired_bounds(((gained[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+        return paired_bounds(((differences[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
 
     def _tried_once(
         self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
     ) -> tuple[int, int, int] | None:
         """How many scenarios only the head and only the base passed, and how many there are.
 
-        None unless every scenario is a unit of its own, counts once and has one trial in each run, passed or failed.
+        None unless every scenario is an independent unit, counts once and has one trial in each run, passed or failed.
         """
         run = self.base
         once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)
@@ -128,7 +128,7 @@ class PairedRuns:
         low, high = (-math.inf if end is None else math.log(end / share) for end in (factor.low, factor.high))
         return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
 
-    def _linearised(self, root: Node, share: float) -> Interval:
+    def _by_gradient(self, root: Node, share: float) -> Interval:
         before, slopes_before = evaluate(root, self._values(self.base, root), self._sizes(self.base))
         after, slopes_after = evaluate(root, self._values(self.head, root), self._sizes(self.head))
         value = after - share * before
@@ -198,8 +198,7 @@ class PairedRuns:
         return correlation_of(first, second)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
+class _Sizes(Struct, frozen=True):
     """How large the lower sum of a ratio is in a run."""
 
     run: RecordSums

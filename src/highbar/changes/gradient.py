@@ -45,7 +45,7 @@ def evaluate(
         if isinstance(node, Size):
             return size(node.ratio)
         if isinstance(node, Ratio) and node.z == node.d:
-            return 1.0  # a count over itself is no leaf: it does not vary
+            return 1.0  # a count over itself does not vary, so it is not a leaf
         return values.get(node)
 
     return value(root, known), {leaf: derivative(root, leaf, known) for leaf in values}

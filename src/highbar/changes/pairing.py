@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.model.records import ScenarioRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """The scenarios of both runs by id, and the unit of each: scenarios of one unit are not independent."""
 
     base: tuple[ScenarioRecord, ...]

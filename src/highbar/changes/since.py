@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import measure
 from highbar import policy as policies
@@ -23,8 +25,7 @@ _MOST_NAMES = 5
 _MOST_IDS = 10
 
 
-@dataclass(frozen=True)  # without slots, so that it can compute what is asked for once
-class Changes:
+class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it computes once, on demand
     """What changed from the base to the head."""
 
     policy: Policy

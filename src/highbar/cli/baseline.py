@@ -110,7 +110,7 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
         agent_version=agent_version,
         where=where,
         input_format=input_format,
-        map_file=map_file,
+        mapping=map_file,
         engine=engine.choice(),
         wants=Wants(subset=subset),
         stdin=streams.standard_input(),

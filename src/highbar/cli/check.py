@@ -118,7 +118,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         baseline=baseline,
         allow_missing_baseline=allow_missing_baseline,
         input_format=input_format,
-        map_file=map_file,
+        mapping=map_file,
         engine=engine.choice(),
         wants=Wants(
             slices,

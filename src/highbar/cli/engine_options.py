@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 if TYPE_CHECKING:  # see EngineOptions.choice
     from highbar.model.job import EngineChoice
@@ -28,8 +28,7 @@ class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the
         return super().convert(value, param, ctx)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True, eq=False):
     """What the command line says about the engine."""
 
     name: str

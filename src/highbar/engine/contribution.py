@@ -7,10 +7,11 @@ and the sums of products all take it from here, so that they cannot disagree abo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, prod
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.columns import scale
 from highbar.engine.layout import Layout
@@ -21,8 +22,7 @@ REPEATED = ("pass_at_", "pass_hat_")
 """How the names of quantities begin that are computed from how many trials of a scenario passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(Struct, frozen=True):
     """A scenario's mean of a quantity: its column `total`, divided by the columns in `divisors` and by `scale`.
 
     `count` is the column with the number of its trials that have the quantity. A scenario without one has no value.
@@ -54,8 +54,8 @@ def contribution(layout: Layout, quantity: str) -> Contribution:
     """How a scenario's value of a quantity is computed."""
     one = layout.quantities[quantity]
     # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
-    fractions = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
-    return Contribution(one.count, one.total, (one.count, *fractions), scale(quantity))
+    divisors = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
+    return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
 
 
 def is_repeated(quantity: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.columns import DESCRIBING, EXTRA, MEASURED, Column, recorded
+from msgspec import Struct
+
+from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded
 from highbar.engine import scoring
 from highbar.engine.database import LargeNumbers
 from highbar.engine.protocol import Request
@@ -18,8 +19,7 @@ from highbar.model import Ends, Percentile, Term, Weights, Where
 ONE = (Fraction(1),)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Which columns take part in a request over these files, and how they are named in SQL."""
 
     slices: tuple[str, ...]
@@ -93,19 +93,20 @@ class Layout:
         return [name for name, there in some if there]
 
     def flag(self, where: Where) -> str:
-        """The column that tells whether a filter lets a scenario through."""
+        """The column that tells whether a filter selects a scenario."""
         return f"where_{self.wheres.index(where)}"
 
 
-def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
+def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     """What takes part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)
+    # Columns of the user's own get numbered names in SQL: their real names may be anything.
     extras = tuple(name.removeprefix(EXTRA) for name in named if name.startswith(EXTRA))
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
-        wheres=tuple(dict.fromkeys(where for where in (*_filters(request), *(item.where for item in wanted)) if where)),
+        wheres=tuple(dict.fromkeys(where for where in (*_wheres(request), *(item.where for item in wanted)) if where)),
         extras=extras,
         quantities=of_request(named, extras, request.ends),
         weights=weights,
@@ -117,7 +118,7 @@ def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
     )
 
 
-def _filters(request: Request) -> Iterator[Where]:
+def _wheres(request: Request) -> Iterator[Where]:
     """The filters of rules whose undecided trials are named: a margin's sums are not asked for, but these are."""
     for demand in request.undecided:
         yield from (where for _, where in demand.parts)
@@ -126,7 +127,7 @@ def _filters(request: Request) -> Iterator[Where]:
 def _described(request: Request) -> frozenset[str]:
     """The columns that the suite fills in for trials that do not have them."""
     fields = request.suite.scenarios.values() if request.suite else ()
-    return frozenset({*DESCRIBING} & {name for each in fields for name in each})
+    return frozenset({*DESCRIPTION_COLUMNS} & {name for each in fields for name in each})
 
 
 def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
@@ -135,6 +136,7 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
     categories = [*((f"category = {literal(name)}", w) for name, w in weights.by_category.items()), any_other]
     capabilities = [*((f"capability = {literal(name)}", w) for name, w in weights.by_capability.items()), any_other]
     products = sorted({a * b for _, a in categories for _, b in capabilities})
+    # Without weights the column would be one more key by which every row is grouped.
     if len(products) == 1:
         return ONE, "0"
     cases = [

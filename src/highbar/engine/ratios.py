@@ -9,8 +9,9 @@ d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.columns import BY_NAME, quantities
 from highbar.engine.contribution import contribution, is_repeated, repeated_sql
@@ -32,8 +33,7 @@ def double(number: Fraction) -> str:
     return f"CAST({float(number)!r} AS DOUBLE)"
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """How a scenario's part in each sum is written."""
 
     layout: Layout
@@ -50,12 +50,12 @@ class Sides:
     def is_mean(self, ratio: Ratio) -> bool:
         """Whether d only says which scenarios have a value: then Σzd is Σz, and Σd² is Σd."""
         (term, factor), *more = ratio.d
-        counting = term.of == "count" or term.column == "scenario"
-        return counting and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
+        counts_scenarios = term.of == "count" or term.column == "scenario"
+        return counts_scenarios and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
 
     def _weighted(self, ratio: Ratio) -> bool:
-        weighing = self.layout.own_weight or len(self.layout.weights) > 1
-        return weighing and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
+        has_weights = self.layout.own_weight or len(self.layout.weights) > 1
+        return has_weights and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
 
     def linear(self, linear: Linear) -> str:
         """SQL for a scenario's part in a weighted sum of terms."""
@@ -169,6 +169,7 @@ def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
         columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
         if request.trial_noise:
             columns.append(f"max({sides.heaviest_trial(ratio)}) AS heaviest_{i}")
+    # `CASE … THEN id`: scenarios without a cluster must not fall together into the one group of NULL.
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database, Query
 from highbar.engine.limits import (
     MOST_FLAKY,
     MOST_IDS_AT_ONCE,
-    MOST_KEPT_SCENARIOS,
     MOST_NAMED,
     MOST_SLICES,
+    MOST_STORED_SCENARIOS,
     SOME_ROWS,
 )
 from highbar.engine.protocol import Request
@@ -32,8 +34,7 @@ _UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
 """Whether a scenario failed a trial; whether it failed none and did not pass them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
+class _Groups(Struct, frozen=True):
     """The sums of the whole and of every slice, and what to warn of; with the ranks that they came from."""
 
     whole: Group
@@ -42,8 +43,7 @@ class _Groups:
     ranks: Mapping[str, dict[Percentile, Rank]]
 
 
-@dataclass(frozen=True, slots=True)
-class Reducer:
+class Reducer(Struct, frozen=True):
     """Reduces the trials of some parts to sums."""
 
     database: Database
@@ -72,6 +72,7 @@ class Reducer:
                 of_profile=True,
             )
         )[0]
+        # Every refusal comes before the first metric: no sum over rows that were refused may reach a verdict.
         checks.refuse_bad_rows(trials=trials, bad=bad)
         checks.refuse_mixed_ids(rows, self.parts)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
@@ -103,17 +104,18 @@ class Reducer:
             scenarios=scenarios.listed(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
         )
+        # With nothing undecided the worst case and the best case are the same: a second reduction would change nothing.
         if not open_:
             return reduction
-        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_KEPT_SCENARIOS, fill=fill)
+        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_STORED_SCENARIOS, fill=fill)
 
     def _define(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name the three relations of a request."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
         self._define_trials(made, request)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         grave = self._mostly_grave(made, request)
-        self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
+        self.database.define("profile", made.profile_of_grave if grave else made.profile, materialized=True)
         return made
 
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
@@ -121,21 +123,21 @@ class Reducer:
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # The sums of a cluster need all of its scenarios, decided or not.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
-        self.database.define("settled", made.settled, kept=True)
-        self.database.define("scenarios", scenarios, kept=made.layout.repeated)
-        self.database.define("profile", made.profile, kept=True)
+        self.database.define("settled", made.settled, materialized=True)
+        self.database.define("scenarios", scenarios, materialized=made.layout.repeated)
+        self.database.define("profile", made.profile, materialized=True)
         return made
 
     def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
         if made.described and request.suite:
             descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
-        self.database.define("trials", made.trials, kept=made.parse_once)
+        self.database.define("trials", made.trials, materialized=made.parse_once)
 
     def _with_best(
         self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
         """The reduction with undecided trials named, and with the sums at their best."""
-        self.database.define("unsettled", made.unsettled, kept=few)
+        self.database.define("unsettled", made.unsettled, materialized=few)
         named = scenarios.undecided_trials(self.database.rows, made.layout, request)
         listed = scenarios.undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
@@ -162,12 +164,12 @@ class Reducer:
         made = plan.make(self.parts, request, fill=fill)
         if fill:
             self._define_trials(made, request)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         found = records.find(self.database.rows, made.layout, request)
         if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
         made = plan.make(self.parts, request, world="best", fill=fill)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
 
     def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
@@ -178,10 +180,10 @@ class Reducer:
         return (variants.note(found),) if found else ()
 
     def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
-        sliced = "category" in slices  # then the profile has them all
-        column, relation = (f"by_{slices.index('category')}", "profile") if sliced else ("category", "trials")
+        has_category = "category" in slices  # then the profile has them all
+        column, relation = (f"by_{slices.index('category')}", "profile") if has_category else ("category", "trials")
         sql = f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
-        rows = self.database.rows(Query(sql, of_profile=sliced))
+        rows = self.database.rows(Query(sql, of_profile=has_category))
         return tuple(row[0] for row in rows)
 
     def _groups(
@@ -193,9 +195,12 @@ class Reducer:
         for place, column in enumerate(request.slices):
             if not profiles[place]:
                 warnings.append(f"no result has a value for the slice {column}")
+            # The query asks for one value more than is shown, only to see whether there are more.
             if len(profiles[place]) > MOST_SLICES:
                 profiles[place].popitem()
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
+        # The profile counts undecided values only for scenarios of one trial each: with several it cannot say that the
+        # percentile is the same.
         known = worst.ranks if worst and not made.layout.repeated else None
         ranked = self._ranks(profiles, made, request, open_trials=open_trials, at_worst=known)
         products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
@@ -222,6 +227,7 @@ class Reducer:
             f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
             f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
         )
+        # Limited in SQL, before rows are fetched: a slice column of the user's own may have as many values as rows.
         sql = (
             f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
             f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
@@ -239,6 +245,7 @@ class Reducer:
     ) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+        # Otherwise a column with a million values would be grouped by all of them, and all but a thousand thrown away.
         if len(values) == MOST_SLICES:
             there = f"by_{place} IN ({', '.join(literal(value or '') for value in values)})"
         names: Sequence[str] = made.products

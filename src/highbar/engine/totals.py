@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.columns import BOUNDED, BY_NAME
 from highbar.engine.contribution import Contribution, contribution, is_repeated, repeated
@@ -22,8 +23,7 @@ Row = Mapping[str, Any]
 _WEIGHT_SCALE = BY_NAME["weight"].scale
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The profile rows of one group."""
 
     layout: Layout
@@ -41,8 +41,8 @@ class Profile:
 
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
-        rows = self._let_through(term.where)
-        # A filter that lets nothing through gives a sum of 0 over 0 scenarios, which no metric takes for a value.
+        rows = self._selected(term.where)
+        # A filter that selects nothing gives a sum of 0 over 0 scenarios, which every metric reports as undefined.
         if is_repeated(term.column):
             return _repeated_total(rows, term)
         if term.column == "scenario":
@@ -52,11 +52,12 @@ class Profile:
             return Total(Fraction(0), 0)
         return self._added([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)
 
-    def _let_through(self, where: Where) -> Sequence[Row]:
+    def _selected(self, where: Where) -> Sequence[Row]:
         return [row for row in self.rows if row[self.layout.flag(where)]] if where else self.rows
 
     def _added(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
         """The sum over some rows: the totals of one denominator and weight are added first, and divided once."""
+        # Whole numbers are added before anything is divided: a sum of many Fractions is slow, and one of floats rounds.
         amounts: dict[tuple[int, int], int] = {}
         for row in rows:
             amount, denominator = self._amount(row, term, of_scenario)
@@ -84,19 +85,20 @@ class Profile:
     def ranked(self, column: str, where: Where) -> tuple[int, int, int]:
         """How many trials a percentile ranks, how many of these are errors, and how many are undecided.
 
-        For scenarios of one trial each. Where lower is better an error is above every number, known or not.
+        For scenarios of one trial each. If lower is better, an error ranks above every number, known or not.
         """
-        one, rows = self.layout.quantities[column], self._let_through(where)
+        one, rows = self.layout.quantities[column], self._selected(where)
         if not self._any_given(rows, column):
             return 0, 0, 0
         ranked = sum(row["scenarios"] for row in rows if row[one.count])
+        # In a column from 0 to 1 a crash counts as 0, which is a number like any other.
         errors = sum(row["sum_crashed_trials"] for row in rows) if column not in BOUNDED else 0
         return ranked, errors, sum(row.get(f"sum_undecided_{one.total}", 0) for row in rows)
 
     def trial_range(self, column: str, where: Where) -> tuple[int, int]:
         """The fewest and the most trials of a scenario that has the column."""
         count = self.layout.quantities[column].count
-        counts = [row[count] for row in self._let_through(where) if row[count]]
+        counts = [row[count] for row in self._selected(where) if row[count]]
         return min(counts, default=0), max(counts, default=0)
 
     def _amount(self, row: Row, term: Term, of_scenario: Contribution | None) -> tuple[int, int]:

@@ -98,13 +98,13 @@ def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
     for (text,) in rows:
         try:
             json.loads(text, object_pairs_hook=_unique)
-        except _Twice as error:
+        except _DuplicateKey as error:
             raise InputError(Problem(f"duplicate key {error.name!r} in a result", file=file)) from error
         except (ValueError, RecursionError) as error:
             raise InputError(Problem("a result that cannot be read", file=file)) from error
 
 
-class _Twice(ValueError):
+class _DuplicateKey(ValueError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
@@ -113,7 +113,7 @@ class _Twice(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     again = first_again([name for name, _ in pairs])
     if again is not None:
-        raise _Twice(again)
+        raise _DuplicateKey(again)
     return dict(pairs)
 
 

@@ -7,9 +7,10 @@ threshold is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import Rests, combined
@@ -17,7 +18,6 @@ from highbar.gate.thresholds import Judged, judge_value
 from highbar.language import digits, exact, formula
 from highbar.model import (
     COMPARE,
-    Comparison,
     Condition,
     ConditionRule,
     Demand,
@@ -27,6 +27,7 @@ from highbar.model import (
     Number,
     Operator,
     Outcome,
+    Relation,
     Threshold,
 )
 from highbar.statistics.second_run import all_of, any_of
@@ -55,7 +56,7 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
 
 def _of_one_metric(condition: Condition, evidence: Evidence, outcome: Outcome) -> str:
     """`final_score 83.1% is not ≥ 85%`: a metric against a number, as thresholds say it; empty of anything else."""
-    if not isinstance(condition, Comparison) or outcome not in ("pass", "fail"):
+    if not isinstance(condition, Relation) or outcome not in ("pass", "fail"):
         return ""
     left, right = condition.left, condition.right
     metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Number) else None
@@ -76,7 +77,7 @@ def could_fail(condition: Condition, evidence: Evidence) -> bool:
 def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
     """Whether it can hold, and whether it can fail. Comparisons are taken to vary independently."""
     match condition:
-        case Comparison(operator, left, right):
+        case Relation(operator, left, right):
             span = evidence.measured.span(left, right)
             return _possible_sign(operator, span.low, span.high)
         case Logic("not", (operand,)):
@@ -99,10 +100,10 @@ def _possible_sign(operator: Operator, low: Fraction | None, high: Fraction | No
 
 def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
     match condition:
-        case Comparison():
+        case Relation():
             return _compare(condition, demand, evidence)
         case Logic("not", (operand,)):
-            return _judge(_opposite(operand), demand, evidence)
+            return _judge(_negated(operand), demand, evidence)
         case Logic(joined_by, operands):
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
@@ -117,19 +118,19 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
     assert_never(condition)
 
 
-def _opposite(condition: Condition) -> Condition:
+def _negated(condition: Condition) -> Condition:
     """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
     match condition:
-        case Comparison(operator, left, right):
-            return Comparison(formula.NEGATED[operator], left, right)
+        case Relation(operator, left, right):
+            return Relation(formula.NEGATED[operator], left, right)
         case Logic("not", (operand,)):
             return operand
         case Logic(joined_by, operands):
-            return Logic("or" if joined_by == "and" else "and", tuple(_opposite(operand) for operand in operands))
+            return Logic("or" if joined_by == "and" else "and", tuple(_negated(operand) for operand in operands))
     assert_never(condition)
 
 
-def _compare(comparison: Comparison, demand: Demand, evidence: Evidence) -> Judged:
+def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged:
     left, right = comparison.left, comparison.right
     if isinstance(left, Name) and isinstance(right, Number) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from highbar.model import Call, Demand, Metric, Number, Outcome, Outlook, RuleResult, Threshold, Value
 from highbar.statistics.bounds import Sums
@@ -45,8 +46,7 @@ class Range(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rests:
+class Rests(Struct, frozen=True):
     """What a value rests on: its sums if it is a share, how many of their units are not perfect, and trial noise.
 
     `percentile` is the share of a percentile's rank.
@@ -221,10 +221,14 @@ def of_difference(
     ends = float(low), float(high)
 
     def take(of: float) -> Outlook | None:
-        sure = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
-        bare = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
-        if demand.evidence == "confident" or sure is None or bare is None:
-            return sure
-        return Outlook(bare.passes, max(0.0, bare.fails - sure.fails), min(sure.fails, bare.fails))
+        by_interval = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
+        by_estimate = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
+        if demand.evidence == "confident" or by_interval is None or by_estimate is None:
+            return by_interval
+        return Outlook(
+            by_estimate.passes,
+            max(0.0, by_estimate.fails - by_interval.fails),
+            min(by_interval.fails, by_estimate.fails),
+        )
 
     return cases(take, noise.halved())

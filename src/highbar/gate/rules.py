@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.gate.conditions import could_fail, judge_condition
@@ -64,8 +65,8 @@ def _open_between(rule: Rule, worst: Evidence, best: Evidence) -> bool:
             return could_fail(rule.condition, worst)
         case BaselineRule() | StepRule():
             compared = [one.baseline for one in (worst, best) if one.baseline is not None]
-            followed = all(one.follows(rule.metric, rule.where) for one in compared)
-            return not followed or not worst.measured.follows(rule.metric, rule.where)
+            follows_all = all(one.follows(rule.metric, rule.where) for one in compared)
+            return not follows_all or not worst.measured.follows(rule.metric, rule.where)
     return False
 
 
@@ -151,7 +152,7 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
     outcome, reason = _scenarios(rule, evidence)
     found = evidence.patterns[rule.pattern]
     again = of_scenarios(found.scenarios - found.failed, found.failed, evidence.pass_rate, evidence.noise)
-    # A scenario that is missing or undecided stays so, whatever the agent does.
+    # A missing or undecided scenario stays so: a second run says nothing about it.
     judged = Judged(outcome, reason, outlooks=again if outcome == "pass" or found.failed else certain(outcome))
     return RuleResult(
         rule.name,
@@ -237,7 +238,7 @@ def name_of(trial: Trial) -> str:
 def progress(stage: Stage, value: Value) -> Progressive:
     """The state of a progressive rule: the step that applies, and what the next ones lack.
 
-    Distances are of the value itself, whatever evidence a later step will demand.
+    Distances are those of the value, even if a later step demands more evidence.
     """
     following = stage.next
     return Progressive(

@@ -1,16 +1,17 @@
 """A value with its interval, compared with a threshold.
 
 By the estimate the value itself must reach it. With confidence the worse end of the interval must; if the better end
-misses it the rule fails, and in between nothing can be said yet. A threshold of 100 % (or 0 %) cannot be shown by any
-number of scenarios: it fails at the first failure, or beyond an accepted number of them (`failures`), and passes when
+misses it the rule fails, and in between the outcome is inconclusive. No number of scenarios can show a threshold of
+100 % (or 0 %): it fails at the first failure, or beyond an accepted number of them (`failures`), and passes when
 failures above the tolerated rate are excluded.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
 from highbar.language import digits
@@ -19,11 +20,8 @@ from highbar.model import Demand, Doubt, Outcome, Threshold, Value
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
 from highbar.statistics.tolerance import clusters_to_exclude
 
-UNLIMITED = float("inf")
 
-
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The outcome, why, how far it can be trusted, and what a second run would make of it."""
 
     outcome: Outcome
@@ -72,7 +70,7 @@ def judge_value(
         outlooks=without_passes(outlooks) if few else outlooks,
         accepted=_accepted_number(value, bar, demand, rests.failing),
     )
-    # A failure that was seen is one, whatever the interval is worth.
+    # An observed failure counts, however wide the interval is.
     surely_missed = at_the_end(bar, value) and not bar.met_by(number)
     return judged if surely_missed else doubted(judged, value.doubt, demand)
 
@@ -118,7 +116,7 @@ def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, 
 
 
 def _within(value: Value, bar: Threshold, demand: Demand, failing: int | None) -> bool:
-    """Whether no more failed than a threshold of 100 % accepts; if failures were not counted, none may have."""
+    """Whether no more failed than a threshold of 100 % accepts; if failures were not counted, all must have passed."""
     return value.value == bar.value or (failing is not None and failing <= demand.failures)
 
 
@@ -137,8 +135,8 @@ def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int 
 
 def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
     """The two ends of a value's interval, infinite if it is unbounded."""
-    low = -UNLIMITED if value.low is None else Fraction(value.low)
-    high = UNLIMITED if value.high is None else Fraction(value.high)
+    low = -math.inf if value.low is None else Fraction(value.low)
+    high = math.inf if value.high is None else Fraction(value.high)
     return low, high
 
 
@@ -164,7 +162,7 @@ def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) 
 
 
 def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
-    """About how many more scenarios would settle it if the value stayed; None if none would."""
+    """About how many more scenarios would settle it if the value stayed; None if no number would."""
     sums = rests.sums
     if at_the_end(bar, value):
         clusters = sums.clusters if sums is not None else value.scenarios

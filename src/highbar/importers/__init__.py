@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.importers import signs
@@ -33,8 +34,7 @@ GROUP = "highbar.importers"
 RECOGNIZERS = "highbar.recognizers"
 
 
-@dataclass(frozen=True, slots=True)
-class Importer:
+class Importer(Struct, frozen=True):
     """A tool whose files can be read: its name, its title in messages, its module, and the signs of its files."""
 
     name: str

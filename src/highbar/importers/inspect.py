@@ -27,7 +27,7 @@ from highbar.importers.report import Report
 from highbar.importers.row_buffer import RowBuffer
 
 _WHOLE_SAMPLE = re.compile(r"^samples/.+_epoch_\d+\.json$", re.DOTALL)
-_CHUNKED_SAMPLE = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
+_SAMPLE_IN_CHUNKS = re.compile(r"^samples/.+_epoch_\d+/sample\.json$", re.DOTALL)
 _CHUNK = re.compile(r"^(samples/.+_epoch_\d+/)(?:\w+\.json|\w+/.+)$", re.DOTALL)
 _EVENTS = re.compile(r"^(samples/.+_epoch_\d+/)events/\d+\.json$", re.DOTALL)
 _BESIDE = re.compile(r"^(?:(?:header|summaries|reductions|results)\.json|_journal/.+)$", re.DOTALL)
@@ -96,7 +96,7 @@ def _read_archive(path: str, log: _Log) -> None:
         for name in archive:
             if _WHOLE_SAMPLE.match(name):
                 log.add(archive.read(name))
-            elif _CHUNKED_SAMPLE.match(name):
+            elif _SAMPLE_IN_CHUNKS.match(name):
                 log.add(archive.read(name), _chunks(archive, name.removesuffix("sample.json"), events))
         if "summaries.json" in archive:
             log.compare(archive.read("summaries.json"))

@@ -18,11 +18,23 @@ _IDEOGRAPH = re.compile(
     "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
 )
 """Characters that mean a word or a syllable each; Korean blocks too, as one of them turns high into low."""
-_LOOK_ALIKES = str.maketrans(
+_SAME_LOOK = str.maketrans(
     # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, after case folding.
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
+
+_REPEATED = re.compile(r"pass([@^])([1-9][0-9]*)")
+
+
+def spelled_out(name: str) -> str:
+    """The name of a metric as policies and reports have it: `pass@3` and `pass^3` are other spellings.
+
+    >>> spelled_out("pass@3"), spelled_out("pass^3"), spelled_out("accuracy")
+    ('pass_at_3', 'pass_hat_3', 'accuracy')
+    """
+    found = _REPEATED.fullmatch(name)
+    return f"pass_{'at' if found[1] == '@' else 'hat'}_{found[2]}" if found else name
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -81,7 +93,7 @@ def fold(word: str) -> str:
     if word.isascii():
         folded = word.lower()
     else:
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_LOOK_ALIKES)
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_SAME_LOOK)
         folded = _INVISIBLE.sub("", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN))
     return "".join(folded.replace("-", "_").split())
 
@@ -106,7 +118,7 @@ def _one_edit_apart(first: str, second: str) -> bool:
     """Whether one letter inserted, deleted, replaced, or swapped with its neighbor makes one word of the other."""
     if len(first) > len(second):
         first, second = second, first
-    at = next((i for i, letter in enumerate(first) if letter != second[i]), len(first))
+    at = next((i for i, character in enumerate(first) if character != second[i]), len(first))
     if len(first) < len(second):
         return first[at:] == second[at + 1 :]
     swapped = first[at : at + 2] == second[at : at + 2][::-1] and first[at + 2 :] == second[at + 2 :]
@@ -119,11 +131,11 @@ def _distance(first: str, second: str) -> int:
         return LONGEST_WORD
     before: list[int] = []
     row = list(range(len(second) + 1))
-    for i, letter in enumerate(first, 1):
+    for i, character in enumerate(first, 1):
         before, last, row = row, before, [i]
         for j, other in enumerate(second, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (character != other))
+            if i > 1 and j > 1 and character == second[j - 2] and first[i - 2] == other:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
     return row[-1]

@@ -126,7 +126,7 @@ def elements(blocks: Iterable[bytes]) -> int:
         taken.append(block)
         size += len(block)
         if size > _LARGE_ARRAY:
-            return _elements_of_large(_chained(taken, rest))
+            return _elements_of_large(_joined(taken, rest))
     text = b"".join(taken)
     if not text.strip():
         return 0
@@ -186,7 +186,7 @@ class _Stream:
         return b"".join(taken)
 
 
-def _chained(taken: list[bytes], rest: Iterable[bytes]) -> _Stream:
+def _joined(taken: list[bytes], rest: Iterable[bytes]) -> _Stream:
     return _Stream(chain(taken, rest))
 
 
@@ -212,5 +212,5 @@ def _measured(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield block
 
 
-COUNTERS: dict[Format, Callable[[Iterable[bytes]], int]] = {"jsonl": lines, "csv": records, "json": elements}
+COUNT_BY_FORMAT: dict[Format, Callable[[Iterable[bytes]], int]] = {"jsonl": lines, "csv": records, "json": elements}
 """Parquet is counted by its footer."""

@@ -38,8 +38,14 @@ def explain(
     files: Sequence[ResultsFile], scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
 ) -> tuple[Problem, ...]:
     """The first problems of the files, in order. Empty if this reader finds no problem."""
+    from highbar.load.unnamed import missing_id  # only for files that are refused
+
     found: list[Problem] = []
     for file in files:
+        unnamed = missing_id(file)
+        if unnamed:
+            found.append(unnamed)
+            continue
         for problem in _READERS[file.format](file, scalars, numbers):
             found.append(problem)
             if len(found) == MOST_PROBLEMS:

@@ -7,9 +7,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from highbar import importers
 from highbar import policy as policies
@@ -80,7 +81,7 @@ def find(
 
 
 def names(arguments: Sequence[str]) -> tuple[str, ...]:
-    """The paths of the files that the arguments name. An argument that names none is refused by `find`, not here."""
+    """The paths of the files that the arguments name. `find` refuses an argument that names no file, not this."""
     found: list[str] = []
     for argument in arguments:
         with suppress(InputError):
@@ -159,6 +160,12 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
     tool = _tool(path, path, input_format, guidance)
     if tool:
         return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance).file
+    format_, compression = _form(path, input_format)
+    return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
+
+
+def _form(path: str, input_format: str | None = None) -> tuple[Format, str | None]:
+    """The format and the compression of a file, by the format that was named and by its name."""
     by_name, compression = _suffixes(path)
     format_ = next((f for f in FORMATS if f == input_format), by_name)
     if format_ is None:
@@ -169,7 +176,18 @@ def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: fo
         raise InputError(
             Problem("a compressed Parquet file is not supported", file=path, hint="Parquet compresses by itself")
         )
-    return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
+    return format_, compression
+
+
+def named(path: str, input_format: str | None = None) -> ResultsFile:
+    """One file with rows in any shape, for a look at them. Raises InputError if it is none of ours or of a mapping."""
+    if not os.path.isfile(path):
+        what = "is a folder" if os.path.isdir(path) else "does not exist" if not os.path.exists(path) else "is no file"
+        raise InputError(Problem(f"{what}, wanted a file with results", file=path))
+    format_, compression = _form(path, input_format)
+    if format_ == "json" and not _starts_with_brace(path, compression, alone=True):
+        format_ = _array_or_lines(path, format_, compression)
+    return ResultsFile(os.path.realpath(path), path, format_, compression)
 
 
 def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
@@ -185,11 +203,19 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
     """A `.json` file holds an array; one that starts with an object is read line by line."""
     if format_ != "json":
         return format_
-    start = _start_of(path, compression).removeprefix(BYTE_ORDER_MARK).lstrip()
-    if start.split(b"\n", 1)[0].strip() == b"{":
+    if _starts_with_brace(path, compression, alone=True):
+        from highbar.load.unnamed import missing_id  # only for a file that is refused
+
         message = "found one JSON object over many lines, which no known tool writes; wanted an array of results"
-        raise InputError(Problem(message, file=path, line=1, hint="a mapping reads any other shape: --map FILE"))
-    return "jsonl" if start.startswith(b"{") else "json"
+        unread = Problem(message, file=path, line=1, hint="a mapping reads any other shape: --map FILE")
+        raise InputError(missing_id(ResultsFile(os.path.realpath(path), path, "json", compression)) or unread)
+    return "jsonl" if _starts_with_brace(path, compression) else "json"
+
+
+def _starts_with_brace(path: str, compression: str | None, *, alone: bool = False) -> bool:
+    """If a file starts with `{`; `alone` on its line, so that the object goes on below."""
+    start = _start_of(path, compression).removeprefix(BYTE_ORDER_MARK).lstrip()
+    return start.split(b"\n", 1)[0].strip() == b"{" if alone else start.startswith(b"{")
 
 
 def _start_of(path: str, compression: str | None) -> bytes:

@@ -91,11 +91,11 @@ class _FooterReader:
         return self._data[self._place - 1]
 
     def _varint(self) -> int:
-        value = shift = 0
+        value = bits = 0
         while (byte := self._byte()) & 128:
-            value |= (byte & 127) << shift
-            shift += 7
-        return value | byte << shift
+            value |= (byte & 127) << bits
+            bits += 7
+        return value | byte << bits
 
     def _whole(self) -> int:
         value = self._varint()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from highbar.model import ResultsFile
 

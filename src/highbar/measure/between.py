@@ -1,4 +1,4 @@
-"""A formula and the two ends of each of its parts → what it can come to in between.
+"""A formula and the two ends of each of its parts → the range of its value in between.
 
 Undecided trials are judged at their worst and at their best. For a formula that only rises, or only falls, with each of
 its parts, nothing in between is beyond those two. `accuracy / pass_rate` is not such a formula: it is at its least if
@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.language import formula
@@ -47,9 +48,8 @@ Polynomial = dict[Monomial, Fraction]
 _CONSTANT: Polynomial = {(): Fraction(1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The least and the most that a formula can come to; None if there is no bound."""
+class Span(Struct, frozen=True):
+    """The least and the greatest value of a formula; None if there is no bound."""
 
     low: Fraction | None
     high: Fraction | None
@@ -59,7 +59,7 @@ UNBOUNDED = Span(None, None)
 
 
 def tree(policy: Policy, metric: Metric, where: Where = ()) -> Node:
-    """The metric over the scenarios that `where` lets through, metrics that it names written out."""
+    """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
     return _node(policy, metric.expression, catalogue.narrow(where, metric.where))
 
 
@@ -76,7 +76,7 @@ def is_plain(metric: Metric) -> bool:
 
 
 def span(node: Node, ends: Ends) -> Span:
-    """The least and the most that the formula can come to, each part anywhere between its ends."""
+    """The least and the greatest value of the formula, with each part anywhere between its ends."""
     box = _Box.around(ends)
     directions = {leaf: box.direction(node, leaf) for leaf in box.ranges}
     low = box.narrowed(directions, to_the_least=True).range(node)
@@ -119,8 +119,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     return formula.fold(expression, combine)
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(Struct, frozen=True):
     """Every part with its range."""
 
     ranges: Mapping[Leaf, Range]
@@ -129,9 +128,9 @@ class _Box:
     @staticmethod
     def around(ends: Ends) -> _Box:
         """The parts between their ends."""
-        varying = [leaf for leaf, (worst, best) in ends.items() if worst != best]
+        differing = [leaf for leaf, (worst, best) in ends.items() if worst != best]
         ranges = {leaf: (min(pair), max(pair)) for leaf, pair in ends.items()}
-        return _Box(ranges, {leaf: place for place, leaf in enumerate(varying)})
+        return _Box(ranges, {leaf: place for place, leaf in enumerate(differing)})
 
     def narrowed(self, directions: Mapping[Leaf, Sign], *, to_the_least: bool) -> _Box:
         """The parts with a direction at the end that makes the formula least, or most; the others as they are."""
@@ -145,7 +144,7 @@ class _Box:
         return _Box({leaf: chosen(leaf, *ends) for leaf, ends in self.ranges.items()})
 
     def range(self, node: Node) -> Range | None:
-        """What a node can come to, by interval arithmetic: never too narrow. None if there is no bound."""
+        """The range of a node, by interval arithmetic: never too narrow. None if there is no bound."""
         if isinstance(node, Fraction):
             return node, node
         if isinstance(node, Term | Percentile):
@@ -183,7 +182,7 @@ class _Box:
         if operations.sign_of(self._range_of_polynomial(below)) is None:
             return None
         place = self.places[leaf]
-        slope = _added(_product(_derived(above, place), below), _product(above, _derived(below, place)), -1)
+        slope = _added(_product(_derivative(above, place), below), _product(above, _derivative(below, place)), -1)
         return operations.sign_of(self._range_of_polynomial(slope)) if slope else 0
 
     def _range_of_polynomial(self, polynomial: Polynomial) -> Range:
@@ -233,7 +232,7 @@ def _added(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
     return {monomial: factor for monomial, factor in found.items() if factor}
 
 
-def _derived(polynomial: Polynomial, place: int) -> Polynomial:
+def _derivative(polynomial: Polynomial, place: int) -> Polynomial:
     found: Polynomial = {}
     for monomial, factor in polynomial.items():
         power = Counter(monomial)[place]

@@ -62,7 +62,7 @@ class Bounds:
         self.alpha = alpha
         self.trial_noise = trial_noise
         self.spans = spans
-        self._known: dict[Part, Interval] = {}  # not data but memory: formulas share their parts
+        self._known: dict[Part, Interval] = {}  # a cache: formulas share their parts
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -266,19 +266,19 @@ class Bounds:
             return 0.0
         if first == second:
             return float(sign)
-        same_way = 1.0 if one.gradient * two.gradient >= 0 else -1.0
+        same_sign = 1.0 if one.gradient * two.gradient >= 0 else -1.0
         cross = self.group.crosses.get((first, second))
         turned = self.group.crosses.get((second, first))
         if cross is None and turned is not None:
             cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
         if cross is None:
-            return same_way
+            return same_sign
         sums, others = self.group.ratios[first].sums, self.group.ratios[second].sums
         found = sign * correlation(sums, others, cross)
         # Two that never differed make a difference of theirs certain, which few scenarios do not show.
         units = min(sums.clusters, others.clusters)
-        never_differed = abs(found) > 1 - ROUNDING and found * same_way < 0
-        return found * units / (units + 1) if never_differed else found
+        always_same = abs(found) > 1 - ROUNDING and found * same_sign < 0
+        return found * units / (units + 1) if always_same else found
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
         """The value of a node, in floats, for given values of some nodes inside."""

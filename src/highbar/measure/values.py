@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
 from highbar.language.formula import Undefined
+from highbar.language.phrases import ordinal
+from highbar.language.spelling import nearest
 from highbar.measure import between, doubts, intervals, unknown
+from highbar.measure.limits import MOST_CATEGORIES
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
@@ -30,6 +34,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
@@ -61,30 +66,35 @@ class Measured:
         best: Group | None = None,
         *,
         is_best: bool = False,
-        like: Measured | None = None,
+        formulas_of: Measured | None = None,
+        categories: tuple[str, ...] = (),
     ) -> None:
         self.policy = policy
         self.group = group
         self.best = best
         self.is_best = is_best
-        # Not data but memory: what was computed is kept, as rules and reports ask for the same values many times.
+        self.categories = categories  # those of the whole, for the reason why a category has no metric
+        # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
-        self._formulas: dict[tuple[str, Where], Formula] = {} if like is None else like._formulas  # noqa: SLF001 - the same class
-        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {} if like is None else like._imputed  # noqa: SLF001 - the same class
+        self._formulas: dict[tuple[str, Where], Formula] = {}
+        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {}
+        if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
+            self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
+            self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, like=self)
+        return Measured(self.policy, group, best, formulas_of=self)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, like=self)
+        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
 
     def value(self, name: str, where: Where = ()) -> Value:
-        """The value of the metric `name` over the scenarios that `where` lets through."""
+        """The value of the metric `name` over the scenarios that `where` selects."""
         key = (name, where)
         if key not in self._values:
             metric = self.policy.metrics[name]
@@ -93,7 +103,7 @@ class Measured:
         return self._values[key]
 
     def _own(self, name: str, where: Where) -> Value:
-        """The value in this group, whatever the other says."""
+        """The value in this group alone."""
         key = (name, where)
         if key not in self._own_values:
             self._own_values[key] = self._measure(self.policy.metrics[name], where)
@@ -124,7 +134,7 @@ class Measured:
         return own if self.best is None else self._paired(metric, (), own)
 
     def span(self, left: Expression, right: Expression) -> between.Span:
-        """The least and the most that one expression less another can be, whatever undecided trials turn out to be."""
+        """The least and the most that one expression less another can be, over all outcomes of undecided trials."""
         metric = difference(left, right)
         node = between.tree(self.policy, metric)
         ends = self._ends_of(node)
@@ -136,7 +146,7 @@ class Measured:
         return self._between(self.policy.metrics[name], where) is None
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
-        """What a formula's names are worth over the scenarios that `where` lets through."""
+        """The values of a formula's names over the scenarios that `where` selects."""
 
         def find(leaf: Name | Call) -> Fraction | Undefined:
             if isinstance(leaf, Name) and leaf.name in self.policy.metrics:
@@ -151,12 +161,12 @@ class Measured:
 
     def _other(self, metric: Metric, where: Where) -> Value:
         """The value in the other group alone."""
-        return self._twin._measure(metric, where)  # noqa: SLF001 - the same class
+        return self._other_end._measure(metric, where)  # noqa: SLF001 - the same class
 
     @cached_property
-    def _twin(self) -> Measured:
+    def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        return Measured(self.policy, self.best or self.group, like=self)
+        return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
@@ -172,7 +182,7 @@ class Measured:
         return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
 
     def _between(self, metric: Metric, where: Where) -> between.Span | None:
-        """What the metric can come to; None if it follows its parts, and the two groups say all."""
+        """The range of the metric; None if it follows its parts, so that the two groups are its ends."""
         if self.best is None or (between.is_plain(metric) and not self._doubts(metric, where)):
             return None
         node = between.tree(self.policy, metric, where)
@@ -205,7 +215,7 @@ class Measured:
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
-            result,
+            Number(result),
             scenarios,
             missing,
             metric.unit,
@@ -256,7 +266,7 @@ class Measured:
     def _uneven(self, metric: Metric, where: Where) -> str | None:
         """Why a formula says nothing if it adds up a column that some scenarios lack, which its other parts count.
 
-        Whoever loses the cost of a scenario would make the others cheaper.
+        Otherwise a run that lost the cost of a scenario would look cheaper.
         """
         narrowed = catalogue.narrow(where, metric.where)
         resting: dict[str, int] = {}
@@ -319,7 +329,7 @@ class Measured:
         there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
         column = terms[0].column
         if not there:
-            return Undefined(_nothing_there(terms[0].where))
+            return Undefined(_nothing_there(terms[0].where, self.categories))
         if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
@@ -343,14 +353,15 @@ class Measured:
         if rank.value is not None:
             return rank.value
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
-            return Undefined(_nothing_there(wanted.where))
+            return Undefined(_nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         if not rank.errors:
-            return Undefined("an undecided trial stands at that rank")
+            return Undefined(f"the {ordinal(wanted.share)} percentile falls on an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        what = "crashed or are undecided" if undecided else "never completed"
-        return Undefined(f"{rank.errors} of {rank.trials} trials {what}, and one of them stands at that rank")
+        what = "crashed or are undecided" if undecided else "crashed"
+        place = f"the {ordinal(wanted.share)} percentile falls on a trial that never finished"
+        return Undefined(f"{place} ({rank.errors} of {rank.trials} {what})")
 
 
 def _spanning(value: Value, other: Value) -> Value:
@@ -363,7 +374,7 @@ def _spanning(value: Value, other: Value) -> Value:
 
 
 def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:
-    """The two values at the ends of what a formula can come to. Its interval is not known in between."""
+    """The two values at the ends of a formula's range. Its interval is not known in between."""
     least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
     if least is None:
         reason = "between the worst and the best of undecided trials, its formula divides by 0"
@@ -378,7 +389,16 @@ def _shown(end: float) -> float | None:
     return float(f"{end:.12g}") if math.isfinite(end) else None
 
 
-def _nothing_there(where: Where) -> str:
+def _nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
+    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
     if not where:
         return "there are no scenarios"
-    return "no scenario with " + " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
+    chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
+    wanted = dict(where).get("category", ())
+    if not categories or not wanted or {*wanted} & {*categories}:
+        return f"no scenario with {chosen}"
+    meant = nearest(wanted[0], categories)
+    listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
+    return f"no scenario with {chosen}; the categories are {listed}" + (
+        f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
+    )

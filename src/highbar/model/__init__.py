@@ -1,6 +1,6 @@
 """The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
 
-from highbar.model.formulas import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model.formulas import Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
 from highbar.model.rules import (
     COMPARE,
     DEMANDS,
@@ -44,7 +44,7 @@ from highbar.model.verdict import (
     Verdict,
     Weakening,
 )
-from highbar.model.words import Better, Decision, Evidence, Format, Level, Operator, Outcome, Unit, Where
+from highbar.model.words import Better, Decision, EvidenceKind, Format, Level, Operator, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
 __all__ = [
@@ -57,7 +57,6 @@ __all__ = [
     "Binary",
     "Call",
     "ComparingRule",
-    "Comparison",
     "Condition",
     "ConditionRule",
     "Counts",
@@ -65,7 +64,7 @@ __all__ = [
     "Demand",
     "Doubt",
     "Ends",
-    "Evidence",
+    "EvidenceKind",
     "Expression",
     "FailedScenario",
     "FlakyScenario",
@@ -88,6 +87,7 @@ __all__ = [
     "Progressive",
     "ProgressiveRule",
     "Ratio",
+    "Relation",
     "Repetition",
     "ResultsFile",
     "Rule",

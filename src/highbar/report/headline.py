@@ -100,14 +100,14 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
 
 def unsettled(rule: RuleResult) -> str:
     """How far the outcome of a fragile rule can be trusted, and how large a new run would have to be to settle it."""
-    if not (is_fragile(rule) or rule.outcome == "inconclusive"):
+    if not (could_change(rule) or rule.outcome == "inconclusive"):
         return ""
     clear = "its interval is clear of the threshold" if is_clear(rule) else ""
     reasons = "; ".join(part for part in (_differs(rule), clear, _settling(rule)) if part)
     return f"fragile: {reasons}" if reasons else ""
 
 
-def is_fragile(rule: RuleResult) -> bool:
+def could_change(rule: RuleResult) -> bool:
     """Whether the interval reaches across the threshold, or a second run may well be judged differently."""
     return rule.fragile or (rule.second_run or 0.0) >= WORTH_SAYING
 

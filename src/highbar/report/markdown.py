@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric, show, wanted
@@ -19,10 +20,10 @@ from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
     bounds_label,
+    could_change,
     counted,
     evidence,
     headline,
-    is_fragile,
     judged,
     more,
     not_passed,
@@ -46,8 +47,7 @@ _PIPE = re.compile(r"(\\?)\|")
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """A heading, the first lines of a table, and its rows, of which there are `total` in all."""
 
     heading: str
@@ -165,7 +165,7 @@ def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         _wanted(rule),
         counted(value) if value else "",
-        code(rule.reason) + (f" {unsettled(rule)}" if is_fragile(rule) else ""),
+        code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),
     )
 
 

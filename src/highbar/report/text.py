@@ -7,12 +7,13 @@ Readable without color: a word beside every color says the same. Every text that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
 from types import MappingProxyType
 
-from highbar.errors import Problem
+from msgspec.structs import replace
+
+from highbar.errors import Excerpt, Problem
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
 from highbar.report import PAGE, Display, advice, progressive
@@ -23,11 +24,11 @@ from highbar.report.headline import (
     accepted,
     bounds_label,
     chance,
+    could_change,
     counted,
     evidence,
     headline,
     is_clear,
-    is_fragile,
     judged,
     more,
     not_passed,
@@ -93,16 +94,27 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
 
 
 def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
-    """`file:line:column: what was found and wanted` of each, and its hint on a line of its own."""
+    """`file:line:column: what was found and wanted` of each; below it its hint, and the example to paste."""
     lines: list[str] = []
     for problem in problems:
         place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
         # With its colon: a file that is named by one would make an order of the two.
         where = visible(f"{place}:").removesuffix(":")
         lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
+        if problem.excerpt:
+            lines += _excerpt(problem.excerpt, problem.line)
         if problem.hint:
             lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
+        if problem.example:
+            lines += [f"    {visible(line)}" for line in problem.example.splitlines()]
     return lines
+
+
+def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
+    """The line of a file with its number, and below it a caret at the place."""
+    margin = f"  {number or ''} | "
+    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
+    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]
 
 
 def _evidence(verdict: Verdict, display: Display) -> list[str]:
@@ -167,8 +179,8 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
 def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
     """The rules that passed; first, in a list of their own, those that a second run may judge differently."""
     rules = [rule for rule in verdict.rules if rule.outcome == "pass"]
-    fragile = [_fragile_row(rule, bounds) for rule in rules if is_fragile(rule)]
-    firm = [_passed_row(rule, bounds) for rule in rules if not is_fragile(rule)]
+    fragile = [_fragile_row(rule, bounds) for rule in rules if could_change(rule)]
+    firm = [_passed_row(rule, bounds) for rule in rules if not could_change(rule)]
     lines: list[str] = []
     if fragile:
         lines += title("Rules that passed, but are fragile", display)

@@ -82,7 +82,7 @@ def reached(
 ) -> int:
     """The place, among some ranks in order, of the first that reaches the low (0) or the high (1) end.
 
-    It is the number of ranks if none does.
+    The number of ranks if no rank does.
     """
     rate = float(share)
     return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha, pseudo)[1 - end] >= rate)

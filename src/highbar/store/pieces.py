@@ -40,7 +40,7 @@ PROBLEM = record(
     field("line", optional(COUNT)),
     field("column", optional(COUNT)),
     field("message", TEXT),
-    field("hint", optional(TEXT)),
+    field("hint", optional(TEXT), of=lambda problem: problem.advice),
 )
 PROBLEMS = list_of(PROBLEM, minItems=1)
 

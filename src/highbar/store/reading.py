@@ -43,7 +43,7 @@ class StoredDocument(NamedTuple):
         """The faults as problems, each with the line and column of its value."""
         tree = _tree(self.text)
         return InputError(
-            *(Problem(_spelled(path) + message, self.file, *_place(tree, path), hint) for path, message in faults)
+            *(Problem(_path_text(path) + message, self.file, *_place(tree, path), hint) for path, message in faults)
         )
 
 
@@ -141,7 +141,7 @@ def _place(tree: Node | None, path: forms.Path) -> tuple[int | None, int | None]
     return node.line, node.column
 
 
-def _spelled(path: forms.Path) -> str:
+def _path_text(path: forms.Path) -> str:
     """`rules[0].level: `, before a message about it."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
     return f"{steps}: " if steps else ""

@@ -17,7 +17,7 @@ from highbar.model import (
     Better,
     Counts,
     Decision,
-    Evidence,
+    EvidenceKind,
     FailedScenario,
     FlakyScenario,
     Goal,
@@ -173,7 +173,7 @@ RULE = for_metric(
             ),
             field(
                 "evidence",
-                optional(one_of(Evidence)),
+                optional(one_of(EvidenceKind)),
                 "What a rule about a number compares; null for any other rule.",
             ),
             field("progressive", optional(_PROGRESSIVE)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from highbar import pipeline
 from highbar.bar import at_ref

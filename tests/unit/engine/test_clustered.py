@@ -13,7 +13,7 @@ import pytest
 
 from highbar.engine import clustered
 from highbar.engine.duckdb import DuckDBEngine
-from highbar.engine.layout import Layout, lay_out
+from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
 from highbar.engine.typed import Raw
@@ -37,13 +37,13 @@ def suite(trials: int, scenarios: int) -> list[dict[str, Any]]:
 
 
 def layout(*columns: str) -> Layout:
-    return lay_out([SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
+    return layout_of([SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ())], Request(()))
 
 
 @contextmanager
 def opened(rows: list[dict[str, Any]]) -> Iterator[DuckDBEngine]:
     engine = DuckDBEngine(table=pa.Table.from_pylist(rows))
-    engine.define("trials", "SELECT * FROM results", kept=False)
+    engine.define("trials", "SELECT * FROM results", materialized=False)
     yield engine
     engine.close()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import replace
 
 import pandas as pd
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from highbar.model import Counts, ScenarioResult
 from highbar.report import REPORTERS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from highbar.model import Against, RuleResult, Source
 from highbar.report import REPORTERS, github, line

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 from defusedxml.ElementTree import fromstring as read
 from hypothesis import given
 from junitparser import xunit2
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.model import Counts, RuleResult, ScenarioResult

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from highbar.model import RuleResult, Slice, Value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import subprocess
@@ -10,6 +9,7 @@ import sys
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from highbar.report import REPORTERS, Display, format_of
 from highbar.report.headline import headline
@@ -141,9 +141,9 @@ def test_markdown_has_no_comment_that_another_tool_could_take_for_its_own():
 
 @pytest.mark.hazard("H109")
 def test_a_long_report_is_cut_with_its_verdict_and_counts_kept():
-    rules = tuple(dataclasses.replace(FAILING.rules[1], rule=f"rules[{number}]") for number in range(5000))
+    rules = tuple(replace(FAILING.rules[1], rule=f"rules[{number}]") for number in range(5000))
     failed = (FAILING.rules[0],)
-    text = REPORTERS["markdown"](dataclasses.replace(FAILING, rules=(*rules, *failed)))
+    text = REPORTERS["markdown"](replace(FAILING, rules=(*rules, *failed)))
     assert len(text) <= LONGEST
     assert text.startswith("## FAIL: 1 of 5001 blocking rules did not pass")
     assert "`thresholds.blocking.safety_rate`" in text

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
@@ -84,7 +84,7 @@ FAIL: 3 of 6 blocking rules did not pass, 1 warning
 
 
 def test_without_a_policy_the_report_says_so_at_the_top():
-    advised = dataclasses.replace(
+    advised = replace(
         PASSING, verdict=None, rules=(), advice=PASSING.rules, problems=(Problem("where?", hint="there"),)
     )
     assert TEXT(advised).splitlines()[:4] == [
@@ -112,8 +112,8 @@ def test_lines_keep_to_the_width():
 def test_long_lists_are_cut_with_a_count():
     failed = tuple(FailedScenario(f"S-{number}", None, "missing: x", 1, 0) for number in range(100))
     rules = tuple(RuleResult(f"required_scenarios.{number}", "blocking", "pass", "") for number in range(60))
-    counts = dataclasses.replace(FAILING.counts, failed=1234)
-    verdict = dataclasses.replace(FAILING, scenarios_failed=failed, rules=rules, counts=counts, warnings=("w",) * 25)
+    counts = replace(FAILING.counts, failed=1234)
+    verdict = replace(FAILING, scenarios_failed=failed, rules=rules, counts=counts, warnings=("w",) * 25)
     text = TEXT(verdict)
     assert "  … and 1214 more\n" in text
     assert "  … and 10 more\n" in text
@@ -132,8 +132,8 @@ def test_slices_show_as_many_metrics_as_fit():
 
 
 def test_a_fragile_rule_that_did_not_pass_says_what_would_settle_it():
-    fragile = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
-    text = TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100))
+    fragile = replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
+    text = TEXT(replace(FAILING, rules=(fragile,)), Display(width=100))
     said = " ".join(text.split())
     assert "fragile: a second run on the same scenarios would be judged differently with a chance of under 1%;" in said
     assert "scenarios settles it (highbar plan)" in said
@@ -141,35 +141,33 @@ def test_a_fragile_rule_that_did_not_pass_says_what_would_settle_it():
 
 
 def test_beyond_5000_scenarios_it_is_too_close_to_call():
-    fragile = dataclasses.replace(
-        FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000
-    )
-    said = " ".join(TEXT(dataclasses.replace(FAILING, rules=(fragile,)), Display(width=100)).split())
+    fragile = replace(FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000)
+    said = " ".join(TEXT(replace(FAILING, rules=(fragile,)), Display(width=100)).split())
     assert "with a chance between 5% and 29%; too close to call: if the value stays at" in said
     assert "settling it takes more than 5,000 scenarios" in said
 
 
 def test_the_report_says_how_likely_another_verdict_is():
-    again = dataclasses.replace(FAILING, second_run=0.31, second_run_low=0.12)
+    again = replace(FAILING, second_run=0.31, second_run_low=0.12)
     sentence = "a second run on the same scenarios would reach another verdict with a chance between 12% and 31%"
     assert f"\n{sentence}\n" in TEXT(again, Display(width=100))
 
 
 def test_the_headline_says_that_estimates_were_compared():
-    rules = tuple(dataclasses.replace(rule, evidence="estimate") for rule in FAILING.rules)
-    assert TEXT(dataclasses.replace(FAILING, rules=rules)).splitlines()[0].endswith("(compares estimates)")
-    mixed = (dataclasses.replace(rules[0], evidence="confident"), *rules[1:])
-    assert " rules about a number compare" in TEXT(dataclasses.replace(FAILING, rules=mixed)).splitlines()[0]
+    rules = tuple(replace(rule, evidence="estimate") for rule in FAILING.rules)
+    assert TEXT(replace(FAILING, rules=rules)).splitlines()[0].endswith("(compares estimates)")
+    mixed = (replace(rules[0], evidence="confident"), *rules[1:])
+    assert " rules about a number compare" in TEXT(replace(FAILING, rules=mixed)).splitlines()[0]
 
 
 def test_a_policy_without_a_blocking_rule_says_so():
-    warned = dataclasses.replace(PASSING, rules=(FAILING.rules[3],))
+    warned = replace(PASSING, rules=(FAILING.rules[3],))
     assert TEXT(warned).startswith("PASS: no rule blocks, 1 warning\n")
 
 
 def test_an_inconclusive_rule_is_not_called_a_failure():
-    unsure = dataclasses.replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
-    text = TEXT(dataclasses.replace(PASSING, verdict="inconclusive", rules=(unsure,)))
+    unsure = replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
+    text = TEXT(replace(PASSING, verdict="inconclusive", rules=(unsure,)))
     assert text.startswith("INCONCLUSIVE: 1 of 1 blocking rule did not pass\n")
     assert "  UNSURE  default.accuracy\n" in text
 
@@ -189,9 +187,9 @@ no rows
 
 def test_slices_say_which_are_worse_than_the_rest_and_which_is_lowest():
     first, second, third = FAILING.slices
-    worse = dataclasses.replace(first, worse=True, p_value=0.001, likely=0.51)
-    other = dataclasses.replace(second, likely=0.9)
-    told = TEXT(dataclasses.replace(FAILING, slices=(other, worse, third)), Display(width=120))
+    worse = replace(first, worse=True, p_value=0.001, likely=0.51)
+    other = replace(second, likely=0.9)
+    told = TEXT(replace(FAILING, slices=(other, worse, third)), Display(width=120))
     assert (
         "adversarial is worse than the rest by more than chance; allowing for chance, its pass rate is about 51" in told
     )
@@ -199,19 +197,19 @@ def test_slices_say_which_are_worse_than_the_rest_and_which_is_lowest():
 
 
 def test_the_lowest_slice_is_the_one_with_the_lowest_pass_rate_however_chance_evens_them_out():
-    slices = tuple(dataclasses.replace(part, by=("category", part.by[1]), likely=0.933) for part in FAILING.slices)
-    told = TEXT(dataclasses.replace(FAILING, slices=slices), Display(width=120))
+    slices = tuple(replace(part, by=("category", part.by[1]), likely=0.933) for part in FAILING.slices)
+    told = TEXT(replace(FAILING, slices=slices), Display(width=120))
     assert (
         "adversarial is lowest, within what chance explains; allowing for chance, its pass rate is about 93.3%" in told
     )
     assert told.count("is lowest") == 1
-    equal = tuple(dataclasses.replace(part, metrics=slices[0].metrics) for part in slices)
-    assert "is lowest" not in TEXT(dataclasses.replace(FAILING, slices=equal))
+    equal = tuple(replace(part, metrics=slices[0].metrics) for part in slices)
+    assert "is lowest" not in TEXT(replace(FAILING, slices=equal))
 
 
 def test_repeated_trials_say_what_they_show_and_what_they_cannot():
     found = Repetition(flaky=28, between=0.04, within=0.12, correlation=0.276, fewest=3, still_possible=0.3684)
-    text = TEXT(dataclasses.replace(FAILING, repetition=found))
+    text = TEXT(replace(FAILING, repetition=found))
     assert "  -  28 scenarios passed only some of the trials\n" in text
     assert "a correlation of 0.28" in text
     assert "passed all of 3 trials may still fail: a pass rate of 36.8%" in text

@@ -8,10 +8,10 @@ import random
 import signal
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from highbar.errors import InputError, ReportError
 from highbar.model.baseline import Baseline

@@ -12,7 +12,7 @@ Every fault in a text is a FormulaError with its line, column and a hint; nothin
 from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, judge
 from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
 from highbar.language.formula.tokens import FormulaError
-from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, comparisons, fold, leaves, names
+from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, fold, leaves, names, relations
 from highbar.language.formula.writing import to_words
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "FormulaError",
     "Lookup",
     "Undefined",
-    "comparisons",
     "evaluate",
     "fold",
     "judge",
@@ -33,5 +32,6 @@ __all__ = [
     "parse",
     "parse_composite",
     "parse_condition",
+    "relations",
     "to_words",
 ]

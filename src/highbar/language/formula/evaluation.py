@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
+
+from msgspec import Struct
 
 from highbar.language.exact import cut_decimal
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
-from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model import COMPARE, Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
 
-_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+_OF_OPERATOR: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -28,8 +29,7 @@ _FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction]] = {
 Judgment = Literal["pass", "fail", "undefined"]
 
 
-@dataclass(frozen=True, slots=True)
-class Undefined:
+class Undefined(Struct, frozen=True):
     """No value, and why. It makes everything undefined that is computed from it."""
 
     reason: str
@@ -65,7 +65,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
         case Binary("/", _, divisor) if values[1] == 0:
             return Undefined(f"0 in the denominator: {to_words(divisor)} is 0")
         case Binary(operator):
-            return _ARITHMETIC[operator](*values)
+            return _OF_OPERATOR[operator](*values)
         case Call(function) if function not in COLUMN_FUNCTIONS:
             return _FUNCTIONS[function](values)
         case Name() | Call():
@@ -82,7 +82,7 @@ def judge(
     part passes. An undefined part never passes, and neither does its NOT.
     """
     match condition:
-        case Comparison():
+        case Relation():
             return _compare(condition, lookup, show)
         case Logic("not", (operand,)):
             outcome, reason = judge(operand, lookup, show)
@@ -99,7 +99,7 @@ def judge(
     assert_never(condition)
 
 
-def _compare(comparison: Comparison, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
+def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
     sides = []
     for side in (comparison.left, comparison.right):
         value = evaluate(side, lookup)

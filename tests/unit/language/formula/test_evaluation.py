@@ -16,7 +16,7 @@ from highbar.language.formula import (
     parse_condition,
     to_words,
 )
-from highbar.model import Binary, Call, Comparison, Logic, Name, Negative, Number
+from highbar.model import Binary, Call, Logic, Name, Negative, Number, Relation
 
 NO_DATA = Undefined("no scenario has it")
 VALUES = {"one": Fraction(1), "third": Fraction(1, 3), "zero": Fraction(0), "lost": NO_DATA, "gone": Undefined("gone")}
@@ -134,7 +134,7 @@ expressions = st.recursive(
     max_leaves=12,
 )
 conditions = st.recursive(
-    st.builds(Comparison, st.sampled_from([">=", ">", "<=", "<", "=", "!="]), expressions, expressions),
+    st.builds(Relation, st.sampled_from([">=", ">", "<=", "<", "=", "!="]), expressions, expressions),
     lambda inner: (
         st.builds(
             lambda operator, operands: Logic(operator, tuple(operands)),
@@ -164,7 +164,7 @@ def test_an_expression_is_a_fraction_or_undefined_for_a_reason(tree, values):
 
 
 def comparisons(tree):
-    return [tree] if isinstance(tree, Comparison) else [found for part in tree.operands for found in comparisons(part)]
+    return [tree] if isinstance(tree, Relation) else [found for part in tree.operands for found in comparisons(part)]
 
 
 @given(conditions)

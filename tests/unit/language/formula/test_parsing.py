@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.language.formula import FormulaError, parse, parse_composite, parse_condition, to_words
-from highbar.model import Binary, Call, Comparison, Logic, Name, Negative, Number
+from highbar.model import Binary, Call, Logic, Name, Negative, Number, Relation
 
 COMPOSITE = """final_score = (
     accuracy × 0.3 +
@@ -82,7 +82,7 @@ def test_conditions_are_read_in_any_case_and_with_any_sign(text, words):
 
 
 def test_not_binds_looser_than_a_comparison_and_and_tighter_than_or():
-    a, b, c = (Comparison(">", Name(name), Number(Fraction(0))) for name in "abc")
+    a, b, c = (Relation(">", Name(name), Number(Fraction(0))) for name in "abc")
     assert parse_condition("not a > 0 or b > 0 and c > 0") == Logic("or", (Logic("not", (a,)), Logic("and", (b, c))))
 
 
