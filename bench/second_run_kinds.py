@@ -69,7 +69,7 @@ def margin(better: int, worse: int, count: int, points: int, kind: str, noise: N
     spare = Fraction(points, 100)
     excess = Excess(Fraction(better - worse, count) + spare, Fraction(low) + spare, Fraction(high) + spare)
     demand = Demand("confident" if kind == "confident" else "estimate")
-    return weigh(excess, kind)[0], of_difference(excess.value, excess.low, excess.high, demand, ALPHA, noise)
+    return weigh(excess, kind, "")[0], of_difference(excess.value, excess.low, excess.high, demand, ALPHA, noise)
 
 
 def margin_pairs(random: Random, count: int, alike: float, kind: str) -> Iterator[Pair]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import click
 
 import highbar
+from highbar.cli.commands import SuggestingGroup, UnknownCommandError
 from highbar.cli.completion import answered_shell
 from highbar.cli.guard import REFUSED, OutputsError
 from highbar.errors import InputError, Problem, ReportError
@@ -49,7 +50,7 @@ Exit codes:
 """
 
 
-class _Commands(click.Group):
+class _Commands(SuggestingGroup):
     """A group that knows its commands by name and loads them by need."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -133,4 +134,6 @@ def _refuse_a_deleted_folder(arguments: Sequence[str]) -> None:
 def _problem(error: click.ClickException) -> Problem:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else "highbar"
-    return Problem(error.format_message(), hint=f"{path} --help says how it is used")
+    if isinstance(error, UnknownCommandError):
+        return Problem(error.message, hint=error.hint)
+    return Problem(error.format_message(), hint=f"{path} --help explains the options")

@@ -7,6 +7,7 @@ import sys
 import click
 
 from highbar.cli import streams
+from highbar.cli.commands import SuggestingGroup
 from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
@@ -24,7 +25,7 @@ _UNSAID = "\x00"
 """What --force is without a reason: --reason may have it."""
 
 
-class _BaselineCommands(click.Group):
+class _BaselineCommands(SuggestingGroup):
     """A group that loads its commands when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -73,7 +74,7 @@ def command(context: click.Context) -> int:
     metavar="REASON",
     help="Record a run that did not pass or is not complete; the reason is stored, and shown in every report.",
 )
-@click.option("--reason", metavar="REASON", help="The reason for --force, if that does not have it.")
+@click.option("--reason", metavar="REASON", help="Why --force is used, if --force itself does not say so.")
 @click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
 @click.option("--subset", is_flag=True, help=SUBSET_HELP)
 @click.option("--input-format", type=INPUT_FORMAT, metavar="FORMAT", help=FORMAT_HELP)

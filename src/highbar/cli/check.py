@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options
@@ -17,7 +18,7 @@ from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 from highbar.model.job import Job, JobWatch, Wants
-from highbar.report import reporter
+from highbar.report import PAGE, Display, reporter
 from highbar.report.headline import warnings
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
@@ -49,7 +50,7 @@ Examples:
 )
 @click.option("--baseline", type=click.Path(), metavar="FILE", help="The baseline; else the one that the policy names.")
 @click.option(
-    "--allow-missing-baseline", is_flag=True, help="For a first run: where there is no baseline, its rules only warn."
+    "--allow-missing-baseline", is_flag=True, help="For a first run: if there is no baseline, its rules only warn."
 )
 @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
 @click.option("--where", "where", multiple=True, metavar="COLUMN=VALUE", help=WHERE_HELP)
@@ -70,15 +71,22 @@ Examples:
     "outputs",
     multiple=True,
     metavar="[FORMAT=]FILE",
-    help="Write a report into a file too; its ending (.html, .json, .md, .xml, .csv) says the format. May be repeated.",
+    help="Also write a report to a file; its ending (.html, .json, .md, .xml, .csv) decides the format. Repeatable.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 where a version passes with warnings.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the version passes.")
 @click.option(
     "--github/--no-github",
     default=None,
-    help="Tell GitHub Actions: annotations, summary, outputs. By itself in a workflow.",
+    help="Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.",
 )
-@click.option("--quiet", is_flag=True, help="Print one line only, fit for a chat, and no progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
+@click.option("--quiet", is_flag=True, help="Print only one line, fit for a chat message, and no progress.")
+@click.option(
+    "--width",
+    type=click.IntRange(40, 1000),
+    metavar="COLUMNS",
+    help="The width of the text report; else that of the terminal, or 80.",
+)
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
     results: tuple[str, ...],
@@ -97,7 +105,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     outputs: tuple[str, ...],
     strict: bool,
     github: bool | None,
+    verbose: bool,
     quiet: bool,
+    width: int | None,
 ) -> int:
     """Judge recorded RESULTS by a policy.
 
@@ -138,7 +148,8 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         _write_refusals(wanted, error)
         _tell_github(github, error.problems, REFUSED, wanted)
         raise
-    code = _report(verdict, report_format, wanted, strict=strict, quiet=quiet)
+    screen = streams.display(sys.stdout, width=width, verbose=verbose)
+    code = _report(verdict, report_format, wanted, screen, strict=strict, quiet=quiet)
     return _tell_github(github, verdict, code, wanted)
 
 
@@ -149,16 +160,24 @@ def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
     return at_ref.check(job, against_ref, watch)
 
 
-def _report(verdict: Verdict, report_format: str, outputs: tuple[Output, ...], *, strict: bool, quiet: bool) -> int:
+def _report(
+    verdict: Verdict,
+    report_format: str,
+    outputs: tuple[Output, ...],
+    screen: Display,
+    *,
+    strict: bool,
+    quiet: bool,
+) -> int:
     """Print, then write the files; a report that fails does not keep the others from being made."""
     failures: list[ReportError] = []
     try:
-        streams.put(_printed(verdict, report_format, quiet=quiet))
+        streams.put(_printed(verdict, report_format, screen, quiet=quiet))
     except ReportError as error:
         failures.append(error)
     for output in outputs:
         try:
-            write(output.file, reporter(output.format)(verdict))
+            write(output.file, reporter(output.format)(verdict, replace(PAGE, verbose=screen.verbose)))
         except ReportError as error:
             failures.append(error)
     if verdict.problems and (quiet or report_format not in ("text", "json")):  # those two show the problems themselves
@@ -195,8 +214,7 @@ def _tell_github(
     return code
 
 
-def _printed(verdict: Verdict, report_format: str, *, quiet: bool) -> str:
-    screen = streams.display(sys.stdout)
+def _printed(verdict: Verdict, report_format: str, screen: Display, *, quiet: bool) -> str:
     if quiet and report_format == "text":
         from highbar.report import line  # only for --quiet
 

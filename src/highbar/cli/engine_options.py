@@ -64,7 +64,9 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     )
     @click.option("--spark-master", metavar="URL", help="The master of the Spark session; else local[*].")
     @click.option("--spark-remote", metavar="URL", help="The address of a Spark Connect server.")
-    @click.option("--memory-limit", metavar="SIZE", help="As 600MB: use no more memory, and the disk beyond.")
+    @click.option(
+        "--memory-limit", metavar="SIZE", help="The most memory to use, such as 600MB; more goes to the disk."
+    )
     @wraps(command)
     def with_engine(
         *,

@@ -79,7 +79,9 @@ def _refuse_output(output: str | None, files: tuple[str, ...]) -> None:
     if output is None:
         return
     if not output.endswith((".jsonl", ".parquet")):
-        raise InputError(Problem("the output's name says no format", file=output, hint="end it in .jsonl or .parquet"))
+        raise InputError(
+            Problem("the output's name has no known ending", file=output, hint="end it in .jsonl or .parquet")
+        )
     if any(Path(output).resolve() == Path(file).resolve() for file in files):
         raise InputError(Problem("this file is both read and written", file=output))
 

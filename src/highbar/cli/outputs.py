@@ -99,7 +99,7 @@ def _read_output(argument: str) -> Output:
     if found is None:
         endings = ", ".join(suffix for name in names() for suffix in reporter(name).suffixes)
         hint = f"end the name in {endings}, or write FORMAT={file} with one of {', '.join(names())}"
-        raise InputError(Problem(f"--output {argument}: the name says no format", hint=hint))
+        raise InputError(Problem(f"--output {argument}: no known format has this ending", hint=hint))
     return Output(found, file)
 
 

@@ -16,7 +16,9 @@ from highbar.report.visible import visible
 _WIDTH = 80
 _NARROWEST = 40
 _WIDEST = 140
-_PLAIN = str.maketrans({"≥": ">=", "≤": "<=", "≠": "!=", "–": "-", "…": "...", "·": "-", "×": "*", "÷": "/"})
+_PLAIN = str.maketrans(
+    {"≥": ">=", "≤": "<=", "≠": "!=", "–": "-", "…": "...", "·": "-", "×": "*", "÷": "/", "✗": "x", "→": "->"}
+)
 
 
 def standard_input() -> BinaryIO | None:
@@ -62,12 +64,20 @@ def _write_error(text: str) -> None:
         stream.flush()
 
 
-def display(stream: TextIO | None) -> Display:
-    """What the screen behind a stream can do: color only on a terminal that has it, and unless NO_COLOR is set."""
-    width = min(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _NARROWEST), _WIDEST)
-    terminal = stream is not None and stream.isatty()
-    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Display(width=width, color=terminal and wanted)
+def display(stream: TextIO | None, *, width: int | None = None, verbose: bool = False) -> Display:
+    """What the screen behind a stream can do; `width` overrides that of the terminal.
+
+    Color only on a terminal that has it, or if FORCE_COLOR is set; never if NO_COLOR is set.
+    """
+    size = shutil.get_terminal_size((_WIDTH, 24))
+    terminal = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    wanted = terminal or os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+    return Display(
+        width=width or min(max(size.columns, _NARROWEST), _WIDEST),
+        color=wanted and not os.environ.get("NO_COLOR"),
+        height=size.lines,
+        verbose=verbose,
+    )
 
 
 def _encodable(text: str, stream: TextIO) -> str:

@@ -37,6 +37,7 @@ from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
 
 _ALLOWED = "which --allow-missing-baseline accepts"
+_RECORD = "`highbar baseline record` makes one"
 
 
 class Excess(Struct, frozen=True):
@@ -51,11 +52,13 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
     compared = evidence.baseline
     if compared is None:
-        reason = f"there is no baseline to compare with at {evidence.baseline_file or rule.file}"
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
-        return _result(rule, level, _undefined(f"{reason}, {_ALLOWED}" if level != rule.level else reason))
+        allowed = f", {_ALLOWED}" if level != rule.level else ""
+        reason = f"there is no baseline at {evidence.baseline_file or rule.file}{allowed}; {_RECORD}"
+        return replace(_result(rule, level, _undefined(reason)), threshold=_demanded(rule, evidence))
     if compared.problem:
-        return _result(rule, rule.level, _undefined(compared.problem))
+        found = _result(rule, rule.level, _undefined(compared.problem))
+        return replace(found, threshold=_demanded(rule, evidence))
     match rule:
         case BaselineRule():
             return _margin(rule, compared, evidence)
@@ -66,6 +69,15 @@ def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
 
 def _undefined(reason: str) -> Judged:
     return Judged("undefined", reason, outlooks=certain("undefined"))
+
+
+def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
+    """The threshold of a rule that cannot be judged, so that reports can still name what it demands."""
+    if isinstance(rule, NewFailuresRule):
+        return None
+    head = evidence.measured.value(rule.metric, rule.where)
+    step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
+    return _text(head.better, head.unit, step, relative=rule.relative)
 
 
 def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
@@ -84,6 +96,7 @@ def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=None if isinstance(rule, NewFailuresRule) else rule.demand.evidence,
+        demand=None if isinstance(rule, NewFailuresRule) else rule.demand,
         outlooks=judged.outlooks,
     )
 
@@ -104,10 +117,10 @@ def _judge_margin(rule: BaselineRule, difference: Difference, compared: Compared
     if difference.value is None or base is None:
         return _undefined(f"{rule.metric} cannot be compared: {difference.reason}")
     if rule.relative and base <= 0:
-        return _undefined(f"a share of the baseline says nothing where that is {_amount(base, difference)}")
+        return _undefined(f"a share of the baseline says nothing if the baseline is {_amount(base, difference)}")
     excess = _excess(rule, difference, compared)
-    outcome, why = weigh(excess, rule.demand.evidence)
-    reason = f"{_compared(difference)}; {_accepted(rule, difference)}{why}"
+    outcome, why = weigh(excess, rule.demand.evidence, _allowed(rule, difference))
+    reason = f"{_compared(difference)}; {why}"
     lacking = _lacking(difference, compared)
     few = rule.demand.min_scenarios is not None and difference.pairs < rule.demand.min_scenarios
     if outcome == "pass" and (few or lacking):
@@ -133,15 +146,17 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def weigh(excess: Excess, evidence: str) -> tuple[Outcome, str]:
-    """Whether what is left of the margin is enough, and why."""
+def weigh(excess: Excess, evidence: str, allowed: str) -> tuple[Outcome, str]:
+    """Whether what is left of the margin is enough, and why; `allowed` is the margin in words, empty if it is 0."""
+    within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
+    beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"
     if excess.low >= 0:
-        return "pass", ", and the worse end of the interval is within it"
+        return "pass", f"even the pessimistic end of the interval is {within}"
     if excess.high < 0:
-        return "fail", ", and the better end of the interval is beyond it"
+        return "fail", f"even the optimistic end of the interval is {beyond}"
     if evidence == "estimate" and excess.value >= 0:
-        return "pass", ""
-    return "inconclusive", ", and the interval reaches across that"
+        return "pass", within
+    return "inconclusive", f"the interval does not say whether it is {within}"
 
 
 def _settled(
@@ -168,12 +183,16 @@ def _amount(value: Fraction, difference: Difference) -> str:
     return digits.amount(value, difference.head.unit)
 
 
-def _accepted(rule: BaselineRule, difference: Difference) -> str:
-    if rule.relative:
-        return f"{write_decimal(rule.margin * 100)}% worse is accepted"
+def _allowed(rule: BaselineRule, difference: Difference) -> str:
+    """The margin, exactly as it was given; empty if it is 0."""
     if not rule.margin:
-        return "nothing worse is accepted"
-    return f"{digits.gap(rule.margin, difference.head.unit)} worse is accepted"
+        return ""
+    if rule.relative:
+        return f"{write_decimal(rule.margin * 100)}%"
+    if difference.head.unit != "ratio":
+        return digits.amount(rule.margin, difference.head.unit)
+    points = write_decimal(rule.margin * 100)
+    return f"{points} point" if points == "1" else f"{points} points"
 
 
 def _lacking(difference: Difference, compared: Compared) -> str:
@@ -196,7 +215,7 @@ def _step(rule: StepRule, compared: Compared, evidence: Evidence) -> RuleResult:
         judged = _undefined(f"{rule.metric} is undefined in the baseline: {base.reason}")
     elif rule.relative and base.value <= 0:
         shown = digits.amount(base.value, base.unit)
-        judged = _undefined(f"a share of the baseline says nothing where that is {shown}")
+        judged = _undefined(f"a share of the baseline says nothing if the baseline is {shown}")
     else:
         sign = 1 if head.better == "higher" else -1
         bar = base.value * (1 + sign * rule.step) if rule.relative else base.value + sign * rule.step

@@ -44,9 +44,14 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
     if rule.demand.evidence == "confident" or judged.outcome == "inconclusive":
         return judged  # by the estimate, with fewer scenarios than demanded
 
-    def shown(expression: Expression, value: Fraction) -> str:
-        metric = evidence.metrics.get(expression.name) if isinstance(expression, Name) else None
-        return exact.cut_decimal(value) if metric is None else digits.amount(value, metric.unit)
+    def shown(expression: Expression, value: Fraction, beside: Expression) -> str:
+        """In the unit of the metric; a number beside a metric too, exactly."""
+        named = beside if isinstance(expression, Number) else expression
+        metric = evidence.metrics.get(named.name) if isinstance(named, Name) else None
+        if metric is None:
+            return exact.cut_decimal(value)
+        number = expression if isinstance(expression, Number) else beside
+        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Number) else ())
 
     outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":

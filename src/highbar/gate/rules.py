@@ -119,6 +119,7 @@ def _threshold(rule: ThresholdRule, evidence: Evidence) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
+        demand=rule.demand,
         outlooks=judged.outlooks,
         accepted=judged.accepted,
         progressive=progress(rule.stage, value) if rule.stage else None,
@@ -144,6 +145,7 @@ def _condition(rule: ConditionRule, evidence: Evidence) -> RuleResult:
         second_run_low=judged.second_run_low,
         more_scenarios=judged.more_scenarios,
         evidence=rule.demand.evidence,
+        demand=rule.demand,
         outlooks=judged.outlooks,
     )
 
@@ -174,10 +176,15 @@ def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
         return "fail", f"no id matches {rule.pattern}" if is_pattern else f"no result has the id {rule.pattern}"
     if found.failed:
         ids = some(found.examples, total=found.failed)
-        return "fail", f"{found.failed} of {count(found.scenarios, 'scenario')} did not pass every trial: {ids}"
+        if found.scenarios == 1:
+            return "fail", f"{ids} did not pass"
+        return "fail", f"{found.failed} of {found.scenarios} scenarios did not pass: {ids}"
     if found.undecided and not evidence.at_best:
         ids = some(found.undecided_examples, total=found.undecided)
-        return "fail", f"{found.undecided} of {count(found.scenarios, 'scenario')} with an undecided trial: {ids}"
+        if found.scenarios == 1:
+            return "fail", f"{ids} has an undecided trial"
+        verb = "has" if found.undecided == 1 else "have"
+        return "fail", f"{found.undecided} of {found.scenarios} scenarios {verb} an undecided trial: {ids}"
     excused = () if evidence.suite is None else evidence.suite.excused_ids
     absent = tuple(id_ for id_ in excused if matches(rule.pattern, id_))
     if absent:

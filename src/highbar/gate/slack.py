@@ -34,4 +34,6 @@ def slack_notes(results: Iterable[RuleResult]) -> Iterator[str]:
         if result.slack is not None and result.value is not None and result.threshold is not None:
             unit = result.value.unit
             wanted, gap = digits.wanted(result.threshold, unit) or result.threshold, digits.gap(result.slack, unit)
-            yield f"{result.rule}: the agent could get {gap} worse and still pass {wanted}"
+            slower = "slower" if unit == "ms" else "worse"
+            tighten = "`highbar baseline ratchet` tightens it"
+            yield f"{result.rule}: the agent could get {gap} {slower} and still pass {wanted}; {tighten}"

@@ -86,6 +86,15 @@ def wanted(threshold: str, unit: Unit | None) -> str | None:
     return f"{_SIGNS[found[1]]} {'$' if unit == 'USD' else ''}{_exact(bound)}{' ms' if found[3] else ''}"
 
 
+def held_against_baseline(threshold: str) -> tuple[str, str, Fraction, bool] | None:
+    """The operator, the sign, the size and whether that is a share, of `>= baseline - 0.05`; None of anything else."""
+    found = _BASELINE.fullmatch(threshold)
+    if found is None:
+        return None
+    size = Fraction(found[3] or 0)
+    return found[1], found[2] or "", size / 100 if found[4] == "%" else size, found[4] == "%"
+
+
 def _beside_baseline(threshold: str, unit: Unit | None) -> str | None:
     found = _BASELINE.fullmatch(threshold)
     if found is None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from highbar.language.exact import write_decimal
 from highbar.language.limits import MOST_NAMES
 
 
@@ -18,15 +16,14 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def ordinal(share: Fraction) -> str:
-    """A percentile as people say it.
+def ordinal(number: str) -> str:
+    """A number, whole or not, as a rank.
 
-    >>> ordinal(Fraction(95, 100)), ordinal(Fraction(1, 100)), ordinal(Fraction(999, 1000)), ordinal(Fraction(12, 100))
+    >>> ordinal("95"), ordinal("1"), ordinal("99.9"), ordinal("12")
     ('95th', '1st', '99.9th', '12th')
     """
-    number = write_decimal(share * 100)
-    teen = "." in number or number[-2:] in ("11", "12", "13")
-    return number + ("th" if teen else {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th"))
+    teen = number[-2:-1] == "1"
+    return number + ("th" if teen or "." in number else {"1": "st", "2": "nd", "3": "rd"}.get(number[-1:], "th"))
 
 
 def some(names: Sequence[str], most: int = MOST_NAMES, total: int | None = None) -> str:

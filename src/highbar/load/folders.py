@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from highbar.errors import InputError, Problem
+from highbar.policy.files import similar_file
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10
@@ -49,7 +50,7 @@ def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
     if os.path.lexists(path):
         raise InputError(Problem(_BROKEN, file=argument, hint=_LINK_HINT))
     if not glob.has_magic(argument):
-        raise InputError(Problem("no such file", file=argument))
+        raise InputError(Problem("no such file", file=argument, hint=similar_file(path)))
     return _matched(argument, is_results)
 
 

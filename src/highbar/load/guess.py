@@ -87,7 +87,7 @@ class _Columns:
         name = names.plain_name(field.path[-1])
         meanings = {**names.meanings(names.plain_name("_".join(field.path))), **names.meanings(name)}
         missed = None if deep or meanings else near_miss(field.path[0], COLUMN_NAMES)
-        if missed in names.NAMES:
+        if missed is not None and missed in names.NAMES:
             meanings[missed] = 1
         for column, group in meanings.items():
             if not deep or column not in ("id", "trial") or group == 1:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
+from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
 from highbar.language.phrases import ordinal
 from highbar.language.spelling import nearest
@@ -356,12 +357,14 @@ class Measured:
             return Undefined(_nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
+        percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
         if not rank.errors:
-            return Undefined(f"the {ordinal(wanted.share)} percentile falls on an undecided trial")
+            return Undefined(f"{percentile} an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        what = "crashed or are undecided" if undecided else "crashed"
-        place = f"the {ordinal(wanted.share)} percentile falls on a trial that never finished"
-        return Undefined(f"{place} ({rank.errors} of {rank.trials} {what})")
+        counted = f"{rank.errors} of {rank.trials}"
+        if undecided:
+            return Undefined(f"{percentile} a trial that crashed or is undecided ({counted} are)")
+        return Undefined(f"{percentile} a trial that never finished ({counted} crashed)")
 
 
 def _spanning(value: Value, other: Value) -> Value:

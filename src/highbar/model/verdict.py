@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from highbar.errors import Problem, ReportError
 from highbar.model.judging import Judging, Selection
-from highbar.model.rules import Place
+from highbar.model.rules import Demand, Place
 from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
@@ -137,6 +137,7 @@ class RuleResult(Struct, frozen=True):
     evidence: EvidenceKind | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
+    demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
 
     def __repr__(self) -> str:
         return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"

@@ -134,12 +134,25 @@ def read_bytes(path: Path, max_bytes: int = MOST_POLICY_BYTES) -> bytes:
     try:
         with path.open("rb") as stream:
             data = stream.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise InputError(Problem("no such file", str(path), hint=similar_file(path))) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
     if len(data) > max_bytes:
         raise InputError(Problem(f"larger than {max_bytes // 2**20} MiB", str(path)))
     return data
+
+
+def similar_file(path: Path) -> str | None:
+    """The hint for a file that does not exist: one beside it with nearly the same name, if there is one."""
+    from highbar.language.spelling import nearest  # only if a name is wrong
+
+    try:
+        found = nearest(path.name, (entry.name for entry in path.parent.iterdir()))
+    except OSError:  # nor does the folder
+        return None
+    return f"did you mean '{path.with_name(found)}'?" if found else None
 
 
 def decode(data: bytes, path: Path) -> str:

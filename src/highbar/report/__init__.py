@@ -27,10 +27,12 @@ GROUP = "highbar.reporters"
 
 
 class Display(Struct, frozen=True):
-    """What the reader's screen can do. A file has no color, and the width of a page."""
+    """What the reader's screen can do, and how much they want to see. A file has no color, and the width of a page."""
 
     width: int = 80
     color: bool = False
+    height: int | None = None  # lines; None if nothing scrolls out of sight
+    verbose: bool = False  # everything, and not only what did not pass
 
 
 PAGE = Display()
@@ -70,7 +72,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
-        "github-comment": Reporter("highbar.report.comment"),
+        "github-comment": Reporter("highbar.report.comment", details=True),  # for what changed since the baseline
     }
 )
 COMPARISONS: Mapping[str, Reporter] = MappingProxyType(

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from highbar.errors import Problem
-from highbar.model import RuleResult, Verdict
+from highbar.model import Verdict
 from highbar.report import markdown
 from highbar.report.headline import NO_VERDICT, could_change, headline, not_passed, unsettled, warnings
+from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
 Located = Callable[[str], str | None]
@@ -48,10 +49,10 @@ class Annotation(Struct, frozen=True):
 
 
 def rule_annotations(verdict: Verdict, located: Located) -> str:
-    """A line for each rule that did not pass, at its place in the policy; no more than GitHub shows."""
-    missed = not_passed(verdict.rules)
-    errors = [_of_rule(rule, "error", located) for rule in missed if rule.level == "blocking"]
-    warned = [_of_rule(rule, "warning", located) for rule in missed if rule.level == "warning"]
+    """A line for each demand that is not met, at the place of its first rule; no more than GitHub shows."""
+    missed = [demand for demand in demands(verdict) if demand.rule.outcome != "pass"]
+    errors = [_of_demand(demand, "error", located) for demand in missed if demand.rule.level == "blocking"]
+    warned = [_of_demand(demand, "warning", located) for demand in missed if demand.rule.level == "warning"]
     return problem_annotations(verdict.problems, located) + _lines(_shown(errors)) + _lines(_shown(warned))
 
 
@@ -72,14 +73,8 @@ def problem_annotations(problems: Iterable[Problem], located: Located) -> str:
 
 
 def summary(verdict: Verdict) -> str:
-    """The page of the run: the Markdown report, longer than a comment may be, and what changed since the baseline."""
-    text = markdown.within(verdict, _LONGEST_SUMMARY)
-    compared = verdict.details.comparison if verdict.details else None
-    if compared is None:
-        return text
-    from highbar.report import comparison_markdown  # only where there is a baseline
-
-    return f"{text}\n{comparison_markdown.render(compared)}"
+    """The page of the run: the Markdown report, longer than a comment may be."""
+    return markdown.within(verdict, _LONGEST_SUMMARY)
 
 
 def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
@@ -106,16 +101,16 @@ def refusal_outputs(exit_code: int) -> Mapping[str, str]:
     return {"verdict": "none", "exit_code": str(exit_code), "headline": NO_VERDICT}
 
 
-def _of_rule(rule: RuleResult, kind: str, located: Located) -> Annotation:
-    place = rule.place
-    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", rule.description or ""]
+def _of_demand(demand: DemandResult, kind: str, located: Located) -> Annotation:
+    rule = demand.rule
+    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", *demand.descriptions, ", ".join(demand.paths)]
     return Annotation(
         kind,
         "\n".join(part for part in parts if part),
-        rule.rule,
-        located(place.file) if place.file else None,
-        place.line,
-        place.column,
+        demand.title,
+        located(rule.place.file) if rule.place.file else None,
+        rule.place.line,
+        rule.place.column,
     )
 
 

@@ -12,8 +12,9 @@ from typing import Protocol
 
 from highbar.language.digits import amount
 from highbar.language.phrases import count
-from highbar.model import Counts, Decision, RuleResult, Slice, Value, Verdict
+from highbar.model import Counts, Decision, Outcome, RuleResult, Slice, Value, Verdict
 from highbar.model.judging import Judging, Selection
+from highbar.report.titles import demands
 
 WORDS: Mapping[Decision | None, str] = MappingProxyType(
     {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", None: "NO POLICY"}
@@ -23,13 +24,17 @@ MOST_UNDECIDED = 10
 MOST_TO_SETTLE = 5000
 """Scenarios from which on a rule is too close to call."""
 WORTH_SAYING = 0.05
-"""The chance of another outcome from which on a rule is shown as fragile."""
+"""The chance of another outcome from which on a rule is shown as close."""
 UNDECIDED = "Undecided scenarios"
 NO_VERDICT = "NO VERDICT: nothing could be judged"
+_LIKELY = ((0.01, "almost certain"), (0.05, "very likely"), (0.2, "likely"))  # by the chance of another verdict
+_EVEN = 0.5
+_ALMOST = 0.99
+_ALL = 100
 
 
 def headline(verdict: Verdict) -> str:
-    """`FAIL: 2 of 9 blocking rules did not pass, 1 warning`; holds no text from the results."""
+    """`FAIL: 2 of 9 demands are not met, 1 warning; a re-run likely fails too`; holds no text from the results."""
     return f"{WORDS[verdict.verdict]}: {_summary(verdict) if verdict.verdict else _unjudged(verdict)}"
 
 
@@ -67,7 +72,12 @@ def selected(selection: Selection | None, encode: Callable[[str], str]) -> str:
 
 def counted(value: Value) -> str:
     """`50`, or `50, 2 missing, 1 undecided (at best 94.0%)`: the scenarios that a value rests on, and what it lacks."""
-    parts = [str(value.scenarios)] + [f"{value.missing} missing"] * bool(value.missing)
+    return ", ".join(filter(None, (str(value.scenarios), lacks(value))))
+
+
+def lacks(value: Value) -> str:
+    """`2 missing, 1 undecided (at best 94.0%)`: what a value lacks; empty if nothing."""
+    parts = [f"{value.missing} missing"] * bool(value.missing)
     if value.undecided:
         best = "" if value.best is None else f" (at best {amount(value.best, value.unit)})"
         parts.append(f"{value.undecided} undecided{best}")
@@ -92,6 +102,12 @@ def warnings(verdict: Verdict) -> int:
     return sum(rule.outcome != "pass" for rule in verdict.rules if rule.level == "warning")
 
 
+def urgent_notes(verdict: Verdict) -> tuple[str, ...]:
+    """The notes, but for those that a threshold could be higher: nobody waits for these."""
+    slack = tuple(f"{rule.rule}: " for rule in verdict.rules if rule.slack is not None)
+    return tuple(note for note in notes(verdict) if not note.startswith(slack))
+
+
 def notes(verdict: Verdict) -> tuple[str, ...]:
     """The warnings of the verdict, except those that the top of the report already shows."""
     shown_above = verdict.against.notes if verdict.against else ()
@@ -99,12 +115,11 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
 
 
 def unsettled(rule: RuleResult) -> str:
-    """How far the outcome of a fragile rule can be trusted, and how large a new run would have to be to settle it."""
+    """How far the outcome of a close rule can be trusted, and how large a new run would have to be to settle it."""
     if not (could_change(rule) or rule.outcome == "inconclusive"):
         return ""
-    clear = "its interval is clear of the threshold" if is_clear(rule) else ""
-    reasons = "; ".join(part for part in (_differs(rule), clear, _settling(rule)) if part)
-    return f"fragile: {reasons}" if reasons else ""
+    reasons = "; ".join(part for part in (differs(rule), _settling(rule)) if part)
+    return f"close: {reasons}" if reasons else ""
 
 
 def could_change(rule: RuleResult) -> bool:
@@ -126,18 +141,48 @@ def accepted(rule: RuleResult) -> str:
 
 
 def second_run(verdict: Verdict) -> str:
-    """How likely a second run gives another verdict, as a sentence; empty if nothing is known of it."""
+    """How likely a second run gives the same verdict, as a sentence; empty if nothing is known of it."""
     if verdict.second_run is None or verdict.verdict is None:
         return ""
-    likely = _chance_in_words(verdict.second_run_low, verdict.second_run)
-    return f"a second run on the same scenarios would reach another verdict with a chance {likely}"
+    low, high = verdict.second_run_low or 0.0, verdict.second_run
+    same = _out_of_100(1 - high, 1 - low)
+    likely = next((words for most, words in _LIKELY if high < most), None)
+    if likely:
+        return f"The same verdict is {likely} on a re-run ({same})."
+    ends = "would probably end" if low > _EVEN else "may end"
+    return f"A re-run of the same scenarios {ends} differently (the same verdict: {same})."
 
 
-def _differs(rule: RuleResult) -> str:
-    if rule.second_run is None:
+def _again(verdict: Verdict) -> str:
+    """The same for the headline: `a re-run very likely fails too`."""
+    if verdict.second_run is None or verdict.verdict is None:
         return ""
-    likely = _chance_in_words(rule.second_run_low, rule.second_run)
-    return f"a second run on the same scenarios would be judged differently with a chance {likely}"
+    likely = next((words for most, words in _LIKELY if verdict.second_run < most), None)
+    if likely:
+        ends = {"pass": "passes", "fail": "fails", "inconclusive": "is inconclusive"}[verdict.verdict]
+        return f"a re-run {likely.replace('certain', 'certainly')} {ends} too"
+    probable = (verdict.second_run_low or 0.0) > _EVEN
+    return f"a re-run {'probably ends' if probable else 'may end'} differently"
+
+
+def _out_of_100(low: float, high: float) -> str:
+    """A probability between two ends, in words for everyone: `over 99 in 100`, `3 to 77 in 100`."""
+    first, last = round(low * _ALL), round(high * _ALL)
+    if low > _ALMOST:
+        return "over 99 in 100"
+    if last - first <= 1:
+        return f"about {last} in 100" if last else "under 1 in 100"
+    if last == _ALL:
+        return f"at least {first} in 100"
+    return f"{first} to {last} in 100" if first else f"at most {last} in 100"
+
+
+def differs(rule: RuleResult) -> str:
+    """How likely a close rule has another outcome on a re-run: `a re-run may pass (1–16%)`; empty of any other."""
+    if rule.second_run is None or not could_change(rule):
+        return ""
+    turned = {"pass": "fail", "fail": "pass"}.get(rule.outcome, "end differently")
+    return f"a re-run may {turned} ({chance(rule)})"
 
 
 def _settling(rule: RuleResult) -> str:
@@ -145,11 +190,11 @@ def _settling(rule: RuleResult) -> str:
     size = settled_by(rule)
     if size is None or rule.value is None or rule.value.value is None:
         return ""
-    stays = f"if the value stays at {amount(rule.value.value, rule.value.unit)}"
     of_slice = " of this slice" if rule.slice else ""
     if size > MOST_TO_SETTLE:
-        return f"too close to call: {stays}, settling it takes more than {MOST_TO_SETTLE:,} scenarios{of_slice}"
-    return f"{stays}, a new run of about {count(size, 'scenario')}{of_slice} settles it (highbar plan)"
+        return f"too close to call, even with {MOST_TO_SETTLE:,} scenarios{of_slice}"
+    stays = f"if the value stays at {amount(rule.value.value, rule.value.unit)}"
+    return f"{stays}, a new run with about {count(size, 'scenario')}{of_slice} would settle it"
 
 
 def settled_by(rule: RuleResult) -> int | None:
@@ -181,16 +226,6 @@ def chance(rule: Repeatable) -> str:
     return f"{high}%" if low == high else f"{low}–{high}%" if low else f"up to {high}%"
 
 
-def _chance_in_words(low: float | None, high: float) -> str:
-    """`of 21%`, `between 5% and 29%`, `of at most 3%`."""
-    first, last = round((low or 0.0) * 100), round(high * 100)
-    if not last:
-        return "of under 1%"
-    if first == last:
-        return f"of {last}%"
-    return f"between {first}% and {last}%" if first else f"of at most {last}%"
-
-
 def bounds_label(verdict: Verdict) -> str:
     """What the numbers after a value are: `value (95% bounds)`; each end has that confidence."""
     bounded = any(value.low is not None or value.high is not None for value in verdict.metrics.values())
@@ -198,15 +233,15 @@ def bounds_label(verdict: Verdict) -> str:
 
 
 def standings(parts: Iterable[Slice], encode: Callable[[str], str]) -> list[str]:
-    """Which slices of one column are worse than the rest; their likely pass rates, and that of the lowest."""
+    """Which slices of one column are worse than the rest, and which is lowest without being surely worse."""
     known = sorted((part for part in parts if part.likely is not None), key=_pass_rate)
     sentences = []
     for part in known:
-        likely = f"allowing for chance, its pass rate is about {amount(Fraction(part.likely or 0.0), 'ratio')}"
         if part.worse:
-            sentences.append(f"{encode(part.by[1])} is worse than the rest by more than chance; {likely}")
+            sentences.append(f"{encode(part.by[1])} has a lower pass rate than the rest, by more than chance explains")
         elif part is known[0] and _pass_rate(part) < _pass_rate(known[-1]):
-            sentences.append(f"{encode(part.by[1])} is lowest, within what chance explains; {likely}")
+            small = "but the gap is small enough to be chance"
+            sentences.append(f"{encode(part.by[1])} has the lowest pass rate, {small}")
     return sentences
 
 
@@ -226,7 +261,7 @@ def repeated(verdict: Verdict) -> list[str]:
         sentences.append(f"the trials of one scenario agree with a correlation of {found.correlation:.2f}")
     possible = amount(Fraction(found.still_possible), "ratio")
     trials = count(found.fewest, "trial")
-    sentences.append(f"one that passed all of {trials} may still fail: a pass rate of {possible} is not excluded")
+    sentences.append(f"passing all of {trials} is no proof: the true pass rate of such a scenario may be {possible}")
     return sentences
 
 
@@ -236,28 +271,45 @@ def more(total: int, shown: int) -> str:
 
 
 def _summary(verdict: Verdict) -> str:
-    blocking = [rule.outcome for rule in verdict.rules if rule.level == "blocking"]
-    missed = sum(outcome != "pass" for outcome in blocking)
-    warned = warnings(verdict)
-    if missed:
-        text = f"{missed} of {count(len(blocking), 'blocking rule')} did not pass"
-    else:
-        text = f"{count(len(blocking), 'blocking rule')} passed" if blocking else "no rule blocks"
+    found = demands(verdict)
+    outcomes = [demand.rule.outcome for demand in found if demand.rule.level == "blocking"]
+    warned = sum(demand.rule.outcome != "pass" for demand in found if demand.rule.level == "warning")
     weakened = len(verdict.against.weakened) if verdict.against else 0
-    text = f"{text}, {count(warned, 'warning')}" if warned else text
-    text = f"{text}; the bar is weakened in {count(weakened, 'place')}" if weakened else text
-    return f"{text}{_compared(verdict)}"
+    warning = f", {count(warned, 'warning')}" if warned else ""
+    parts = [
+        f"{_met(outcomes)}{warning}",
+        f"the bar is weakened in {count(weakened, 'place')}" if weakened else "",
+        _again(verdict),
+    ]
+    return "; ".join(filter(None, parts))
 
 
-def _compared(verdict: Verdict) -> str:
-    """That estimates were compared and not intervals, of all rules about a number or of some."""
-    compared = [rule.evidence for rule in verdict.rules if rule.level == "blocking" and rule.evidence is not None]
-    bare = compared.count("estimate")
+def _met(outcomes: list[Outcome]) -> str:
+    """How many of the blocking demands are met: `2 of 9 demands are not met, 1 is inconclusive`."""
+    total, open_ = len(outcomes), outcomes.count("inconclusive")
+    missed = total - open_ - outcomes.count("pass")
+    of = f"of {count(total, 'demand')} {{}}"
+    if missed:
+        rest = f", {open_} {_are(open_)} inconclusive" if open_ else ""
+        return f"{missed} {of.format(_are(missed))} not met{rest}"
+    if open_:
+        return f"{open_} {of.format(_are(open_))} inconclusive"
+    return f"all {total} demands are met" if total > 1 else "the only demand is met" if total else "no demand blocks"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def compared(verdict: Verdict) -> str:
+    """That rules compare the values as measured and not their intervals, of all rules about a number or of some."""
+    found = [demand.rule.evidence for demand in demands(verdict) if demand.rule.level == "blocking"]
+    numbers = [evidence for evidence in found if evidence is not None]
+    bare = numbers.count("estimate")
     if not bare:
         return ""
-    if bare == len(compared):
-        return " (compares estimates)"
-    return f" ({bare} of {len(compared)} rules about a number compare{'s' if bare == 1 else ''} estimates)"
+    which = "Values are" if bare == len(numbers) else f"In {bare} of {count(len(numbers), 'demand')} the value is"
+    return f"{which} compared as measured, without the interval (evidence: estimate)."
 
 
 def _unjudged(verdict: Verdict) -> str:

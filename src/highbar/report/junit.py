@@ -27,6 +27,7 @@ from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
 from highbar.report.headline import NO_VERDICT, could_change, unsettled
 from highbar.report.numbers import end, number
+from highbar.report.titles import title
 from highbar.report.visible import cut, visible
 
 LARGEST = 29_000_000  # bytes; GitLab reads 30 MB
@@ -106,9 +107,9 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
     for problem in verdict.problems:
         rules.add(_problem(problem))
     for rule in verdict.rules:
-        rules.add(_rule(rule, bounds))
+        rules.add(_rule(rule, verdict, bounds))
     for rule in verdict.advice:
-        rules.add(_advice(rule, bounds))
+        rules.add(_advice(rule, verdict, bounds))
     room = LARGEST - rules.size
     listed = 0
     for scenario in verdict.scenarios or _failed(verdict):
@@ -155,19 +156,20 @@ def _document(suites: Iterable[tuple[_TestSuite, _Attributes]]) -> str:
 # --- rules -----------------------------------------------------------------------------------
 
 
-def _rule(rule: RuleResult, bounds: _Bounds) -> _TestCase:
-    """A failure if a blocking rule did not pass, or could not be judged."""
+def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
+    """A failure if a blocking rule did not pass, or could not be judged; named by its title and its path."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
     lines = [message, visible(rule.description or ""), unsettled(rule) if could_change(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
-        name=_name(rule.rule),
+        name=_titled(rule, verdict),
         outcome=missed,
         type=rule.outcome,
         message=message,
         body="\n".join(line for line in lines if line),
         properties=(
+            ("rule", rule.rule),
             ("outcome", rule.outcome),
             ("level", rule.level),
             ("metric", rule.metric),
@@ -180,6 +182,12 @@ def _rule(rule: RuleResult, bounds: _Bounds) -> _TestCase:
     )
 
 
+def _titled(rule: RuleResult, verdict: Verdict) -> str:
+    """`Safety rate is 100% (thresholds.blocking.safety_rate)`: the path keeps the names of two rules apart."""
+    words = title(rule, verdict)
+    return _name(words if words == visible(rule.rule) else f"{words} ({rule.rule})")
+
+
 def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     return (
         ("second_run", end(rule.second_run)),
@@ -188,12 +196,12 @@ def _again(rule: RuleResult) -> tuple[tuple[str, str | int | None], ...]:
     )
 
 
-def _advice(rule: RuleResult, bounds: _Bounds) -> _TestCase:
+def _advice(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
     """A typical threshold if there is no policy: skipped, since it decides nothing, passed or not."""
     message = f"advice: {visible(rule.reason)}"
-    properties = _rule(rule, bounds).properties
+    properties = _rule(rule, verdict, bounds).properties
     return _TestCase(
-        "highbar.advice", _name(rule.rule), "skipped", rule.outcome, message, message, properties=properties
+        "highbar.advice", _titled(rule, verdict), "skipped", rule.outcome, message, message, properties=properties
     )
 
 

@@ -41,14 +41,19 @@ def columns(rows: Iterable[Sequence[str]], indent: int, display: Display, widest
 
     Rows may be of different lengths: the last cell of a short one runs on below the columns of the others.
     """
+    return [line for block in _blocks(rows, indent, display, widest) for line in block]
+
+
+def _blocks(rows: Iterable[Sequence[str]], indent: int, display: Display, widest: int) -> list[list[str]]:
+    """The lines of each row."""
     table = [([cut(cell, widest) for cell in row[:-1]], row[-1]) for row in rows]
     count = max((len(row) for row, _ in table), default=0)
     widths = [max(cells(row[place]) for row, _ in table if len(row) > place) for place in range(count)]
-    lines: list[str] = []
+    found: list[list[str]] = []
     for row, tail in table:
         head = " " * indent + "".join(_padded(cell, width) + _GAP for cell, width in zip(row, widths, strict=False))
-        lines.extend(_with_tail(head, tail, display))
-    return lines
+        found.append(_with_tail(head, tail, display))
+    return found
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[str]:
@@ -59,6 +64,36 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display
     room = max(display.width - 2 - others, _NARROWEST)
     first, *rest = columns([(cut(line[0], room), *line[1:]) for line in lines], 2, display)
     return [paint(first, "dim", display), *rest] if rest else []
+
+
+def titled_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: Display) -> list[list[str]]:
+    """The lines of the header, then those of each row; a title that leaves no room is on lines of its own."""
+    lines = [header, *rows]
+    full = [line for line in lines if len(line) == len(header)]
+    others = sum(max(cells(line[place]) for line in full) + len(_GAP) for place in range(1, len(header)))
+    room = max(display.width - 2 - others, _NARROWEST)
+    long = [cells(line[0]) > room for line in lines]
+    shortened = [("" if over else line[0], *line[1:]) for line, over in zip(lines, long, strict=True)]
+    blocks = _blocks(shortened, 2, display, widest=room)
+    return [
+        [*(paragraph(line[0], 2, display) if over else ()), *block]
+        for line, over, block in zip(lines, long, blocks, strict=True)
+    ]
+
+
+def titled(rows: Sequence[tuple[str, str, str]], display: Display) -> list[str]:
+    """A mark and a title, and a text beside them; a long title is on a line of its own, and the text below it."""
+    widest = display.width // 2 + 2
+    width = max((cells(name) for _, name, _ in rows if cells(name) <= widest), default=_NARROWEST)
+    lines: list[str] = []
+    for mark, name, text in rows:
+        head = f"{mark} {_padded(name, width)}{_GAP}"
+        if cells(name) > width:
+            first, *rest = paragraph(name, cells(mark) + 1, display)
+            lines += [mark + first[cells(mark) :], *rest]
+            head = " " * cells(head[: width + cells(mark) + 1 + len(_GAP)])
+        lines += _with_tail(head, text, display)
+    return lines
 
 
 def _padded(text: str, width: int) -> str:

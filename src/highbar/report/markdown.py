@@ -1,4 +1,4 @@
-"""The verdict as Markdown, for a pull request comment or a job summary: the verdict first, then tables.
+"""The verdict as Markdown, for a pull request comment or a job summary: what matters first, everything else folded.
 
 Every text from a file is in a code span, in which it cannot close an element, load an image, mention a user or refer to
 an issue. Inputs and outputs of scenarios are left out: more people read a comment than a results file.
@@ -7,26 +7,26 @@ an issue. Inputs and outputs of scenarios are left out: more people read a comme
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
 from highbar.errors import Problem
-from highbar.language.digits import bounds_by_metric, show, wanted
-from highbar.model import NO_POLICY, FailedScenario, RuleResult, Slice, Verdict, Where
+from highbar.language.digits import amount, bounds_by_metric, show
+from highbar.model import NO_POLICY, Slice, Verdict
 from highbar.report import PAGE, Display, advice, progressive
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
     bounds_label,
+    compared,
     could_change,
     counted,
     evidence,
     headline,
     judged,
     more,
-    not_passed,
     notes,
     repeated,
     second_run,
@@ -36,11 +36,18 @@ from highbar.report.headline import (
     unsettled,
     weakened,
 )
+from highbar.report.missed import short_reason
+from highbar.report.titles import DemandResult, demands, metric_words
 from highbar.report.visible import cut, visible
 
 LONGEST = 65_536  # characters of a GitHub comment
 _LONGEST_TEXT = 300
 _ROOM_FOR_A_COUNT = 40
+_MOST_BYTES = 2500  # that are not folded
+_TRIES = ((90, 10), (60, 10), (40, 10), (40, 6), (30, 3))  # the longest cell and the most rows, until it fits
+_FOLDED = "<details><summary>All demands, metrics, slices and notes</summary>"
+_UNFOLD = "</details>"
+_SCENARIO = ("scenario", "category", "trials passed", "why")
 _CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
 _BACKTICKS = re.compile(r"`+")
 _PIPE = re.compile(r"(\\?)\|")
@@ -56,37 +63,145 @@ class _Section(Struct, frozen=True):
     total: int
 
 
+def code(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """The one encoder of this output: `text` as a code span that also holds inside a table cell."""
+    shown = cut(visible(text), longest).replace("<!--", r"\x3c!--")
+    # A table cell ends at a bare `|`, in code too, and renderers disagree on what `\\|` is.
+    shown = _PIPE.sub(lambda match: r"\x5c\x7c" if match[1] else r"\|", shown)
+    if not shown.strip():
+        return "(blank)"
+    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(shown)), default=0) + 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """The report, cut at whole rows if it is longer than a comment may be; the verdict always stays."""
     return within(verdict, LONGEST)
 
 
 def within(verdict: Verdict, longest: int) -> str:
-    """The report in at most so many characters."""
-    bounds = bounds_by_metric(verdict.rules or verdict.advice)
-    heading, less = weakened(verdict, code)
-    sections = (
-        _Section("### Why", (), tuple(_problem(problem) for problem in verdict.problems), len(verdict.problems)),
-        _table(f"### {advice.HEADING}", ("metric", *advice.COLUMNS), advice.rows(verdict)),
-        _list(f"### {heading}", less),
-        _rules(verdict, bounds),
-        _table(f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.rows(verdict, code)),
-        _metrics(verdict, bounds),
-        _failed_scenarios(verdict.scenarios_failed, verdict.counts.failed),
-        _undecided_scenarios(verdict),
-        *_slices(verdict, bounds),
-        _list("### Repeated trials", repeated(verdict)),
-        _list("### Notes", [code(note) for note in notes(verdict)]),
-    )
-    parts = [f"## {headline(verdict)}", _about(verdict)]
-    room = longest - len(_CUT_HERE) - 3 - sum(len(part) + 2 for part in parts)
-    for section in (section for section in sections if section.rows):
+    """The report in at most so many characters: what a reader must see, and everything else folded."""
+    top = _top(verdict)
+    room = longest - len(top) - len(_FOLDED) - len(_UNFOLD) - len(_CUT_HERE) - 12
+    parts: list[str] = []
+    for section in (section for section in _sections(verdict) if section.rows):
         text = _fitted(section, room)
         parts.append(text or _CUT_HERE)
         if not text:
             break
         room -= len(text) + 2
-    return "\n\n".join(parts) + "\n"
+    else:
+        changes = _changes(verdict)
+        parts += [changes] if changes and len(changes) + 2 <= room else []
+    return "\n\n".join([top, *([_FOLDED, *parts, _UNFOLD] if parts else [])]) + "\n"
+
+
+def _sections(verdict: Verdict) -> Iterator[_Section]:
+    """What is folded."""
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
+    if _is_calm(verdict):
+        yield _Section("### Evidence", (), (_about(verdict),), 1)
+    yield _rules(verdict, bounds)
+    yield _table(f"### {progressive.HEADING}", ("rule", *progressive.COLUMNS), progressive.rows(verdict, code))
+    yield _metrics(verdict, bounds)
+    yield _failed_scenarios(verdict)
+    yield _undecided_scenarios(verdict)
+    yield from _slices(verdict, bounds)
+    yield _list("### Repeated trials", repeated(verdict))
+    yield _list("### Notes", [code(note) for note in notes(verdict)])
+
+
+def _changes(verdict: Verdict) -> str:
+    """Everything that changed since the baseline, with headings one level down; empty if there is none."""
+    compared = verdict.details.comparison if verdict.details else None
+    if compared is None:
+        return ""
+    from highbar.report import comparison_markdown, comparison_words  # only if there is a baseline
+
+    text = re.sub("^###", "####", comparison_markdown.render(compared).partition("\n\n")[2], flags=re.MULTILINE)
+    return f"### All changes since the baseline\n\n{comparison_words.headline(compared)}\n\n{text.rstrip()}"
+
+
+# --- what is not folded -----------------------------------------------------------------------
+
+
+def _is_calm(verdict: Verdict) -> bool:
+    """Whether one line says enough: a pass by a bar that is not weakened, with warnings or without."""
+    return verdict.verdict == "pass" and not weakened(verdict, code)[1]
+
+
+def _top(verdict: Verdict) -> str:
+    """The verdict, what changed, what is not met and which scenarios failed, in at most `_MOST_BYTES`."""
+    heading = f"## {headline(verdict)}"
+    if _is_calm(verdict):
+        return heading
+    text = heading
+    for longest, most in _TRIES:
+        sections = filter(None, _unfolded(verdict, longest, most))
+        text = "\n\n".join([heading, *sections])
+        if len(text.encode()) <= _MOST_BYTES:
+            break
+    return text
+
+
+def _unfolded(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
+    """The sections, with cells and lists so long."""
+
+    def short(text: str) -> str:
+        return code(text, longest)
+
+    why = tuple(_problem(problem, short) for problem in verdict.problems)
+    rows = advice.rows(verdict)
+    word, less = weakened(verdict, short)
+    missed = [demand for demand in demands(verdict, short) if demand.rule.outcome != "pass"]
+    blocking = [demand for demand in missed if demand.rule.level == "blocking"]
+    sections = (
+        _Section("### Why", (), why, len(why)),
+        _table(f"### {advice.HEADING}", ("metric", *advice.COLUMNS), rows),
+        _list(f"### {word}", less),
+        _table("### Not met", ("demand", "why"), [_missed(demand, verdict, short) for demand in blocking]),
+        _table("### Failed scenarios", _SCENARIO, _failed(verdict, short), verdict.counts.failed),
+    )
+    yield _about(verdict, short)
+    yield _since(verdict, short, most)
+    for section in sections:
+        if section.rows:
+            yield _lines(section, section.rows[:most])
+
+
+def _missed(demand: DemandResult, verdict: Verdict, short: Callable[[str], str]) -> tuple[str, str]:
+    return demand.title, short_reason(demand.rule, verdict, short)
+
+
+def _since(verdict: Verdict, short: Callable[[str], str], most: int) -> str:
+    """What changed since the baseline: the scenarios that broke or were fixed, and the metrics that surely moved."""
+    compared = verdict.details.comparison if verdict.details else None
+    if compared is None:
+        return ""
+    lines = []
+    for word, ids in (("broken", compared.broken), ("fixed", compared.fixed)):
+        if ids:
+            rest = more(len(ids), min(len(ids), most))
+            lines.append(f"- {len(ids)} {word}: {', '.join(short(id_) for id_ in ids[:most])} {rest}".rstrip())
+    moved = [
+        f"- {metric_words(name, short)} {change.outcome}: {amount(base, unit)} → {amount(head, unit)}"
+        for name, change in compared.metrics.items()
+        for base, head, unit in (
+            (change.difference.base.value, change.difference.head.value, change.difference.head.unit),
+        )
+        if change.outcome in ("better", "worse") and base is not None and head is not None
+    ]
+    lines += moved[:most]
+    return "\n".join(["### Since the baseline", "", *(lines or ["- nothing changed for certain"])])
+
+
+def _lines(section: _Section, rows: Sequence[str]) -> str:
+    rest = more(section.total, len(rows))
+    return "\n".join([section.heading, "", *section.opening, *rows, *(["", rest] if rest else [])])
+
+
+# --- what is folded ---------------------------------------------------------------------------
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
@@ -96,10 +211,10 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     return _fitted(section, LONGEST - 1) + "\n"
 
 
-def _problem(problem: Problem) -> str:
+def _problem(problem: Problem, short: Callable[[str], str] = code) -> str:
     place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-    hint = f" (hint: {code(problem.hint)})" if problem.hint else ""
-    return f"- {code(place) + ' ' if place else ''}{code(problem.message)}{hint}"
+    hint = f" (hint: {short(problem.hint)})" if problem.hint else ""
+    return f"- {short(place) + ' ' if place else ''}{short(problem.message)}{hint}"
 
 
 def _fitted(section: _Section, room: int) -> str:
@@ -116,28 +231,16 @@ def _fitted(section: _Section, room: int) -> str:
     return "\n".join([*head, *shown, *(["", rest] if rest else [])]) if shown else ""
 
 
-def code(text: str) -> str:
-    """The one encoder of this output: `text` as a code span that also holds inside a table cell."""
-    shown = cut(visible(text), _LONGEST_TEXT).replace("<!--", r"\x3c!--")
-    # A table cell ends at a bare `|`, in code too, and renderers disagree on what `\\|` is.
-    shown = _PIPE.sub(lambda match: r"\x5c\x7c" if match[1] else r"\|", shown)
-    if not shown.strip():
-        return "(blank)"
-    fence = "`" * (max((len(run) for run in _BACKTICKS.findall(shown)), default=0) + 1)
-    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
-    return f"{fence}{pad}{shown}{pad}{fence}"
-
-
-def _about(verdict: Verdict) -> str:
+def _about(verdict: Verdict, short: Callable[[str], str] = code) -> str:
     parts = [evidence(verdict.counts)]
     if verdict.agent_version is not None:
-        parts.append(f"agent version {code(verdict.agent_version)}")
-    parts.append(f"policy {code(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
+        parts.append(f"agent version {short(verdict.agent_version)}")
+    parts.append(f"policy {short(verdict.policy.file)}" if verdict.policy else f"**{NO_POLICY}**")
     if verdict.against:
-        parts.append(f"and the policy at {code(verdict.against.ref)} ({verdict.against.commit[:12]})")
-    about = [", ".join(parts), judged(verdict.judged_by, code), selected(verdict.selection, code)]
-    again = second_run(verdict)
-    return "  \n".join(filter(None, about)) + (f"\n\n{again[0].upper()}{again[1:]}." if again else "")
+        parts.append(f"and the policy at {short(verdict.against.ref)} ({verdict.against.commit[:12]})")
+    about = [", ".join(parts), judged(verdict.judged_by, short), selected(verdict.selection, short)]
+    again = " ".join(filter(None, (second_run(verdict), compared(verdict))))
+    return "  \n".join(filter(None, about)) + (f"\n\n{again}" if again else "")
 
 
 def _table(heading: str, names: Sequence[str], rows: Iterable[Sequence[str]], total: int = 0) -> _Section:
@@ -150,33 +253,25 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _rules(verdict: Verdict, bounds: _Bounds) -> _Section:
-    missed = not_passed(verdict.rules)
-    ordered = (*missed, *(rule for rule in verdict.rules if rule.outcome == "pass"))
-    names = ("outcome", "rule", "value", "wanted", "scenarios", "why")
-    return _table("### Rules", names, (_rule_row(rule, bounds) for rule in ordered))
-
-
-def _rule_row(rule: RuleResult, bounds: _Bounds) -> Sequence[str]:
-    value = rule.value
-    outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
-    return (
-        outcome if rule.level == "blocking" else f"{outcome} (warning)",
-        code(rule.rule) + _where(rule.slice),
-        show(value, bounds.get(rule.metric or "", ())) if value else "",
-        _wanted(rule),
-        counted(value) if value else "",
-        code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),
+    """Every demand, those that are not met first, the blocking ones before the warnings."""
+    found = sorted(demands(verdict, code), key=lambda one: (one.rule.outcome == "pass", one.rule.level != "blocking"))
+    return _table(
+        "### Demands", ("outcome", "demand", "value", "scenarios", "why"), [_row_of(one, bounds) for one in found]
     )
 
 
-def _wanted(rule: RuleResult) -> str:
-    if rule.threshold is None:
-        return ""
-    return wanted(rule.threshold, rule.value.unit if rule.value else None) or code(rule.threshold)
-
-
-def _where(where: Where) -> str:
-    return "".join(f" {code(f'{column}: {value}')}" for column, values in where for value in values)
+def _row_of(demand: DemandResult, bounds: _Bounds) -> Sequence[str]:
+    rule = demand.rule
+    value = rule.value
+    outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
+    paths = ", ".join(code(path) for path in demand.paths)
+    return (
+        outcome if rule.level == "blocking" else f"{outcome} (warning)",
+        f"{demand.title}<br><sub>{paths}</sub>",
+        show(value, bounds.get(rule.metric or "", ())) if value else "",
+        counted(value) if value else "",
+        code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),
+    )
 
 
 def _metrics(verdict: Verdict, bounds: _Bounds) -> _Section:
@@ -199,7 +294,7 @@ def _slices(verdict: Verdict, bounds: _Bounds) -> list[_Section]:
     for column in dict.fromkeys(part.by[0] for part in verdict.slices):
         parts = [part for part in verdict.slices if part.by[0] == column]
         sections.append(_slice_table(column, parts, ruled, bounds))
-        sections.append(_list(f"How {code(column)} stands", standings(parts, code)))
+        sections.append(_list(f"#### The lowest of {code(column)}", standings(parts, code)))
     return sections
 
 
@@ -216,18 +311,20 @@ def _slice_table(column: str, parts: Sequence[Slice], ruled: set[str | None], bo
     return _table(f"### By {code(column)}", ("value", "scenarios", *(code(name) for name in names)), rows)
 
 
-def _failed_scenarios(scenarios: Sequence[FailedScenario], total: int) -> _Section:
-    rows = (
+def _failed_scenarios(verdict: Verdict) -> _Section:
+    return _table("### Failed scenarios", _SCENARIO, _failed(verdict, code), verdict.counts.failed)
+
+
+def _failed(verdict: Verdict, short: Callable[[str], str]) -> list[Sequence[str]]:
+    return [
         (
-            code(scenario.id) + (" **required**" if scenario.required else ""),
-            code(scenario.category) if scenario.category else "",
+            short(scenario.id) + (" **required**" if scenario.required else ""),
+            short(scenario.category) if scenario.category else "",
             f"{scenario.passed_trials} of {scenario.trials}",
-            code(scenario.reason),
+            short(scenario.reason),
         )
-        for scenario in sorted(scenarios, key=lambda scenario: not scenario.required)
-    )
-    names = ("scenario", "category", "trials passed", "why")
-    return _table("### Failed scenarios", names, rows, total)
+        for scenario in sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)
+    ]
 
 
 def _undecided_scenarios(verdict: Verdict) -> _Section:

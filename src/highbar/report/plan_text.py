@@ -27,10 +27,13 @@ _TOLD = {
         " again would pass too often"
     ),
     "clear": (
-        "the interval lies on one side of the threshold; differs: the chance that a second run on the same scenarios is"
+        "the interval lies on one side of the threshold; differs: the chance that a re-run of the same scenarios is"
         " still judged differently"
     ),
-    "passes": "passes, fails: agents whose true rate is so good, or so bad",
+    "passes": (
+        "passes: an agent with this true rate or a better one will likely pass; fails: one with this rate or a worse"
+        " one will likely fail"
+    ),
     "differing": "differing: the share of scenarios that one version passes and the other fails",
 }
 

@@ -1,96 +1,78 @@
-"""The verdict for a terminal: the verdict first and last, between them what did not pass, then everything else.
+"""The verdict for a terminal, on one screen: the headline, what did not pass, the failed scenarios, how certain it is.
 
-Readable without color: a word beside every color says the same. Every text that comes from a file goes through
-`visible`.
+`-v` shows everything (`text_whole`). Readable without color: a mark or a word says the same as every color. Every text
+that comes from a file goes through `visible`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from msgspec.structs import replace
-
 from highbar.errors import Excerpt, Problem
-from highbar.language.digits import bounds_by_metric, held_against, show, wanted
-from highbar.model import NO_POLICY, RuleResult, Slice, Value, Verdict, Where
-from highbar.report import PAGE, Display, advice, progressive
+from highbar.language.phrases import count
+from highbar.model import NO_POLICY, RuleResult, Verdict
+from highbar.report import PAGE, Display, advice
 from highbar.report.headline import (
-    MOST_TO_SETTLE,
     NO_VERDICT,
     UNDECIDED,
-    accepted,
-    bounds_label,
-    chance,
     could_change,
-    counted,
+    differs,
     evidence,
     headline,
-    is_clear,
     judged,
     more,
-    not_passed,
-    notes,
-    repeated,
     second_run,
     selected,
-    settled_by,
-    standings,
     undecided,
-    unsettled,
+    urgent_notes,
     weakened,
 )
-from highbar.report.layout import columns, paint, paragraph, table, title
+from highbar.report.layout import columns, paint, paragraph, table, title, titled
+from highbar.report.missed import short_reason
+from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cells, cut, visible
 
-_MOST_ROWS = 20
-_MOST_PASSED_RULES = 50
+_MOST_DEMANDS = 20
+_MOST_SCENARIOS = 10
+_MOST_NOTES = 3
 _LONGEST_REASON = 300
-_FRAGILE = (
-    "differs: the chance that a second run on the same scenarios is judged differently; settled by: a new run of about"
-    " so many scenarios, if the value stays (highbar plan)"
-)
-_TOO_CLOSE = "too close"
-_CLEAR = "settled"
-_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
-_Bounds = Mapping[str, tuple[Fraction, ...]]
+_CLOSE = 0.2  # the chance of another outcome that is worth a word in so short a report
+_MORE = "More: -v, or --output report.html"
+COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 
 
 def render(verdict: Verdict, display: Display = PAGE) -> str:
-    """The whole report, as lines no wider than the display if the words allow it."""
-    bounds = bounds_by_metric(verdict.rules or verdict.advice)
-    lines = [
-        render_headline(verdict, display),
-        *_evidence(verdict, display),
-        *problem_lines(verdict.problems, display),
-        *_weakened(verdict, display),
-        *_missed(verdict, display),
-        *_advice(verdict, display),
-        *_passed(verdict, bounds, display),
-        *_progressive(verdict, display),
-        *_metrics(verdict, bounds, display),
-        *_slices(verdict, bounds, display),
-        *_failed_scenarios(verdict, display),
-        *_undecided_scenarios(verdict, display),
-        *_repeated(verdict, display),
-        *_notes(verdict, display),
-        "",
-        render_headline(verdict, display),
-    ]
-    return "\n".join(lines) + "\n"
+    """The report, as lines no wider than the display if the words allow it; the headline again if it scrolled away."""
+    head = headline_lines(verdict, display)
+    if display.verbose:
+        from highbar.report import text_whole  # few runs show everything
+
+        body = text_whole.lines(verdict, display)
+    else:
+        body = _lines(verdict, display)
+    lines = [*head, *body]
+    scrolled = display.height is not None and len(lines) >= display.height
+    return "\n".join([*lines, *(["", *head] if scrolled else [])]) + "\n"
 
 
-def render_headline(verdict: Verdict, display: Display = PAGE) -> str:
-    """The verdict on one line, without a line end."""
+def headline_lines(verdict: Verdict, display: Display = PAGE) -> list[str]:
+    """The verdict, wrapped to the width."""
     word, _, rest = headline(verdict).partition(":")
-    return paint(word, _COLORS[verdict.verdict], display) + f":{rest}"
+    first, *others = paragraph(f"{word}:{rest}", 0, display)
+    return [paint(word, COLORS[verdict.verdict], display) + first.removeprefix(word), *others]
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
     """Every problem, in place of a verdict, after a first line that no verdict has."""
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
+
+
+def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
+    """The line of a file with its number, and below it a caret at the place."""
+    margin = f"  {number or ''} | "
+    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
+    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]
 
 
 def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
@@ -110,14 +92,7 @@ def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[
     return lines
 
 
-def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
-    """The line of a file with its number, and below it a caret at the place."""
-    margin = f"  {number or ''} | "
-    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
-    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]
-
-
-def _evidence(verdict: Verdict, display: Display) -> list[str]:
+def about(verdict: Verdict) -> list[str]:
     """What was judged, by which bar. Texts from files are not wrapped, so that none can start a line at the margin."""
     origin = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     if verdict.verdict is not None:  # else the headline and the problems below say that there is none
@@ -125,212 +100,29 @@ def _evidence(verdict: Verdict, display: Display) -> list[str]:
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    lines = [evidence(verdict.counts), *filter(None, (", ".join(origin), who, which))]
-    return [*lines, *paragraph(second_run(verdict), 0, display)]
+    return [evidence(verdict.counts), *filter(None, (", ".join(origin), who, which))]
 
 
-def _advice(verdict: Verdict, display: Display) -> list[str]:
+def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
+    """What the policy demanded at the git ref and does not any more."""
+    heading, rows = weakened(verdict, visible)
+    if not rows:
+        return []
+    lines = columns([("-", row) for row in rows[:_MOST_DEMANDS]], 2, display)
+    return [*title(heading, display), *lines, *rest_line(len(rows), _MOST_DEMANDS)]
+
+
+def advice_lines(verdict: Verdict, display: Display) -> list[str]:
+    """Without a policy: the typical thresholds."""
     rows = advice.rows(verdict)
     return [*title(advice.HEADING, display), *table(("", *advice.COLUMNS), rows, display)] if rows else []
 
 
-def _weakened(verdict: Verdict, display: Display) -> list[str]:
-    heading, rows = weakened(verdict, visible)
-    if not rows:
-        return []
-    lines = columns([("-", row) for row in rows[:_MOST_ROWS]], 2, display)
-    return [*title(heading, display), *lines, *_rest(len(rows), _MOST_ROWS)]
-
-
-# --- rules -----------------------------------------------------------------------------------
-
-
-def _missed(verdict: Verdict, display: Display) -> list[str]:
-    rules = not_passed(verdict.rules)
-    if not rules:
-        return []
-    lines = title("Rules that did not pass", display)
-    for rule in rules:
-        word, color = _outcome(rule)
-        indent = 4 + len(word)
-        lines.append(f"  {paint(word, color, display)}  {visible(rule.rule)}")
-        lines += [line for sentence in _sentences(rule) for line in paragraph(sentence, indent, display)]
-        about = visible(rule.description or "")
-        lines += [paint(line, "dim", display) for line in paragraph(about, indent, display)]
-    return lines
-
-
-def _sentences(rule: RuleResult) -> list[str]:
-    """The metric and the reason; what was wanted, if the value is undefined; what would settle the rule."""
-    reason, metric = visible(rule.reason), visible(rule.metric or "")
-    # Once more, for a name that ends in a colon: the one behind it would make an order of the two.
-    named = reason if not metric or reason.startswith(metric) else visible(f"{metric}{_where(rule.slice)}: {reason}")
-    valueless = rule.threshold is not None and (rule.value is None or rule.value.value is None)
-    return [named, f"wanted {_wanted(rule)}{_where(rule.slice)}" if valueless else "", unsettled(rule)]
-
-
-def _outcome(rule: RuleResult) -> tuple[str, str]:
-    """The word for a rule that did not pass, and its color. A warning is always called one."""
-    if rule.level == "warning":
-        return "WARN", "bold yellow"
-    return ("UNSURE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
-
-
-def _passed(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
-    """The rules that passed; first, in a list of their own, those that a second run may judge differently."""
-    rules = [rule for rule in verdict.rules if rule.outcome == "pass"]
-    fragile = [_fragile_row(rule, bounds) for rule in rules if could_change(rule)]
-    firm = [_passed_row(rule, bounds) for rule in rules if not could_change(rule)]
-    lines: list[str] = []
-    if fragile:
-        lines += title("Rules that passed, but are fragile", display)
-        lines += [paint(line, "dim", display) for line in paragraph(_FRAGILE, 2, display)]
-        lines += table(("", "value", "wanted", "differs", "settled by"), fragile[:_MOST_PASSED_RULES], display)
-        lines += _rest(len(fragile), _MOST_PASSED_RULES)
-    if firm:
-        lines += title("Rules that passed", display)
-        lines += table(("", "value", "wanted", "scenarios"), firm[:_MOST_PASSED_RULES], display)
-        lines += _rest(len(firm), _MOST_PASSED_RULES)
-    return lines
-
-
-def _progressive(verdict: Verdict, display: Display) -> list[str]:
-    rows = progressive.rows(verdict, visible)
-    return [*title(progressive.HEADING, display), *table(("", *progressive.COLUMNS), rows, display)] if rows else []
-
-
-def _passed_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
-    if rule.value is None or not _is_plain(rule):
-        return _name(rule), cut(visible(rule.reason), _LONGEST_REASON)
-    rests = ", ".join(filter(None, (counted(rule.value), accepted(rule))))
-    return _name(rule), _bare(rule.value, bounds.get(rule.metric or "", ())), _wanted(rule), rests
-
-
-def _is_plain(rule: RuleResult) -> bool:
-    """Whether a value and a threshold say all; of a rule about the baseline its reason says more."""
-    threshold = rule.threshold or ""
-    if held_against(threshold) is not None:
-        return True
-    return rule.metric == "final_score" and wanted(threshold, "ratio") is not None
-
-
-def _fragile_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
-    simple = rule.value is not None and wanted(rule.threshold or "", rule.value.unit) is not None
-    value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
-    value = ", ".join(filter(None, (value, accepted(rule))))
-    size = settled_by(rule)
-    settled = _CLEAR if is_clear(rule) else ""
-    if size is not None:
-        settled = _TOO_CLOSE if size > MOST_TO_SETTLE else f"{size} of the slice" if rule.slice else str(size)
-    return _name(rule), value, _wanted(rule) if simple else "", chance(rule), settled
-
-
-def _name(rule: RuleResult) -> str:
-    """The rule's name, with its metric if the name is only a number."""
-    return visible(f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule)
-
-
-def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
-    """The value without its interval, for lists to skim; the metrics show the intervals."""
-    return show(replace(value, low=None, high=None), bounds)
-
-
-def _wanted(rule: RuleResult) -> str:
-    if rule.threshold is None:
-        return ""
-    return wanted(rule.threshold, rule.value.unit if rule.value else None) or visible(rule.threshold)
-
-
-def _where(where: Where) -> str:
-    parts = (f"{visible(column)} {' or '.join(visible(value) for value in values)}" for column, values in where)
-    return f" ({', '.join(parts)})" if where else ""
-
-
-# --- metrics and slices ----------------------------------------------------------------------
-
-
-def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
-    rows = [
-        (visible(name), show(value, bounds.get(name, ())), counted(value))
-        for name, value in verdict.metrics.items()
-        if value.value is not None
-    ]
-    lines = [*title("Metrics", display), *table(("", bounds_label(verdict), "scenarios"), rows, display)]
-    for reason, names in _undefined(verdict.metrics).items():
-        text = f"undefined: {', '.join(names)}: {cut(reason, _LONGEST_REASON)}"
-        lines += [paint(line, "dim", display) for line in paragraph(text, 2, display)]
-    return lines if verdict.metrics else []
-
-
-def _undefined(metrics: Mapping[str, Value]) -> dict[str, list[str]]:
-    """The metrics without a value, by their reason."""
-    found: dict[str, list[str]] = {}
-    for name, value in metrics.items():
-        if value.value is None:
-            found.setdefault(visible(value.reason or "no reason given"), []).append(visible(name))
-    return found
-
-
-def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
-    lines: list[str] = []
-    ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
-    for column, group in groupby(verdict.slices, key=lambda part: part.by[0]):
-        parts = list(group)
-        names = [name for name in verdict.metrics if name in ruled and _has(parts, name)]
-        lines += title(f"By {visible(column)}", display)
-        lines += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
-        lines += _rest(len(parts), _MOST_ROWS)
-        lines += columns([("-", sentence) for sentence in standings(parts, visible)], 2, display)
-    return lines
-
-
-def _has(parts: Iterable[Slice], name: str) -> bool:
-    return any(name in part.metrics and part.metrics[name].value is not None for part in parts)
-
-
-def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display: Display) -> list[str]:
-    """A row for each slice; without intervals if they do not fit, and only with the metrics that fit."""
-    room = display.width - 2
-    header = ["", "scenarios", *(visible(name) for name in names)]
-    for intervals in (True, False):
-        rows = [header, *(_slice_row(part, names, bounds, intervals=intervals) for part in parts)]
-        fitting = _fitting(rows, room)
-        if fitting == len(header):
-            break
-    first, *rest = [row[:fitting] for row in rows]
-    left_out = len(header) - fitting
-    more_metrics = f"  … and {left_out} more metric{'s' if left_out > 1 else ''}"
-    return [*table(first, rest, display), *([more_metrics] if left_out else [])]
-
-
-def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: bool) -> list[str]:
-    row = [cut(visible(part.by[1]), 30), str(part.scenarios)]
-    for name in names:
-        value = part.metrics.get(name)
-        if value is None or value.value is None:
-            row.append("-")
-        else:
-            row.append((show if intervals else _bare)(value, bounds.get(name, ())))
-    return row
-
-
-def _fitting(rows: list[list[str]], width: int) -> int:
-    """How many columns fit, from the left, but at least two: a table that wraps is unreadable."""
-    taken = 0
-    for place in range(len(rows[0])):
-        taken += max(cells(row[place]) for row in rows) + 2
-        if taken - 2 > width:
-            return max(place, 2)
-    return len(rows[0])
-
-
-# --- scenarios and warnings ------------------------------------------------------------------
-
-
-def _failed_scenarios(verdict: Verdict, display: Display) -> list[str]:
+def failed_lines(verdict: Verdict, most: int, display: Display) -> list[str]:
+    """The failed scenarios, those that a rule requires first, then the worst."""
     if not verdict.counts.failed and not verdict.scenarios_failed:
         return []
-    scenarios = sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)[:_MOST_ROWS]
+    scenarios = sorted(verdict.scenarios_failed, key=lambda scenario: not scenario.required)[:most]
     rows = [
         (
             visible(scenario.id),
@@ -341,15 +133,31 @@ def _failed_scenarios(verdict: Verdict, display: Display) -> list[str]:
         for scenario in scenarios
     ]
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
-    return [*title("Failed scenarios", display), *columns(_squeezed(rows), 2, display), *_rest(total, len(rows))]
+    heading = f"Failed scenarios ({total}), worst first" if total > 1 else "Failed scenario"
+    return [*title(heading, display), *columns(_squeezed(rows), 2, display), *rest_line(total, len(rows))]
 
 
-def _undecided_scenarios(verdict: Verdict, display: Display) -> list[str]:
+def undecided_lines(verdict: Verdict, display: Display) -> list[str]:
+    """The scenarios of which nothing says whether they passed."""
     rows = [(id_, category, cut(reason, _LONGEST_REASON)) for id_, category, reason in undecided(verdict, visible)]
     if not rows:
         return []
-    rest = _rest(len(verdict.scenarios_undecided), len(rows))
+    rest = rest_line(len(verdict.scenarios_undecided), len(rows))
     return [*title(UNDECIDED, display), *columns(rows, 2, display), *rest]
+
+
+def note_lines(noted: Sequence[str], most: int, display: Display) -> list[str]:
+    """Notes, which decide nothing."""
+    if not noted:
+        return []
+    rows = [("-", visible(note)) for note in noted[:most]]
+    return [*title("Notes", display), *columns(rows, 2, display), *rest_line(len(noted), most)]
+
+
+def rest_line(total: int, shown: int) -> list[str]:
+    """A line that counts what is not shown; none if all is."""
+    text = more(total, shown)
+    return [f"  {text}"] if text else []
 
 
 def _squeezed(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
@@ -358,19 +166,56 @@ def _squeezed(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
     return [tuple(row[place] for place in used) for row in rows]
 
 
-def _repeated(verdict: Verdict, display: Display) -> list[str]:
-    sentences = [("-", sentence) for sentence in repeated(verdict)]
-    return [*title("Repeated trials", display), *columns(sentences, 2, display)] if sentences else []
+# --- the short report -------------------------------------------------------------------------
 
 
-def _notes(verdict: Verdict, display: Display) -> list[str]:
-    noted = notes(verdict)
-    if not noted:
-        return []
-    rows = [("-", visible(note)) for note in noted[:_MOST_ROWS]]
-    return [*title("Notes", display), *columns(rows, 2, display), *_rest(len(noted), _MOST_ROWS)]
+def _lines(verdict: Verdict, display: Display) -> list[str]:
+    found = demands(verdict)
+    missed = [demand for demand in found if demand.rule.outcome != "pass"]
+    blocking = [demand for demand in missed if demand.rule.level == "blocking"]
+    warning = [demand for demand in missed if demand.rule.level == "warning"]
+    closing = paragraph(_closing(verdict, found), 0, display)
+    return [
+        *about(verdict),
+        *problem_lines(verdict.problems, display),
+        *weakened_lines(verdict, display),
+        *(["", *_missed(verdict, blocking, display)] if blocking else []),
+        *([*title("Warnings", display), *_missed(verdict, warning, display)] if warning else []),
+        *advice_lines(verdict, display),
+        *failed_lines(verdict, _MOST_SCENARIOS, display),
+        *undecided_lines(verdict, display),
+        *note_lines(urgent_notes(verdict), _MOST_NOTES, display),
+        *(["", *closing] if closing else []),
+    ]
 
 
-def _rest(total: int, shown: int) -> list[str]:
-    text = more(total, shown)
-    return [f"  {text}"] if text else []
+def _missed(verdict: Verdict, found: Sequence[DemandResult], display: Display) -> list[str]:
+    """A line for each demand that is not met: a mark, the title, and the value with its interval, or the reason."""
+    shown = found[:_MOST_DEMANDS]
+    lines = titled([(_mark(demand.rule), demand.title, _why(demand.rule, verdict)) for demand in shown], display)
+    colors = {"✗": "red", "?": "yellow", "!": "yellow"}
+    painted = [paint(line[:1], colors.get(line[:1], "dim"), display) + line[1:] for line in lines]
+    return [*painted, *rest_line(len(found), len(shown))]
+
+
+def _mark(rule: RuleResult) -> str:
+    return "!" if rule.level == "warning" else "?" if rule.outcome == "inconclusive" else "✗"
+
+
+def _why(rule: RuleResult, verdict: Verdict) -> str:
+    """The value or the reason, and whether a re-run may well have another outcome."""
+    close = differs(rule) if (rule.second_run or 0.0) >= _CLOSE else ""
+    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), close)))
+
+
+def _shortened(text: str) -> str:
+    return cut(visible(text), _LONGEST_REASON)
+
+
+def _closing(verdict: Verdict, found: Sequence[DemandResult]) -> str:
+    """How certain the verdict is, how many blocking demands are met, and how to see more."""
+    met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
+    narrow = sum(could_change(rule) for rule in met)
+    are = f"{count(len(met), 'demand')} {'is' if len(met) == 1 else 'are'} met" if met else ""
+    narrowly = ", narrowly" if narrow and len(met) == 1 else f", {narrow} of them narrowly" if narrow else ""
+    return " ".join(filter(None, (second_run(verdict), f"{are}{narrowly}." if are else "", _MORE)))

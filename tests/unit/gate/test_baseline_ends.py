@@ -160,14 +160,14 @@ def test_a_margin_that_too_few_pairs_or_lost_scenarios_hold_up_cannot_pass_again
 
 
 def test_without_a_baseline_a_rule_blocks_unless_that_is_allowed():
-    found = evidence()
+    found = evidence({"m": value("1/2")})
     result = judge(margin(), found)
     assert (result.level, result.outcome, result.outlooks) == ("blocking", "undefined", certain("undefined"))
     allowed = judge(margin(), replace(found, allow_missing_baseline=True))
     assert (allowed.level, allowed.outcome) == ("warning", "undefined")
-    where = "there is no baseline to compare with at"
-    assert allowed.reason == f"{where} b.json, which --allow-missing-baseline accepts"
-    assert judge(margin(), replace(found, baseline_file="other.json")).reason == f"{where} other.json"
+    where, hint = "there is no baseline at", "`highbar baseline record` makes one"
+    assert allowed.reason == f"{where} b.json, which --allow-missing-baseline accepts; {hint}"
+    assert judge(margin(), replace(found, baseline_file="other.json")).reason == f"{where} other.json; {hint}"
 
 
 # --- steps ------------------------------------------------------------------------------------

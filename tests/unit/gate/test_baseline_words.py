@@ -61,17 +61,20 @@ def test_a_step_hands_on_how_far_it_can_be_trusted():
 
 MARGINS = [
     (rows(95, 100), rows(90, 100), "pass_rate", "5%", "pass",
-     "90.0% against 95.0% in the baseline, -5.0 points (-9.9 to -0.7) over 100 pairs; 5.0 points worse is accepted"),
+     ("90.0% against 95.0% in the baseline, -5.0 points (-9.9 to -0.7) over 100 pairs; "
+     "at most the allowed 5 points worse than the baseline")),
     (rows(95, 100), rows(89, 100), "pass_rate", "5%", "inconclusive",
-     ("89.0% against 95.0% in the baseline, -6.0 points (-11.2 to -1.4) over 100 pairs; 5.0 points worse is accepted,"
-      " and the interval reaches across that")),
+     ("89.0% against 95.0% in the baseline, -6.0 points (-11.2 to -1.4) over 100 pairs; the interval does not say"
+      " whether it is at most the allowed 5 points worse than the baseline")),
     (broke(10, 100), broke(14, 100), "error_rate", "5%", "pass",
-     "14.0% against 10.0% in the baseline, +4.0 points (+0.023 to +8.6) over 100 pairs; 5.0 points worse is accepted"),
+     ("14.0% against 10.0% in the baseline, +4.0 points (+0.023 to +8.6) over 100 pairs; "
+     "at most the allowed 5 points worse than the baseline")),
     (rows(1, 1), rows(1, 1), "pass_rate", "5%", "pass",
-     "100% against 100% in the baseline, 0 points (-77.5 to +77.5) over 1 pair; 5.0 points worse is accepted"),
+     ("100% against 100% in the baseline, 0 points (-77.5 to +77.5) over 1 pair; "
+     "at most the allowed 5 points worse than the baseline")),
     (rows(90, 100), rows(95, 100), "pass_rate", "0%", "pass",
-     ("95.0% against 90.0% in the baseline, +5.0 points (+0.7 to +9.9) over 100 pairs; nothing worse is accepted,"
-      " and the worse end of the interval is within it")),
+     ("95.0% against 90.0% in the baseline, +5.0 points (+0.7 to +9.9) over 100 pairs; even the pessimistic end of the"
+      " interval is no worse than the baseline")),
 ]  # fmt: skip
 
 
@@ -100,7 +103,9 @@ def test_a_margin_as_a_share_is_judged_by_its_own_interval():
     head = [{"id": f"S{i:03}", "passed": True, "latency_ms": 104 + i * 1.1} for i in range(40)]
     rule = judged(base, head, margin={"latency_p50": "9% of baseline"})
     assert (rule.outcome, rule.threshold, rule.fragile) == ("pass", "<= baseline + 9%", False)
-    assert rule.reason.endswith("over 40 pairs; 9% worse is accepted, and the worse end of the interval is within it")
+    assert rule.reason.endswith(
+        "even the pessimistic end of the interval is at most the allowed 9% worse than the baseline"
+    )
     assert judged(base, head, margin={"latency_p50": "4% of baseline"}).outcome != "pass"
 
 

@@ -101,7 +101,7 @@ def test_a_condition_rule_carries_the_composite_score_and_how_far_it_can_be_trus
     final, safety = value("9/10", low=0.8, high=0.95), value(1, low=0.9, high=1.0)
     result = judge(COMPOSITE, evidence({"final_score": final, "safety_rate": safety}))
     assert (result.rule, result.level, result.outcome) == ("composite.pass", "blocking", "pass")
-    assert result.reason == "final_score 90.0% is >= 0.85; safety_rate 100% is = 1"
+    assert result.reason == "final_score 90.0% is ≥ 85%; safety_rate 100% is 100%"
     assert (result.metric, result.value, result.threshold) == ("final_score", final, COMPOSITE.text)
     assert (result.description, result.place) == ("All in all", HERE)
     assert result.fragile
@@ -124,9 +124,9 @@ def test_a_condition_without_the_composite_score_has_no_value_of_its_own():
         ("X-1", Ids(0), "fail", "no result has the id X-1"),
         ("SEC-*", Ids(0), "fail", "no id matches SEC-*"),
         ("SEC-?", Ids(0), "fail", "no id matches SEC-?"),
-        ("SEC-1", Ids(1, 1, ("SEC-1",)), "fail", "1 of 1 scenario did not pass every trial: SEC-1"),
-        ("SEC-*", Ids(5, 2, ("SEC-1", "SEC-4")), "fail", "2 of 5 scenarios did not pass every trial: SEC-1, SEC-4"),
-        ("SEC-*", Ids(9, 3, ("SEC-1", "SEC-4")), "fail", "3 of 9 scenarios did not pass every trial: SEC-1, SEC-4, …"),
+        ("SEC-1", Ids(1, 1, ("SEC-1",)), "fail", "SEC-1 did not pass"),
+        ("SEC-*", Ids(5, 2, ("SEC-1", "SEC-4")), "fail", "2 of 5 scenarios did not pass: SEC-1, SEC-4"),
+        ("SEC-*", Ids(9, 3, ("SEC-1", "SEC-4")), "fail", "3 of 9 scenarios did not pass: SEC-1, SEC-4, …"),
         (
             "SEC-*",
             Ids(9, undecided=2, undecided_examples=("SEC-1", "SEC-4")),
@@ -209,10 +209,11 @@ def test_what_has_nothing_to_be_compared_with_is_undefined():
     baseline = BaselineRule(
         "baseline.accuracy", "blocking", "accuracy", Fraction(0), relative=False, file="base.json", place=HERE
     )
-    result = judge(baseline, evidence())
+    result = judge(baseline, evidence({"accuracy": value("9/10")}))
     assert (result.rule, result.level, result.outcome) == ("baseline.accuracy", "blocking", "undefined")
+    assert (result.threshold, result.value) == (">= baseline", None)
     assert (result.metric, result.place) == ("accuracy", HERE)
-    assert result.reason == "there is no baseline to compare with at base.json"
+    assert result.reason == "there is no baseline at base.json; `highbar baseline record` makes one"
     progressive = ProgressiveRule("progressive.accuracy", "blocking", "accuracy", (), None, place=HERE)
     result = judge(progressive, evidence())
     assert (result.rule, result.level, result.outcome) == ("progressive.accuracy", "blocking", "undefined")

@@ -38,8 +38,10 @@ class Undefined(Struct, frozen=True):
 Lookup = Callable[[Name | Call], Fraction | Undefined]
 """The value of a name, or of a `mean`, `sum` or `percentile` of a column."""
 
-Show = Callable[[Expression, Fraction], str]
-"""How the value of an expression is written in a reason."""
+Show = Callable[[Expression, Fraction, Expression], str]
+"""How the value of an expression is written in a reason, beside the other side of the comparison."""
+
+_SIGNS = {">=": "≥ ", "<=": "≤ ", "!=": "≠ ", "=": "", "<": "< ", ">": "> "}
 
 
 def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
@@ -74,7 +76,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
 
 
 def judge(
-    condition: Condition, lookup: Lookup, show: Show = lambda _, value: cut_decimal(value)
+    condition: Condition, lookup: Lookup, show: Show = lambda _, value, _beside: cut_decimal(value)
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
 
@@ -101,13 +103,13 @@ def judge(
 
 def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
     sides = []
-    for side in (comparison.left, comparison.right):
+    for side, beside in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
         value = evaluate(side, lookup)
         if isinstance(value, Undefined):
             return "undefined", f"{to_words(side)} is undefined: {value.reason}"
-        shown = show(side, value)
+        shown = show(side, value, beside)
         sides.append((value, shown if isinstance(side, Number) else f"{to_words(side)} {shown}"))
     (left, left_words), (right, right_words) = sides
     if COMPARE[comparison.operator](left, right):
-        return "pass", f"{left_words} is {comparison.operator} {right_words}"
-    return "fail", f"{left_words} is not {comparison.operator} {right_words}"
+        return "pass", f"{left_words} is {_SIGNS[comparison.operator]}{right_words}"
+    return "fail", f"{left_words} is not {_SIGNS[comparison.operator]}{right_words}"

@@ -1,0 +1,256 @@
+"""The whole verdict for a terminal (`-v`): every demand with its paths, the metrics, the slices, and the rest.
+
+Every text that comes from a file goes through `visible`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import groupby
+
+from msgspec.structs import replace
+
+from highbar.language.digits import bounds_by_metric, held_against, show, wanted
+from highbar.model import RuleResult, Slice, Value, Verdict
+from highbar.report import Display, progressive
+from highbar.report.headline import (
+    MOST_TO_SETTLE,
+    accepted,
+    bounds_label,
+    chance,
+    compared,
+    could_change,
+    counted,
+    is_clear,
+    notes,
+    repeated,
+    second_run,
+    settled_by,
+    standings,
+    unsettled,
+)
+from highbar.report.layout import columns, paint, paragraph, table, title, titled_table
+from highbar.report.text import (
+    about,
+    advice_lines,
+    failed_lines,
+    note_lines,
+    problem_lines,
+    rest_line,
+    undecided_lines,
+    weakened_lines,
+)
+from highbar.report.titles import DemandResult, demands
+from highbar.report.visible import cells, cut, visible
+
+_MOST_ROWS = 20
+_MOST_MET = 50
+_LONGEST_REASON = 300
+_CLOSE = (
+    "could fail: how likely on a re-run of the same scenarios; settled by: a new run with about so many"
+    " scenarios, if the value stays (see highbar plan)"
+)
+_TOO_CLOSE = "too close"
+_CLEAR = "settled"
+_Bounds = Mapping[str, tuple[Fraction, ...]]
+
+
+def lines(verdict: Verdict, display: Display) -> list[str]:
+    """All that comes after the headline."""
+    bounds = bounds_by_metric(verdict.rules or verdict.advice)
+    found = demands(verdict)
+    return [
+        *about(verdict),
+        *paragraph(" ".join(filter(None, (second_run(verdict), compared(verdict)))), 0, display),
+        *problem_lines(verdict.problems, display),
+        *weakened_lines(verdict, display),
+        *_missed([demand for demand in found if demand.rule.outcome != "pass"], display),
+        *advice_lines(verdict, display),
+        *_met([demand for demand in found if demand.rule.outcome == "pass"], bounds, display),
+        *_progressive(verdict, display),
+        *_metrics(verdict, bounds, display),
+        *_slices(verdict, bounds, display),
+        *failed_lines(verdict, _MOST_ROWS, display),
+        *undecided_lines(verdict, display),
+        *_repeated(verdict, display),
+        *note_lines(notes(verdict), _MOST_ROWS, display),
+    ]
+
+
+# --- demands ---------------------------------------------------------------------------------
+
+
+def _missed(found: list[DemandResult], display: Display) -> list[str]:
+    """The demands that are not met, the blocking ones first."""
+    if not found:
+        return []
+    text = title("Demands that are not met", display)
+    for demand in sorted(found, key=lambda demand: demand.rule.level != "blocking"):
+        word, color = _outcome(demand.rule)
+        indent = 4 + len(word)
+        first, *others = paragraph(demand.title, indent, display)
+        text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
+        details = (visible(demand.rule.reason), unsettled(demand.rule))
+        text += [line for sentence in details for line in paragraph(sentence, indent, display)]
+        small = (", ".join(visible(path) for path in demand.paths), *(visible(one) for one in demand.descriptions))
+        text += [paint(line, "dim", display) for one in small for line in paragraph(one, indent, display)]
+    return text
+
+
+def _outcome(rule: RuleResult) -> tuple[str, str]:
+    """The word for a rule that did not pass, and its color. A warning is always called one."""
+    if rule.level == "warning":
+        return "WARN", "bold yellow"
+    return ("INCONCLUSIVE", "bold yellow") if rule.outcome == "inconclusive" else ("FAIL", "bold red")
+
+
+def _met(found: list[DemandResult], bounds: _Bounds, display: Display) -> list[str]:
+    """The demands that are met; first, in a list of their own, those that a second run may judge differently."""
+    close = [demand for demand in found if could_change(demand.rule)]
+    firm = [demand for demand in found if not could_change(demand.rule)]
+    text: list[str] = []
+    if close:
+        text += title("Demands that are met narrowly", display)
+        text += [paint(line, "dim", display) for line in paragraph(_CLOSE, 2, display)]
+        rows = [_close_row(demand.rule, bounds) for demand in close[:_MOST_MET]]
+        text += _with_paths(("", "value", "could fail", "settled by"), close, rows, display)
+    if firm:
+        text += title("Demands that are met", display)
+        rows = [_firm_row(demand.rule, bounds) for demand in firm[:_MOST_MET]]
+        text += _with_paths(("", "value", "scenarios"), firm, rows, display)
+    return text
+
+
+def _with_paths(
+    header: tuple[str, ...], found: list[DemandResult], rows: list[tuple[str, ...]], display: Display
+) -> list[str]:
+    """A table of titles and what belongs to them, with the paths of each below it."""
+    shown = [(demand.title, *row) for demand, row in zip(found, rows, strict=False)]
+    head, *blocks = titled_table(header, shown, display)
+    text = [paint(line, "dim", display) for line in head]
+    for demand, block in zip(found, blocks, strict=False):
+        paths = ", ".join(visible(path) for path in demand.paths)
+        text += [*block, *(paint(line, "dim", display) for line in paragraph(paths, 6, display))]
+    return [*text, *rest_line(len(found), _MOST_MET)]
+
+
+def _firm_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
+    if rule.value is None or not _is_plain(rule):
+        return (cut(visible(rule.reason), _LONGEST_REASON),)
+    rests = ", ".join(filter(None, (counted(rule.value), accepted(rule))))
+    return _bare(rule.value, bounds.get(rule.metric or "", ())), rests
+
+
+def _close_row(rule: RuleResult, bounds: _Bounds) -> tuple[str, ...]:
+    value = _bare(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
+    value = ", ".join(filter(None, (value, accepted(rule))))
+    size = settled_by(rule)
+    settled = _CLEAR if is_clear(rule) else ""
+    if size is not None:
+        settled = _TOO_CLOSE if size > MOST_TO_SETTLE else f"{size} of the slice" if rule.slice else str(size)
+    return value, chance(rule), settled
+
+
+def _is_plain(rule: RuleResult) -> bool:
+    """Whether a value and a threshold say all; of a rule about the baseline its reason says more."""
+    threshold = rule.threshold or ""
+    if held_against(threshold) is not None:
+        return True
+    return rule.metric == "final_score" and wanted(threshold, "ratio") is not None
+
+
+def _bare(value: Value, bounds: Iterable[Fraction]) -> str:
+    """The value without its interval, for lists to skim; the metrics show the intervals."""
+    return show(replace(value, low=None, high=None), bounds)
+
+
+def _progressive(verdict: Verdict, display: Display) -> list[str]:
+    rows = progressive.rows(verdict, visible)
+    return [*title(progressive.HEADING, display), *table(("", *progressive.COLUMNS), rows, display)] if rows else []
+
+
+# --- metrics and slices ----------------------------------------------------------------------
+
+
+def _metrics(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
+    rows = [
+        (visible(name), show(value, bounds.get(name, ())), counted(value))
+        for name, value in verdict.metrics.items()
+        if value.value is not None
+    ]
+    text = [*title("Metrics", display), *table(("", bounds_label(verdict), "scenarios"), rows, display)]
+    for reason, names in _undefined(verdict.metrics).items():
+        sentence = f"undefined: {', '.join(names)}: {cut(reason, _LONGEST_REASON)}"
+        text += [paint(line, "dim", display) for line in paragraph(sentence, 2, display)]
+    return text if verdict.metrics else []
+
+
+def _undefined(metrics: Mapping[str, Value]) -> dict[str, list[str]]:
+    """The metrics without a value, by their reason."""
+    found: dict[str, list[str]] = {}
+    for name, value in metrics.items():
+        if value.value is None:
+            found.setdefault(visible(value.reason or "no reason given"), []).append(visible(name))
+    return found
+
+
+def _slices(verdict: Verdict, bounds: _Bounds, display: Display) -> list[str]:
+    text: list[str] = []
+    ruled = {rule.metric for rule in verdict.rules} | {"pass_rate"}
+    for column, group in groupby(verdict.slices, key=lambda part: part.by[0]):
+        parts = list(group)
+        names = [name for name in verdict.metrics if name in ruled and _has(parts, name)]
+        text += title(f"By {visible(column)}", display)
+        text += _slice_table(parts[:_MOST_ROWS], names, bounds, display)
+        text += rest_line(len(parts), _MOST_ROWS)
+        text += columns([("-", sentence) for sentence in standings(parts, visible)], 2, display)
+    return text
+
+
+def _has(parts: Iterable[Slice], name: str) -> bool:
+    return any(name in part.metrics and part.metrics[name].value is not None for part in parts)
+
+
+def _slice_table(parts: list[Slice], names: list[str], bounds: _Bounds, display: Display) -> list[str]:
+    """A row for each slice; without intervals if they do not fit, and only with the metrics that fit."""
+    room = display.width - 2
+    header = ["", "scenarios", *(visible(name) for name in names)]
+    for intervals in (True, False):
+        rows = [header, *(_slice_row(part, names, bounds, intervals=intervals) for part in parts)]
+        fitting = _fitting(rows, room)
+        if fitting == len(header):
+            break
+    first, *rest = [row[:fitting] for row in rows]
+    left_out = len(header) - fitting
+    more_metrics = f"  … and {left_out} more metric{'s' if left_out > 1 else ''}"
+    return [*table(first, rest, display), *([more_metrics] if left_out else [])]
+
+
+def _slice_row(part: Slice, names: list[str], bounds: _Bounds, *, intervals: bool) -> list[str]:
+    row = [cut(visible(part.by[1]), 30), str(part.scenarios)]
+    for name in names:
+        value = part.metrics.get(name)
+        if value is None or value.value is None:
+            row.append("-")
+        else:
+            row.append((show if intervals else _bare)(value, bounds.get(name, ())))
+    return row
+
+
+def _fitting(rows: list[list[str]], width: int) -> int:
+    """How many columns fit, from the left, but at least two: a table that wraps is unreadable."""
+    taken = 0
+    for place in range(len(rows[0])):
+        taken += max(cells(row[place]) for row in rows) + 2
+        if taken - 2 > width:
+            return max(place, 2)
+    return len(rows[0])
+
+
+# --- repeated trials -------------------------------------------------------------------------
+
+
+def _repeated(verdict: Verdict, display: Display) -> list[str]:
+    sentences = [("-", sentence) for sentence in repeated(verdict)]
+    return [*title("Repeated trials", display), *columns(sentences, 2, display)] if sentences else []

@@ -1,0 +1,231 @@
+"""A rule → its title, the demand in words ("Safety rate is 100%"); and the rules that make the same demand as one.
+
+Titles contain names from the policy: they go through the `encode` of the calling report. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from highbar.language.digits import held_against, held_against_baseline
+from highbar.language.exact import write_decimal
+from highbar.language.formula import MIRRORED, FormulaError, parse_condition, to_words
+from highbar.language.phrases import count
+from highbar.model import Condition, Name, Number, Relation, RuleResult, Unit, Verdict, Where
+from highbar.report.visible import visible
+
+Encode = Callable[[str], str]
+
+_SCENARIO = re.compile(r"(?:[^:]*:)?(required|optional)_scenarios\.(.+)", re.DOTALL)
+_REPEATED = re.compile(r"pass_(at|hat)_([0-9]+)")
+_OPERATORS = MappingProxyType(
+    {">=": "is at least", ">": "is above", "<=": "is at most", "<": "is below", "=": "is", "!=": "is not"}
+)
+_WORDS = MappingProxyType({"f1": "F1", "behavior_coverage_pooled": "pooled behavior coverage"})
+_SECOND = 1000
+_TENTH = 100  # milliseconds: 1500 ms is said as 1.5 s, and 1234 ms stays
+_SUITE = "Every scenario of the suite has a result, and no other has one"
+_NEW_FAILURES = "No scenario that passed in the baseline fails or is missing"
+
+
+class DemandResult(Struct, frozen=True):
+    """What one demand came to: its title, and the rules that make it; all of them have the same outcome and reason."""
+
+    title: str
+    rules: tuple[RuleResult, ...]
+
+    @property
+    def rule(self) -> RuleResult:
+        """The first of the rules; the others differ from it only in path, place and description."""
+        return self.rules[0]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the rules in the policy, not encoded."""
+        return tuple(rule.rule for rule in self.rules)
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        """The descriptions of the rules, each once, not encoded."""
+        return tuple(dict.fromkeys(rule.description for rule in self.rules if rule.description))
+
+
+def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, ...]:
+    """The rules of a verdict in the policy's order, those that make the same demand together.
+
+    Rules are the same demand if they agree in everything but path, place and description.
+    """
+    groups: dict[object, list[RuleResult]] = {}
+    for rule in verdict.rules:
+        groups.setdefault(_key(rule, verdict), []).append(rule)
+    return tuple(DemandResult(title(rules[0], verdict, encode), tuple(rules)) for rules in groups.values())
+
+
+def _key(rule: RuleResult, verdict: Verdict) -> object:
+    """What two rules must share. The outcome and the reason too: whatever differs in them is never hidden."""
+    demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
+    # Without a metric the path alone says what is demanded, and with it the title.
+    return *demand, title(rule, verdict, str), rule.outcome, rule.reason, rule.undecided
+
+
+def title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
+    """What the rule demands, in words: `Pass rate of happy_path is at least 90%`. The verdict has units and confidence.
+
+    Every kind of rule has a title; one from a document of ours that says neither a metric nor a known path keeps its
+    path as its title.
+    """
+    scenario = _SCENARIO.fullmatch(rule.rule)
+    if rule.metric is None and rule.threshold is None:
+        return _of_scenarios(scenario[1], scenario[2], encode) if scenario else _of_path(rule.rule, encode)
+    words = _of_condition(rule, verdict, encode) if held_against(rule.threshold or "") is None else None
+    return _started(f"{words or _of_metric(rule, verdict, encode)}{_weighed(rule, verdict)}")
+
+
+def metric_words(name: str, encode: Encode = visible) -> str:
+    """A metric's name in words, as they stand within a sentence: `safety rate`, `latency p95`, `pass@3`."""
+    repeated = _REPEATED.fullmatch(name)
+    if repeated:
+        return f"pass{'@' if repeated[1] == 'at' else '^'}{repeated[2]}"
+    if not (name.isascii() and name.isidentifier()):  # a document can say anything
+        return encode(name)
+    return _WORDS.get(name) or " ".join(name.split("_")).strip() or encode(name)
+
+
+def slice_words(where: Where, encode: Encode = visible) -> str:
+    """The scenarios that a rule is about: ` of happy_path`, ` for tags.locale de or fr`; empty if it is about all."""
+    if len(where) == 1 and where[0][0] == "category":
+        return f" of {' or '.join(encode(value) for value in where[0][1])}"
+    parts = (f"{encode(column)} {' or '.join(encode(value) for value in values)}" for column, values in where)
+    return f" for {' and '.join(parts)}" if where else ""
+
+
+def bound_words(bound: Fraction, unit: Unit | None) -> str:
+    """The number of a threshold, exactly: `90%`, `5 s`, `$0.05`."""
+    if unit == "ratio":
+        return f"{write_decimal(bound * 100)}%"
+    if unit == "ms":
+        in_seconds = bound >= _SECOND and bound % _TENTH == 0
+        return f"{write_decimal(bound / _SECOND)} s" if in_seconds else f"{write_decimal(bound)} ms"
+    return f"{'$' if unit == 'USD' else ''}{write_decimal(bound)}{' per token' if unit == 'per token' else ''}"
+
+
+# --- rules about a number ---------------------------------------------------------------------
+
+
+def _of_metric(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
+    metric = rule.metric or ""
+    unit = rule.value.unit if rule.value else _unit(metric, verdict)
+    subject = f"{metric_words(metric, encode)}{slice_words(rule.slice, encode)}"
+    threshold = rule.threshold or ""
+    plain, relative = held_against(threshold), held_against_baseline(threshold)
+    if plain:
+        return f"{subject} {_compared(*plain, unit, metric)}"
+    if relative:
+        return f"{subject} is {_beside_baseline(*relative, unit)} the baseline"
+    if threshold:
+        return f"{subject} is {encode(threshold)}"
+    baseline = re.match(r"(?:[^:]*:)?baseline\.", rule.rule)
+    wanted = "is not worse than the baseline allows" if baseline else "reaches the threshold of the agent's version"
+    return f"{subject} {wanted}"
+
+
+def _compared(operator: str, bound: Fraction, unit: Unit | None, metric: str) -> str:
+    """`is at least 90%`; `is 100%` if no better value exists."""
+    best = {">=": 1, "<=": 0}.get(operator)
+    # Only final_score can exceed 100 %: its weights need not add up to 1.
+    word = "is" if unit == "ratio" and bound == best and metric != "final_score" else _OPERATORS[operator]
+    return f"{word} {bound_words(bound, unit)}"
+
+
+def _beside_baseline(operator: str, way: str, size: Fraction, share: bool, unit: Unit | None) -> str:  # noqa: FBT001 - as it is read
+    """`at most 5 points below`, `at least 200 ms above`, `not below`."""
+    if not size:
+        return "not below" if operator == ">=" else "not above"
+    slack = (operator == ">=") == (way == "-")  # a margin; else a step that is demanded
+    apart = f"{write_decimal(size * 100)}%" if share else _apart(size, unit)
+    return f"at {'most' if slack else 'least'} {apart} {'below' if way == '-' else 'above'}"
+
+
+def _apart(size: Fraction, unit: Unit | None) -> str:
+    if unit != "ratio":
+        return bound_words(size, unit)
+    points = write_decimal(size * 100)
+    return f"{points} point" if points == "1" else f"{points} points"
+
+
+def _unit(metric: str, verdict: Verdict) -> Unit | None:
+    if metric == "final_score":
+        return "ratio"
+    return verdict.metrics[metric].unit if metric in verdict.metrics else None
+
+
+def _weighed(rule: RuleResult, verdict: Verdict) -> str:
+    """How much evidence the rule demands, beyond the value itself."""
+    parts = [f" with {write_decimal(verdict.confidence * 100)}% confidence"] if rule.evidence == "confident" else []
+    demand = rule.demand
+    if demand is None:
+        return "".join(parts)
+    unit = rule.value.unit if rule.value else _unit(rule.metric or "", verdict)
+    if rule.evidence == "confident" and demand.margin:
+        parts.append(f", {_apart(demand.margin, unit)} worse is accepted")
+    if demand.failures:
+        parts.append(f", {count(demand.failures, 'failed scenario')} accepted")
+    if demand.min_scenarios:
+        parts.append(f", from at least {count(demand.min_scenarios, 'scenario')}")
+    return "".join(parts)
+
+
+# --- composites -------------------------------------------------------------------------------
+
+
+def _of_condition(rule: RuleResult, verdict: Verdict, encode: Encode) -> str | None:
+    """A condition in words; None if the threshold is none."""
+    try:
+        condition = parse_condition(rule.threshold or "")
+    except FormulaError:
+        return None
+    return _condition(condition, verdict, encode)
+
+
+def _condition(condition: Condition, verdict: Verdict, encode: Encode) -> str:
+    if isinstance(condition, Relation):
+        return _comparison(condition, verdict, encode)
+    parts = [
+        text if isinstance(each, Relation) else f"({text})"
+        for each in condition.operands
+        for text in (_condition(each, verdict, encode),)
+    ]
+    return f"not: {parts[0]}" if condition.operator == "not" else f" {condition.operator} ".join(parts)
+
+
+def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
+    left, operator, right = comparison.left, comparison.operator, comparison.right
+    if isinstance(left, Number) and isinstance(right, Name):
+        left, operator, right = right, MIRRORED[operator], left
+    if isinstance(left, Name) and isinstance(right, Number):
+        words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
+        return f"{metric_words(left.name, encode)} {words}"
+    return encode(to_words(comparison))
+
+
+# --- scenarios --------------------------------------------------------------------------------
+
+
+def _of_scenarios(kind: str, pattern: str, encode: Encode) -> str:
+    which = f"Every scenario {encode(pattern)}" if set(pattern) & set("*?") else encode(pattern)
+    return f"{which} {'must' if kind == 'required' else 'should'} pass"
+
+
+def _of_path(path: str, encode: Encode) -> str:
+    name = path.rpartition(":")[2]
+    return {"suite": _SUITE, "baseline.new_failures": _NEW_FAILURES}.get(name) or encode(path)
+
+
+def _started(text: str) -> str:
+    """With a capital letter, unless it starts with a name that must stay as it is."""
+    return text if "_" in text.partition(" ")[0] else text[:1].upper() + text[1:]
