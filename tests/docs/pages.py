@@ -126,13 +126,13 @@ def annotated(text: str, folder: Path) -> str:
 
 
 def run(command: list[str], folder: Path, script: str | None = None) -> str:
-    """What the command prints on both streams, in a plain terminal of 100 columns."""
+    """What the command prints on both streams, in a plain terminal of 80 columns."""
     environment = {
         "PATH": f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),
         "HOME": str(folder.parent),
         "LC_ALL": "C.UTF-8",
-        "COLUMNS": "100",
+        "COLUMNS": "80",
     }
     done = subprocess.run(
         command,
