@@ -14,6 +14,7 @@ import pytest
 import yaml
 from junitparser import xunit2
 
+from highbar import policy
 from tests.architecture.repository import ROOT
 from tests.ci.runner import EXPRESSION, Done, Runner
 from tests.unit.report.workflow import read_commands
@@ -60,18 +61,18 @@ def test_the_step_succeeds_only_where_the_version_passes(runner: Runner, version
         "verdict.json", "junit.xml", "metrics.prom", "report.csv", "report.html", "comment.md",
     }  # fmt: skip
     assert json.loads((reports / "verdict.json").read_text())["verdict"] == verdict
-    assert xunit2.JUnitXml.fromfile(str(reports / "junit.xml")).tests == 90
+    assert xunit2.JUnitXml.fromfile(str(reports / "junit.xml")).tests == 85
 
 
 def test_a_failed_rule_is_annotated_at_the_line_of_the_policy(runner: Runner) -> None:
     done = runner.run(ACTION, inputs("v1"))
     errors = [one for one in read_commands(done.log) if one.name == "error"]
-    lines = (EXAMPLE / "highbar.yaml").read_text("utf-8").splitlines()
+    rules = policy.read(EXAMPLE / "highbar.yaml").rules
+    blocking = {rule.place.line for rule in rules if rule.level == "blocking" and rule.place}
     assert len(errors) == 10
     for one in errors[:-1]:
         assert one.properties["file"] == "evals/highbar.yaml"
-        last = one.properties["title"].rpartition(".")[2]
-        assert last in lines[int(one.properties["line"]) - 1]
+        assert int(one.properties["line"]) in blocking
 
 
 def test_where_nothing_can_be_judged_the_step_fails_and_says_so(runner: Runner) -> None:
@@ -112,7 +113,7 @@ def test_a_comment_is_posted_once_and_then_replaced(runner: Runner) -> None:
     runner.run(ACTION, inputs("v2", comment="true"))
     assert runner.comments[:2] == [theirs, gone]
     (ours,) = runner.comments[2:]
-    assert ours["body"].startswith("<!-- highbar -->\n## PASS: 18 blocking rules passed")
+    assert ours["body"].startswith("<!-- highbar -->\n## PASS: all ")
 
 
 def test_two_gates_have_a_comment_each(runner: Runner) -> None:
