@@ -114,7 +114,7 @@ def test_the_words_beside_the_picture_of_two_gates_are_exact():
     assert point_gate_chance(50, bar, 0.85) == pytest.approx(0.5, abs=0.02)
     assert "one at 80 % still passes one time in five" in said
     assert point_gate_chance(50, bar, 0.80) == pytest.approx(0.2, abs=0.01)
-    assert "it is inconclusive nine times of ten" in said
+    assert "it is inconclusive nine times out of ten" in said
     assert gate_chances(50, bar, bar).inconclusive == pytest.approx(0.9, abs=0.03)
     for step in range(101):
         rate = Fraction(step, 100)

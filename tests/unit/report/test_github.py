@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
 from msgspec.structs import replace
 
 from highbar.model import Against, FailedScenario, RuleResult, Source, Weakening
