@@ -80,8 +80,8 @@ def prepare(temporary: Path) -> Path:
     shutil.copytree(ROOT / "tests" / "importers" / "fixtures", folder / "runs")
     (folder / ".git").mkdir()
     programs.mkdir()
-    for name in ("python", "python3"):
-        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    for name, module in (("highbar", " -m highbar"), ("python", ""), ("python3", "")):
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable}{module} "$@"\n')
         (programs / name).chmod(0o755)
     return folder
 
@@ -105,9 +105,7 @@ def transcript(text: str, folder: Path) -> str:
     found = re.findall(r"^\$ (.*(?:\\\n.*)*)$", text, re.MULTILINE)
     # `(exit $code)` hands each command's exit code on, so that `echo $?` may follow it.
     script = "".join(f"{command}\ncode=$?; printf '\\n{END}\\n'; (exit $code)\n" for command in found)
-    program = folder.parent / "bin" / "highbar"
-    program.write_text(forking.command())
-    program.chmod(0o755)
+    (folder.parent / "bin" / "highbar").write_text(forking.command())
     outputs = run(["bash", "-s"], folder, script).split(f"\n{END}\n")[:-1]
     assert len(outputs) == len(found), f"{len(outputs)} of {len(found)} commands came to an end in:\n{text}"
     return "".join(
