@@ -84,7 +84,7 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
     if results.table is not None:
         from highbar.load import tables  # only for a refused table
 
-        return tables.explain(results.table, scalars, numbers)
+        return tables.explain_table(results.table, scalars, numbers)
     from highbar.load import explain  # likewise
 
     return explain.explain(results.files, scalars, numbers)
