@@ -90,5 +90,7 @@ def is_wanted(found: Number, check: NumberIs) -> bool:
 def _bounds(check: NumberIs) -> tuple[tuple[Decimal, Decimal], ...]:
     """The least and the greatest number that is near enough to each wanted one, exact."""
     with localcontext(prec=16 * MOST_DIGITS):
-        margins = ((Decimal(wanted), check.within * (abs(wanted) if check.relative else 1)) for wanted in check.wanted)
+        size = Decimal(check.within)
+        exact = [(Decimal(wanted), abs(Decimal(wanted))) for wanted in check.wanted]
+        margins = [(wanted, size * magnitude if check.relative else size) for wanted, magnitude in exact]
         return tuple((wanted - margin, wanted + margin) for wanted, margin in margins)
