@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 
-class Excerpt(Struct, frozen=True):
+class LineExcerpt(Struct, frozen=True):
     """A line of a file, or the part of it around a place, and how many of its characters are before that place."""
 
     text: str
@@ -32,7 +32,7 @@ class Problem(Struct, frozen=True):
     line: int | None = None
     column: int | None = None
     hint: str | None = None
-    excerpt: Excerpt | None = None
+    excerpt: LineExcerpt | None = None
     example: str | None = None
 
     @property

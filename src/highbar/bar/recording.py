@@ -40,7 +40,7 @@ def record(
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
     seen = replacing.digest(target)
-    before = baseline_reading.read(target) if seen is not None else None
+    before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(
         replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,13 +26,13 @@ _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors",
 class Start(Struct, frozen=True):
     """What `highbar init --from` writes, and what it says."""
 
-    files: dict[Path, str]
-    steps: list[str]
+    files: Mapping[Path, str]
+    steps: Sequence[str]
 
 
 def start_from(own: str, folder: Path) -> Start:
     """The files to write into `folder` for results in the file `own`. Raises InputError if they cannot be read."""
-    tool = foreign.format_of(own, own) if Path(own).is_file() else None
+    tool = foreign.tool_of(own, own) if Path(own).is_file() else None
     with _rows_of(own, tool) as file:
         sample = read_sample(file)
         if sample is None:

@@ -47,7 +47,7 @@ def ends_of(quantity: QuantitySql) -> list[str]:
     return [name for name, condition in counted if condition]
 
 
-def undecided(layout: Layout, column: str) -> str:
+def is_undecided(layout: Layout, column: str) -> str:
     """Whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
     quantity = layout.quantities[column]
     if not layout.may_differ and column in ("passed", "violated"):
@@ -244,7 +244,7 @@ class _Rows(Struct, frozen=True):
         """
         # As bits of one number: a column for each quantity would be a key for each in the profile.
         bits = {
-            self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
+            self.layout.lone_bits[name]: f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
             for name, quantity in self.layout.quantities.items()
             if not quantity.of_every_trial
         }

@@ -71,13 +71,17 @@ def make(
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
+    # Each side of a ratio is in many products: named once, it is parsed and planned once, which a small check feels.
+    named = [] if layout.clustered else ratios.columns(sides, request)
+    beside = "".join(f", {sql} AS {name}" for name, sql in named)
+    scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
     # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
-    scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
+    scenarios += "" if world == "worst" else " WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
     return ReductionPlan(
         layout=layout,
         sides=sides,
-        described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
+        described=descriptions.in_suite(request.suite, trials.named_columns(layout)),
         trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
         scenarios=per_scenario.relation(layout, reason, world),
         settled=_settled(keys, sums, products),

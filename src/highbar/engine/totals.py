@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.catalogue import is_repeated
 from highbar.columns import BOUNDED, BY_NAME
-from highbar.engine.contribution import Contribution, contribution, is_repeated, repeated
+from highbar.engine.contribution import Contribution, contribution, pass_k_value
 from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.ratios import THIRDS, Sides
@@ -67,19 +68,20 @@ class Profile(Struct, frozen=True):
             (Fraction(amount, denominator) * (self.layout.weights[weight] if weight >= 0 else 1))
             for (denominator, weight), amount in amounts.items()
         )
-        scenarios = sum(row["scenarios"] for row in rows)
+        scenarios = sum([row["scenarios"] for row in rows])
         return Total(Fraction(value), scenarios, *self._unknown(rows, of_scenario.total if of_scenario else ""))
 
     def _unknown(self, rows: Sequence[Row], total: str) -> tuple[int, int, int]:
         """How many trials are undecided; how many scenarios have a trial without a value, and one beyond the end."""
-        undecided, valueless, beyond = (
-            sum(row.get(f"sum_{kind}_{total}", 0) for row in rows) for kind in ("undecided", "valueless", "beyond")
-        )
-        return undecided, valueless, beyond
+        undecided, valueless, beyond = f"sum_undecided_{total}", f"sum_valueless_{total}", f"sum_beyond_{total}"
+        # All rows of a group have the same columns.
+        named = [name for name in (undecided, valueless, beyond) if rows and name in rows[0]]
+        found = {name: sum([row[name] for row in rows]) for name in named}
+        return found.get(undecided, 0), found.get(valueless, 0), found.get(beyond, 0)
 
     def _any_given(self, rows: Sequence[Row], column: str) -> bool:
         """Whether some scenario has the quantity by more than errors, violations and open trials."""
-        one, bit = self.layout.quantities[column], self.layout.lone_bit(column)
+        one, bit = self.layout.quantities[column], self.layout.lone_bits[column]
         return one.of_every_trial or any(row[one.count] and not row["lone"] & bit for row in rows)
 
     def ranked(self, column: str, where: Where) -> tuple[int, int, int]:
@@ -135,7 +137,7 @@ def cross_totals(place: int, row: Row) -> CrossSums:
     return CrossSums(*(row[f"cross_{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
 
 
-def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
+def repetition_sums(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
     """Sums over the pass rates of scenarios; all scenarios of a profile row have the same number of trials."""
 
     def added(amounts: Iterator[Fraction]) -> Fraction:
@@ -159,7 +161,7 @@ def _repeated_total(rows: Sequence[Row], term: Term) -> Total:
     """The sum of pass@k or pass^k; a scenario of fewer than k trials has none."""
     value, scenarios = Fraction(0), 0
     for row in rows:
-        share = repeated(term.column, row[EVERY_TRIAL], row["passed_trials"])
+        share = pass_k_value(term.column, row[EVERY_TRIAL], row["passed_trials"])
         if share is not None:
             scenarios += row["scenarios"]
             value += share * row["scenarios"]

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
 from itertools import islice
+from pathlib import PurePath
 from typing import Any, TypeGuard
+from uuid import UUID
 
 from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
-from highbar.load.explain import MOST_PROBLEMS, parse
+from highbar.load.explain import MOST_PROBLEMS, parse_row
 from highbar.load.rows import faults, said_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
+_TEXTS = (date, time, timedelta, UUID, PurePath)
 TRUTHS = of_form("truth")
 _AT_ONCE = 10_000
 WANTED = "wanted a path, a list of paths, dicts (one per trial), an Arrow table, or a pandas or polars data frame"
@@ -63,7 +67,7 @@ def line(number: int, row: object) -> str:
         if not isinstance(row, Mapping):
             return json.dumps(row, allow_nan=False) + "\n"
         values = (
-            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_default(name))}"
+            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_of_row(name))}"
             for name, value in row.items()
             if _named_by_text(name)
         )
@@ -71,6 +75,16 @@ def line(number: int, row: object) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         hint = "NaN and infinities are not results: leave the column out, or write None"
         raise InputError(Problem(f"row {number}: {error}", file="<rows>", hint=hint)) from error
+
+
+def _of_row(column: str) -> Callable[[Any], object]:
+    """What becomes of values that JSON does not know: a column of the user's own may hold times and the like."""
+
+    def plain(value: Any) -> object:
+        own = column not in COLUMN_NAMES and isinstance(value, _TEXTS)
+        return str(value) if own else _simpler(value)
+
+    return plain
 
 
 def _named_by_text(name: object) -> bool:
@@ -187,10 +201,22 @@ def _of_polars(frame: Any) -> Table:
                 Problem(f"the column {name!r} holds Python objects", hint="give the column a type, or drop it")
             )
     _refuse_unnamed(frame.columns)
-    return Table(_Stream(frame))
+    _refuse_polars_fields(frame.schema.items())
+    return Table(_RowStream(frame))
 
 
-class _Stream:
+def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:
+    """Refuse a schema, or a type, in which two fields of one level have one name, but for case."""
+    named = list(fields)
+    _refuse_names([name for name, _ in named])
+    for _, type_ in named:
+        element = type_
+        while hasattr(element, "inner"):  # of a list
+            element = element.inner
+        _refuse_polars_fields((field.name, field.dtype) for field in getattr(element, "fields", ()))
+
+
+class _RowStream:
     """A polars data frame as an Arrow stream: DuckDB reads the frame itself through pyarrow, which may be missing."""
 
     def __init__(self, frame: Any) -> None:
@@ -237,7 +263,9 @@ def _tried(read: Callable[[], Any]) -> Any:
         raise InputError(Problem(message, hint=hint)) from error
 
 
-def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()) -> tuple[Problem, ...]:
+def explain_table(
+    table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
+) -> tuple[Problem, ...]:
     """The first problems of a table that the engine refused. Empty if this reader finds nothing to object to."""
     import duckdb  # for its exceptions; only for a refused table
 
@@ -307,4 +335,4 @@ def _zero_or_one(table: Table, column: str) -> Problem:
 
 
 def _value(table: Table, name: str, value: Any) -> Any:
-    return parse(value.encode()) if name in table.as_json and isinstance(value, str) else value
+    return parse_row(value.encode()) if name in table.as_json and isinstance(value, str) else value

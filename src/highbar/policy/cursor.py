@@ -24,7 +24,7 @@ _INDENT = "if the lines below belong to it, indent them by two more spaces; if n
 T = TypeVar("T")
 
 
-class Cursor(Struct, frozen=True):
+class Cursor(Struct):
     """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
 
     node: Node
@@ -129,7 +129,8 @@ class Cursor(Struct, frozen=True):
     def items(self) -> list[Cursor]:
         """The items of a list."""
         if not self.is_kind("list"):
-            self.refuse_kind("a list", _INDENT if self.is_kind("null") else None)
+            listed = f"write [{self.node.text[:60]}]" if self.is_kind("text", "number") else None
+            self.refuse_kind("a list", _INDENT if self.is_kind("null") else listed)
             return []
         return [
             Cursor(item, f"{self.path}[{index}]", self.file, self.problems)

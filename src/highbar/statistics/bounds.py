@@ -141,6 +141,7 @@ def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     Scenarios of unequal rates make it conservative (Hoeffding 1956), which needs trials of equal weight: for unequal
     ones `trials` is the effective number, at which no sum of theirs varies more than one of so many equal trials.
     """
+    # In Fractions up to the Beta law: 19 of 20 must give exactly the bound of 19 passes and 1 failure.
     total = Fraction(trials)
     passed = Fraction(value) * total
     failed = total - passed
@@ -207,6 +208,6 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
 def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:
     """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster in such a unit of weight that all are whole."""
     exact = [Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
-    unit = math.lcm(*(number.denominator for number in exact))
-    d, z, zz, zd, dd, added = (int(number * unit) for number in exact)
+    unit = math.lcm(*[number.denominator for number in exact])
+    d, z, zz, zd, dd, added = [int(number * unit) for number in exact]
     return d, z, zz * unit, zd * unit, dd * unit, added
