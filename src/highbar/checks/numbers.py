@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from decimal import Decimal
-from fractions import Fraction
+from decimal import Decimal, localcontext
+from functools import lru_cache
 
 from highbar.checks.folding import simple
 from highbar.checks.limits import MOST_DIGITS
@@ -48,7 +48,7 @@ def numbers(text: str, *, inside_words: bool = False) -> Iterator[tuple[Decimal,
             continue
         if found is not None:
             signed = before in ("-", "+") and not (start > 1 and _ends_something(digits[start - 2]))
-            yield (-found if before == "-" else found) if signed else found, start - signed, end
+            yield (found.copy_negate() if before == "-" else found) if signed else found, start - signed, end
 
 
 def _listed(run: re.Match[str]) -> Iterator[tuple[Decimal, int, int]]:
@@ -81,12 +81,16 @@ def _with_plain_digits(text: str) -> str:
 
 def is_wanted(found: Number, check: NumberIs) -> bool:
     """Whether a number is one of those that the check wants, or near enough to one."""
-    if isinstance(found, Decimal) and found and abs(found.adjusted()) > MOST_DIGITS:
-        return False  # as a fraction it would fill the memory
-    if isinstance(found, int) and found.bit_length() > 4 * MOST_DIGITS:
-        return False
-    return any(_is_near(Fraction(found), Fraction(wanted), check) for wanted in check.wanted)
+    if not check.within:
+        return found in check.wanted  # a decimal equals a whole number of the same value
+    return any(low <= found <= high for low, high in _bounds(check))
 
 
-def _is_near(found: Fraction, wanted: Fraction, check: NumberIs) -> bool:
-    return abs(found - wanted) <= check.within * (abs(wanted) if check.relative else 1)
+@lru_cache(maxsize=256)
+def _bounds(check: NumberIs) -> tuple[tuple[Decimal, Decimal], ...]:
+    """The least and the greatest number that is near enough to each wanted one, exact."""
+    with localcontext(prec=16 * MOST_DIGITS):
+        size = Decimal(check.within)
+        exact = [(Decimal(wanted), abs(Decimal(wanted))) for wanted in check.wanted]
+        margins = [(wanted, size * magnitude if check.relative else size) for wanted, magnitude in exact]
+        return tuple((wanted - margin, wanted + margin) for wanted, margin in margins)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Literal
 
 from highbar.checks import patterns
@@ -140,23 +139,23 @@ def number_is(entries: Mapping[str, Any], place: Place) -> Check | None:
             inside.refuse_value(value, f"a number of at most {MOST_DIGITS} digits")
         else:
             found.append(wanted)
-    within = _within(entries["within"], place.at("within")) if "within" in entries else (Fraction(0), False)
+    within = _within(entries["within"], place.at("within")) if "within" in entries else (0, False)
     if within is None or not items or len(found) < len(items):
         return None
     return NumberIs(tuple(found), *within, last=last, reply=which)
 
 
-def _within(value: Any, place: Place) -> tuple[Fraction, bool] | None:
+def _within(value: Any, place: Place) -> tuple[Number, bool] | None:
     """A distance: `0.5`, or as a part of the wanted number: `1%`."""
     if isinstance(value, str) and value.strip().endswith("%"):
-        share = read_decimal(value.strip().removesuffix("%").strip())
-        if share is not None:
-            return share / 100, True
+        share = value.strip().removesuffix("%").strip()
+        if read_decimal(share) is not None:
+            return Decimal(f"{share}e-2"), True
     distance = number(value)
     if distance is None or distance < 0 or not is_bounded(distance):
         place.refuse_value(value, "a number, 0 or more, or a percentage such as 1%")
         return None
-    return Fraction(distance), False
+    return distance, False
 
 
 def is_bounded(value: Number) -> bool:

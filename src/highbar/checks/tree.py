@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -45,7 +44,7 @@ class NumberIs(Struct, frozen=True):
     """A number in the text is one of the wanted ones, or so near to it: a part of the wanted one if `relative`."""
 
     wanted: tuple[Number, ...]
-    within: Fraction = Fraction(0)
+    within: Number = 0
     relative: bool = False
     last: bool = False
     reply: Which = "last"

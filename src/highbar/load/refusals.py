@@ -67,7 +67,9 @@ def _placed(error: InputError, results: Results) -> InputError:
     name = results.only_file
     if name is None:
         return error
-    return InputError(*(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems))
+    return InputError(
+        *(Problem(p.message, p.file or name, p.line, p.column, p.hint, p.excerpt, p.example) for p in error.problems)
+    )
 
 
 def _row_problems(results: Results) -> tuple[Problem, ...]:
