@@ -10,12 +10,12 @@ from pathlib import Path
 
 from highbar import policy as policies
 from highbar.bar.ratchet import Climb, propose
+from highbar.documents.files import read_bytes, read_document
 from highbar.errors import InputError, Problem
 from highbar.model import ConditionRule, Place, Policy, ProgressiveRule, Threshold, ThresholdRule
 from highbar.model.proposals import Proposal, Ratchet
 from highbar.policy.bounds import Bound, bounds_of
 from highbar.policy.editing import Edit, PolicyText
-from highbar.policy.files import read_bytes, read_document
 from highbar.store import baseline_reading
 from highbar.store.replacing import rewrite
 

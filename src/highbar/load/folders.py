@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from highbar.documents.files import similar_file
 from highbar.errors import InputError, Problem
-from highbar.policy.files import similar_file
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from highbar.documents.tree import Node
 from highbar.language.exact import NUMBER
 from highbar.language.spelling import spellings
 from highbar.language.threshold import canonical
 from highbar.model import Condition, ConditionRule, Constant, Metric, Name, Place, Relation, Threshold
-from highbar.policy.tree import Node
 
 _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
 

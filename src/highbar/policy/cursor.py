@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from highbar.documents.tree import KIND_NAMES, Kind, Node
 from highbar.errors import Problem
 from highbar.language.formula import FormulaError
 from highbar.language.phrases import some
@@ -16,7 +17,6 @@ from highbar.language.spelling import did_you_mean, spelled_out
 from highbar.language.threshold import ThresholdError
 from highbar.model import Place
 from highbar.policy.limits import LONGEST_MESSAGE, LONGEST_PATH, MOST_KEYS, MOST_SUGGESTIONS
-from highbar.policy.tree import KIND_NAMES, Kind, Node
 
 DESCRIPTION = "description"
 _INDENT = "if the lines below belong to it, indent them by two more spaces; if not, remove it"

@@ -15,12 +15,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from highbar.documents.files import read_document
+from highbar.documents.tree import Node
 from highbar.errors import InputError, Problem
 from highbar.language.exact import NUMBER, write_decimal
 from highbar.model import Place, Threshold
-from highbar.policy.files import read_document
 from highbar.policy.shapes import threshold_offset
-from highbar.policy.tree import Node
 
 # The text of a threshold from its first character, or from the quote before it: whatever is no digit, then the number.
 _WRITTEN = re.compile(rf"[\"']?\s*(?:≥|>=|>|≤|<=|<|==|=|\\u[0-9a-fA-F]{{4}}=?)?\s*\$?({NUMBER})\s*(%|ms|s)?", re.ASCII)

@@ -8,15 +8,15 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, TypeVar, cast
 
 from highbar.columns import COLUMN_NAMES, JUDGING
+from highbar.documents.files import read_document
+from highbar.documents.tree import from_values
 from highbar.errors import InputError, Problem
 from highbar.language.exact import read_decimal
 from highbar.language.spelling import near_miss
 from highbar.language.threshold import read_positive
 from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 from highbar.policy.cursor import Cursor
-from highbar.policy.files import read_document
 from highbar.policy.paths import PathError, read_path, read_rows
-from highbar.policy.tree import from_values
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ def read_map_file(path: FilePath | str, data: bytes | None = None) -> RowMap:
     try:
         return _read_map_file(path, data)
     except InputError as error:
-        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+        from highbar.documents.excerpts import with_excerpts  # only if something is wrong
 
         raise with_excerpts(error) from None
 

@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
+from highbar.documents.files import read_document
+from highbar.documents.tree import Node, from_values
 from highbar.errors import InputError, Problem
 from highbar.language.formula import names
 from highbar.language.threshold import read as read_threshold
@@ -26,7 +28,7 @@ from highbar.model import (
 from highbar.policy.composite import CompositePart, read_composite
 from highbar.policy.crashes import refuse_helpful_crashes
 from highbar.policy.cursor import Cursor
-from highbar.policy.files import find_here, read_document
+from highbar.policy.files import find_here
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
 from highbar.policy.notes import notes_on, time_notes
 from highbar.policy.rules import RISK_LEVELS, RuleReader, scenario_rules
@@ -34,7 +36,6 @@ from highbar.policy.selecting import read_select, with_rows
 from highbar.policy.settings import LIMITS, Settings, read_settings, read_weights
 from highbar.policy.shapes import top_hints
 from highbar.policy.suite import read_suite
-from highbar.policy.tree import Node, from_values
 from highbar.policy.versions import HINT, order
 
 if TYPE_CHECKING:  # see _read_mapping
@@ -98,7 +99,7 @@ def read(path: Path | str, data: bytes | None = None) -> Policy:
         document = read_document(path, data=data)
         policy = _read(document.root, str(path), document.sha256, path.parent, document.problems)
     except InputError as error:
-        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+        from highbar.documents.excerpts import with_excerpts  # only if something is wrong
 
         raise with_excerpts(error, {} if data is None else {str(path): data}) from None
     return replace(policy, text=document.text)
@@ -109,7 +110,7 @@ def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:
     try:
         return _read(from_values(mapping), None, None, folder or Path(), ())
     except InputError as error:
-        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+        from highbar.documents.excerpts import with_excerpts  # only if something is wrong
 
         raise with_excerpts(error) from None
 

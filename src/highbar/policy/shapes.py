@@ -16,12 +16,12 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from highbar.catalogue import find
+from highbar.documents.tree import Node
 from highbar.language.exact import NUMBER
 from highbar.language.spelling import nearest, spelled_out
 from highbar.model import Metric, Place
 from highbar.policy.cursor import DESCRIPTION, Cursor
 from highbar.policy.metrics import MEANT
-from highbar.policy.tree import Node
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
 _OPERATOR = r"(?:≥|>=|>|≤|<=|<|==|=)"

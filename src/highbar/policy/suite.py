@@ -10,14 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, names
+from highbar.documents.files import decode, read_bytes, read_document
+from highbar.documents.limits import MOST_SUITE_BYTES
+from highbar.documents.tree import Node
 from highbar.errors import InputError
 from highbar.language.spelling import near_miss
 from highbar.model import Suite
 from highbar.policy.cursor import Cursor
-from highbar.policy.files import decode, read_bytes, read_document
-from highbar.policy.limits import LONGEST_LABEL, MOST_SUITE_BYTES
+from highbar.policy.limits import LONGEST_LABEL
 from highbar.policy.settings import Settings, check_category
-from highbar.policy.tree import Node
 
 TEXTS = SCENARIO_TEXTS
 LISTS = names("demands", form="names") + names("demands", form="violated")

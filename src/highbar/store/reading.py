@@ -14,7 +14,7 @@ from highbar.errors import InputError, Problem
 from highbar.store import forms
 
 if TYPE_CHECKING:  # the places of a document are needed only if it is refused
-    from highbar.policy.tree import Node
+    from highbar.documents.tree import Node
 
 MOST_BYTES = 512 * 1024 * 1024
 """A document is small; this keeps a wrong file name from filling the memory."""
@@ -118,7 +118,7 @@ def _line_of(text: str, part: str) -> int | None:
 
 def _tree(text: str) -> Node | None:
     """The document with the place of every value; None if a text has half of a surrogate pair."""
-    from highbar.policy.json_tree import parse_json  # only for a document that is refused
+    from highbar.documents.json_tree import parse_json  # only for a document that is refused
 
     try:
         return parse_json(text, "")

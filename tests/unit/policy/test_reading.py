@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar import policy
+from highbar.documents import json_tree, yaml_tree
 from highbar.errors import InputError
 from highbar.model import BaselineRule, Demand, SuiteRule, ThresholdRule
-from highbar.policy import json_tree, resolve_version, yaml_tree
+from highbar.policy import resolve_version
 from highbar.policy.patterns import matches
 from highbar.policy.versions import order
 

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined] # undocumented, but stable
 
+from highbar.documents.limits import MOST_NESTING
+from highbar.documents.tree import Kind, Node
 from highbar.errors import InputError, Problem
-from highbar.policy.limits import MOST_NESTING
-from highbar.policy.tree import Kind, Node
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANKS = frozenset(" \t\n\r")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from highbar.documents.limits import MOST_NESTING, MOST_REPAIRS
+from highbar.documents.tree import Node, plain_kind
 from highbar.errors import InputError, Problem
-from highbar.policy.limits import MOST_NESTING, MOST_REPAIRS
-from highbar.policy.tree import Node, plain_kind
 
 if TYPE_CHECKING:
     import yaml
@@ -38,7 +38,7 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
         except yaml.MarkedYAMLError as error:
             repaired = _repair(lines, error, file) if len(problems) < MOST_REPAIRS else None
             if not repaired:
-                from highbar.policy.yaml_faults import explain  # only if something is wrong
+                from highbar.documents.yaml_faults import explain  # only if something is wrong
 
                 raise InputError(*problems, explain(lines, error, file)) from None
             problems.append(repaired)

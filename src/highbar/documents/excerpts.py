@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from highbar.documents.files import decode, read_bytes
+from highbar.documents.limits import LONGEST_EXCERPT, MOST_PROBLEMS, MOST_SUITE_BYTES
 from highbar.errors import InputError, LineExcerpt, Problem
-from highbar.policy.files import decode, read_bytes
-from highbar.policy.limits import LONGEST_EXCERPT, MOST_PROBLEMS, MOST_SUITE_BYTES
 
 
 def with_excerpts(error: InputError, given: Mapping[str, bytes] | None = None) -> InputError:

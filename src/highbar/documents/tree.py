@@ -13,10 +13,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from highbar.documents.limits import MOST_BITS, MOST_EXPONENT, MOST_NESTING
 from highbar.errors import InputError, Problem
 from highbar.language.exact import write_decimal
 from highbar.model import Place
-from highbar.policy.limits import MOST_BITS, MOST_EXPONENT, MOST_NESTING
 
 Kind = Literal["mapping", "list", "text", "number", "boolean", "null"]
 

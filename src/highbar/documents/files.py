@@ -1,0 +1,75 @@
+"""Paths in, trees out: the bytes of a file, their text, and the tree of a YAML or JSON document."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from msgspec import Struct
+
+from highbar.documents.json_tree import parse_json
+from highbar.documents.limits import MOST_POLICY_BYTES
+from highbar.documents.tree import Node
+from highbar.documents.yaml_tree import parse_yaml
+from highbar.errors import InputError, Problem
+
+
+class Document(Struct, frozen=True):
+    """A file that was read: its tree, the digest of its bytes, and what is wrong with its form."""
+
+    root: Node
+    sha256: str
+    problems: tuple[Problem, ...] = ()
+    text: str = ""
+
+
+def read_document(path: Path, max_bytes: int = MOST_POLICY_BYTES, data: bytes | None = None) -> Document:
+    """The tree of a YAML or JSON file; by its name, JSON if that ends in .json. Raises InputError.
+
+    Where `data` is given it is what the file would hold, and the file itself is not read.
+    """
+    data = read_bytes(path, max_bytes) if data is None else data
+    text = decode(data, path)
+    digest = hashlib.sha256(data).hexdigest()
+    if path.suffix.lower() == ".json":
+        return Document(parse_json(text, str(path)), digest, text=text)
+    root, problems = parse_yaml(text, str(path))
+    return Document(root, digest, problems, text)
+
+
+def read_bytes(path: Path, max_bytes: int = MOST_POLICY_BYTES) -> bytes:
+    """The bytes of a file. Raises InputError if there is none, or it is larger than `max_bytes`."""
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise InputError(Problem("no such file", str(path), hint=similar_file(path))) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Problem(f"cannot be read: {reason}", str(path))) from None
+    if len(data) > max_bytes:
+        raise InputError(Problem(f"larger than {max_bytes // 2**20} MiB", str(path)))
+    return data
+
+
+def similar_file(path: Path) -> str | None:
+    """The hint for a file that does not exist: one beside it with nearly the same name, if there is one."""
+    from highbar.language.spelling import nearest  # only if a name is wrong
+
+    try:
+        found = nearest(path.name, (entry.name for entry in path.parent.iterdir()))
+    except OSError:  # nor does the folder
+        return None
+    return f"did you mean '{path.with_name(found)}'?" if found else None
+
+
+def decode(data: bytes, path: Path) -> str:
+    """The text of UTF-8 bytes, with or without a byte order mark, lines ended by line feeds. Raises InputError."""
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        hint = (
+            "save it as UTF-8; it looks like UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "save it as UTF-8"
+        )
+        raise InputError(Problem("the text is not UTF-8", str(path), line, hint=hint)) from None
