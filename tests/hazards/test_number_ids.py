@@ -101,9 +101,13 @@ def test_a_suite_names_whole_numbers(tmp_path: Path, suite: str) -> None:
         judged(check(tmp_path, [result(1), result(3)], {**ALL, "suite": name}), "fail")
 
 
-@pytest.mark.parametrize(
-    ("suite", "told"), [("[1.0]", "whole number"), ("[007]", "whole number"), ('[1, "1"]', "twice")]
-)
+def test_a_suite_takes_digits_that_are_no_number_as_text(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text("[007]", "utf-8")
+    judged(check(tmp_path, [result("007")], {**ALL, "suite": "suite.yaml"}), "pass")
+    judged(check(tmp_path, [result(7)], {**ALL, "suite": "suite.yaml"}), "fail")
+
+
+@pytest.mark.parametrize(("suite", "told"), [("[1.0]", "whole number"), ('[1, "1"]', "twice")])
 def test_a_suite_refuses_numbers_that_are_not_whole_or_stand_twice(tmp_path: Path, suite: str, told: str) -> None:
     (tmp_path / "suite.yaml").write_text(suite, "utf-8")
     refused(check(tmp_path, [result(1)], {**ALL, "suite": "suite.yaml"}), told)

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "compare": "highbar.cli.compare",
         "baseline": "highbar.cli.baseline",
         "policy": "highbar.cli.policy",
+        "suite": "highbar.cli.suite",
         "plan": "highbar.cli.plan",
         "import": "highbar.cli.import_",
         "metrics": "highbar.cli.metrics",

@@ -1,4 +1,4 @@
-"""`highbar schema`: the JSON Schema of a policy, of results, of a verdict or of a comparison, for other tools."""
+"""`highbar schema`: the JSON Schema of a policy, of a suite, of results, of a verdict or of a comparison, for other tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from highbar.cli import streams
 
-_NAMES = ("policy", "results", "verdict", "comparison")
+_NAMES = ("policy", "suite", "results", "verdict", "comparison")
 
 _EXAMPLES = """\b
 Examples:
@@ -21,10 +21,12 @@ An editor with a YAML language server then checks a policy that starts with
 """
 
 
-@click.command("schema", short_help="Print a JSON Schema: policy, results, verdict, comparison.", epilog=_EXAMPLES)
+@click.command(
+    "schema", short_help="Print a JSON Schema: policy, suite, results, verdict, comparison.", epilog=_EXAMPLES
+)
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
-    """Print the JSON Schema of a policy, of results, of a verdict or of a comparison."""
+    """Print the JSON Schema of a policy, of a suite, of results, of a verdict or of a comparison."""
     from highbar.store.encoding import encode  # help does without it
 
     streams.put(encode(_schema(what)))
@@ -34,6 +36,8 @@ def command(what: str) -> int:
 def _schema(what: str) -> Mapping[str, Any]:
     if what == "policy":
         from highbar.policy.schema import schema  # each is long, and one is printed
+    elif what == "suite":
+        from highbar.suite.schema import schema  # likewise
     elif what == "results":
         from highbar.report.schema_results import schema  # likewise
     elif what == "verdict":

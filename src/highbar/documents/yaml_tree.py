@@ -128,7 +128,7 @@ class _YamlReader:
             self.tricks += 1
             if self.tricks > 1:  # one says it; a file may have thousands
                 return
-            message = "anchors and aliases (& and *) are not part of policies"
+            message = "anchors and aliases (& and *) are not allowed"
             sign = "*" if isinstance(event, self.yaml.AliasEvent) else "&"
             hint = f'write the value out; if it is text, quote it: "{sign}{event.anchor[:40]}"'
             self.problems.append(Problem(message, self.file, line, column, hint))

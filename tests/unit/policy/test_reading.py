@@ -338,7 +338,8 @@ def test_a_suite_is_relative_to_its_policy(tmp_path):
     [
         ("[]", 1, "no scenario"),
         ("", 1, "no scenario"),
-        ("scenarios: [A]", 1, "no scenario"),
+        ("scenarios: []", 1, "no scenario"),
+        ("scenario: [A]", 1, "no scenario"),
         ("- A\n- B\n- A\n", 3, "'A' is listed twice, first on line 1"),
         ("- A\n- id: A\n", 2, "'A' is listed twice"),
         ("- category: adversarial\n", 1, "without an id"),

@@ -1,0 +1,76 @@
+"""`highbar suite`: a suite file in, what it asks and how it recognizes behaviors out; or every problem."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from highbar.cli import streams
+from highbar.errors import InputError, Problem
+from highbar.language.phrases import count
+from highbar.report import Display
+from highbar.report.layout import columns, paragraph, title
+from highbar.report.visible import visible
+
+if TYPE_CHECKING:  # see command
+    from highbar.suite import Suite
+
+_EXAMPLES = """\b
+Examples:
+  highbar suite suite.yaml
+"""
+
+
+@click.command("suite", short_help="Check a suite and say in words what it checks.", epilog=_EXAMPLES)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+def command(files: tuple[str, ...]) -> int:
+    """Check a suite of scenarios, or several, and say in words what it asks and checks.
+
+    Nothing is run. FILE is YAML, JSON, JSONL or CSV.
+    """
+    from highbar.suite import read  # help and completion do without the reader and its YAML parser
+
+    texts: list[str] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            texts.append(_described(read(file), streams.display(sys.stdout)))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(*problems)
+    streams.put("\n".join(texts))
+    return 0
+
+
+def _described(suite: Suite, screen: Display) -> str:
+    from highbar.suite import words  # see command
+
+    scenarios, trials = count(len(suite.scenarios), "scenario"), count(suite.trials, "trial")
+    lines = [f"{visible(suite.file or 'suite')} is valid: {scenarios}, {trials}"]
+    if suite.description:
+        lines.append(visible(suite.description))
+    lines += [*title("Scenarios", screen), *columns(_categories(words.by_category(suite)), 2, screen)]
+    lines += _section("Behaviors, and how each is recognized", words.behaviors(suite), screen)
+    lines += _section("Settings", words.settings(suite), screen)
+    never = [("-", visible(text)) for text in words.never_checked(suite)]
+    lines += [*title("Never checked", screen), *columns(never, 2, screen)] if never else []
+    return "\n".join(lines) + "\n"
+
+
+def _categories(rows: Iterable[tuple[str, int, int]]) -> list[tuple[str, str]]:
+    return [
+        (visible(category), count(number, "scenario") + ("" if trials == number else f", {count(trials, 'trial')}"))
+        for category, number, trials in rows
+    ]
+
+
+def _section(heading: str, rows: Iterable[tuple[str, str]], screen: Display) -> list[str]:
+    found = [(visible(name), visible(sentence)) for name, sentence in rows]
+    lines = title(heading, screen) if found else []
+    for name, sentence in found:
+        lines += [f"  {name}", *paragraph(sentence, 6, screen)]
+    return lines

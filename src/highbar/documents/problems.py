@@ -1,0 +1,58 @@
+"""Problems of a value that was decoded from a file, gathered while it is read: each with the path that leads to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+Path_ = tuple[str | int, ...]
+
+
+class Problem(Struct, frozen=True):
+    """One thing that is wrong with a value; `path` leads to it from the value that was read.
+
+    `first` leads to the value that was there before, if it is there twice.
+    """
+
+    path: Path_
+    text: str
+    hint: str | None = None
+    first: Path_ | None = None
+
+
+class Place(Struct, frozen=True):
+    """Where the reader is: the path so far, the problems so far, and the folder in which schema files are found."""
+
+    path: Path_ = ()
+    problems: list[Problem] = []
+    folder: Path | None = None
+
+    def at(self, *parts: str | int) -> Place:
+        """The place of something inside."""
+        return Place((*self.path, *parts), self.problems, self.folder)
+
+    def refuse(self, text: str, hint: str | None = None, first: Path_ | None = None) -> None:
+        """Note a problem here."""
+        self.problems.append(Problem(self.path, text, hint, first))
+
+    def refuse_value(self, value: Any, wanted: str, hint: str | None = None) -> None:
+        """Note that a value of another kind was wanted here."""
+        self.refuse(f"found {shown(value)}, wanted {wanted}", hint)
+
+
+def shown(value: Any) -> str:
+    """A value as a message quotes it: short, on one line, in ASCII if it is not plainly printable."""
+    if isinstance(value, str):
+        text = f"'{value[:60]}'" if value.isprintable() else ascii(value[:60])
+        return text if len(value) <= 60 else f"{text}…"
+    if isinstance(value, dict):
+        return f"a mapping ({', '.join(str(key)[:20] for key in list(value)[:3])})" if value else "an empty mapping"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}" if value else "an empty list"
+    try:
+        return json.dumps(value)[:60]
+    except (TypeError, ValueError):
+        return f"a {type(value).__name__}"

@@ -1,0 +1,93 @@
+"""The glossary, and the behaviors that a scenario names → checks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from highbar import checks
+from highbar.checks.glossary import GLOSSARY
+from highbar.documents.problems import Path_, Place, Problem
+from highbar.suite.identity import names_in
+from highbar.suite.parts import Behavior
+from highbar.suite.values import entries, suggestion
+
+
+class Glossary:
+    """Every behavior that has a definition: in the file, or in the glossary that ships. Each is read once per use."""
+
+    def __init__(self, value: Any, place: Place, folder: Path | None, *, reported: bool) -> None:
+        self.place = place
+        self.folder = folder
+        self.reported = reported
+        self.own = dict(entries(value, place.at("behaviors"), "a mapping from names to checks"))
+        self.definitions = {**{name: entry.check for name, entry in GLOSSARY.items()}, **self.own}
+        self.read: dict[tuple[str, bool], Behavior | None] = {}
+        self.behaviors = {name: found for name in self.own if (found := self.find(name, must_not=False))}
+
+    def find(self, name: str, *, must_not: bool) -> Behavior | None:
+        """The behavior of that name; None if nothing defines it, or its definition has a problem, which is noted."""
+        if (name, must_not) not in self.read:
+            self.read[name, must_not] = self._read(name, must_not=must_not)
+        return self.read[name, must_not]
+
+    def _read(self, name: str, *, must_not: bool) -> Behavior | None:
+        if name not in self.definitions:
+            return None
+        reading = checks.read(self.definitions[name], must_not=must_not, folder=self.folder)
+        note(reading.problems, self.place, ("behaviors", name))
+        if reading.check is None:
+            return None
+        if name in self.own:
+            return Behavior(name, reading.check, "suite")
+        return Behavior(name, reading.check, "built-in", GLOSSARY[name].weak)
+
+    def listed(self, value: Any, path: Path_, *, must_not: bool) -> dict[str, Behavior]:
+        """What a scenario has under `expected_behaviors` or `must_not`."""
+        if isinstance(value, dict):
+            return {
+                name: found
+                for name, given in value.items()
+                if (found := self._in_place(name, given, (*path, name), must_not=must_not))
+            }
+        found = {}
+        known = names_in(value, self.place, path)
+        for name in known:
+            behavior = self.find(name, must_not=must_not)
+            if behavior is None and name not in self.definitions:
+                behavior = self._undefined(name, (*path, value.index(name) if name in value else 0))
+            if behavior is not None:
+                found[name] = behavior
+        return found
+
+    def _in_place(self, name: str, value: Any, path: Path_, *, must_not: bool) -> Behavior | None:
+        if not name.strip():
+            self.place.at(*path).refuse("a behavior has no name")
+            return None
+        reading = checks.read(value, must_not=must_not, folder=self.folder)
+        note(reading.problems, self.place, path)
+        return None if reading.check is None else Behavior(name, reading.check, "scenario")
+
+    def _undefined(self, name: str, path: Path_) -> Behavior | None:
+        if self.reported:
+            return Behavior(name, checks.Reported(name), "agent")
+        near = suggestion(name, self.definitions, self.place)
+        hint = near if near.startswith("did") else "define it under `behaviors`, or here: {name: check}"
+        self.place.at(*path).refuse(f"the behavior '{name[:60]}' is not defined", hint)
+        return None
+
+
+def note(problems: Iterable[Problem], place: Place, path: Path_) -> None:
+    """Note the problems of a check, each once: a check may be read for both lists."""
+    for problem in problems:
+        moved = Problem((*path, *problem.path), problem.text, problem.hint)
+        if moved not in place.problems[-200:]:
+            place.problems.append(moved)
+
+
+def refuse_both(expected: Collection[str], must_not: Collection[str], place: Place, path: Path_) -> None:
+    """Note every behavior that a scenario both expects and forbids."""
+    for name in expected:
+        if name in must_not:
+            place.at(*path, "must_not").refuse(f"'{name[:60]}' is expected and must not happen", "keep one of the two")

@@ -1,0 +1,70 @@
+"""Values of a suite file → a Suite, with every problem noted in `place`."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from highbar.documents.problems import Place
+from highbar.suite.behaviors import Glossary
+from highbar.suite.identity import TOP_KEYS, Allowed, listed, read_entries
+from highbar.suite.parts import RunSettings, Scenario, Suite
+from highbar.suite.plan import read_plan
+from highbar.suite.scenarios import ASKED, CHECKED, ScenarioReader, read_defaults
+from highbar.suite.settings import read_agent, read_judge, read_run, variables
+from highbar.suite.values import refuse_unknown, text
+
+
+def build(
+    values: Any, place: Place, folder: Path | None, allowed: Allowed, file: tuple[str | None, str | None]
+) -> Suite | None:
+    """The suite; None if something is wrong with it. `file` is the name and the digest of its bytes."""
+    if is_plan(values):
+        fixed = read_plan(values, place, allowed)
+        scenarios = {id_: Scenario(id_, columns) for id_, columns in fixed.items()}
+        return Suite(scenarios, *file, is_plan=True, is_list=True) if scenarios else None
+    top = values if isinstance(values, dict) else {"scenarios": values}
+    if top is values:
+        refuse_unknown(top, TOP_KEYS, place)
+    agent = read_agent(top["agent"], place.at("agent")) if "agent" in top else None
+    judge = read_judge(top["judge"], place.at("judge")) if "judge" in top else None
+    run = read_run(top["run"], place.at("run")) if "run" in top else RunSettings()
+    defaults = read_defaults(top["defaults"], place.at("defaults")) if "defaults" in top else {}
+    glossary = Glossary(top.get("behaviors", {}), place, folder, reported=_says(top, "reports_behaviors"))
+    reader = ScenarioReader(place, glossary, run, defaults, allowed, folder, quality=_says(top, "reports_quality"))
+    scenarios = {
+        entry.id: found for entry in read_entries(values, place) if (found := reader.scenario(entry)) is not None
+    }
+    texts = {key: text(top[key], place.at(key)) for key in ("suite", "description") if key in top}
+    replaced = tuple(variables(top, place))
+    if place.problems:
+        return None
+    return Suite(
+        scenarios,
+        *file,
+        name=texts.get("suite"),
+        description=texts.get("description"),
+        behaviors=glossary.behaviors,
+        agent=agent,
+        judge=judge,
+        run=run,
+        variables=replaced,
+        is_list=top is not values,
+        digest=hashlib.sha256("".join(one.digest for one in scenarios.values()).encode()).hexdigest(),
+    )
+
+
+def is_plan(values: Any) -> bool:
+    """Whether the file only lists which scenarios there are: nothing is asked, and nothing is checked."""
+    items, start = listed(values)
+    if start or not isinstance(items, list):
+        return False
+    used = {*ASKED, *CHECKED}
+    return not any(isinstance(item, dict) and not used.isdisjoint(item) for item in items)
+
+
+def _says(top: dict[str, Any], key: str) -> bool:
+    """Whether the agent is said to report this, even if the rest of its block cannot be read."""
+    agent = top.get("agent")
+    return isinstance(agent, dict) and agent.get(key) is True

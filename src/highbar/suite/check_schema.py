@@ -1,0 +1,87 @@
+"""The JSON Schema of checks, as a part of that of a suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highbar.checks.words import CHECKS, LIMITS
+from highbar.suite.values import FUNCTION_PATTERN
+
+_ITEM = {"anyOf": [{"type": "string", "pattern": r"\S"}, {"type": "number"}]}
+_WHOLE = {"type": "integer", "minimum": 0}
+_CHECK = {"$ref": "#/$defs/check"}
+_POINTERS = {
+    "type": "object",
+    "minProperties": 1,
+    "propertyNames": {"pattern": "^(/|$)"},
+    "description": "From JSON pointers to values, or to checks of the value there.",
+}
+
+
+def _or_list(item: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
+
+
+def check_definitions() -> dict[str, Any]:
+    """What `#/$defs/check` and `#/$defs/answer` are."""
+    label = {"anyOf": [*_ITEM["anyOf"], {"type": "boolean"}]}
+    keys = {**_checks(label), **_modifiers()}
+    modifiers = sorted({name for taken in CHECKS.values() for name in taken})
+    takers = {name: [{"required": [check]} for check, taken in CHECKS.items() if name in taken] for name in modifiers}
+    mapping = {
+        "type": "object",
+        "properties": keys,
+        "additionalProperties": False,
+        "anyOf": [{"required": [name]} for name in CHECKS],
+        # A modifier belongs to the one check beside it that takes it.
+        "allOf": [{"if": {"required": [name]}, "then": {"oneOf": found}} for name, found in takers.items()],
+    }
+    statement = {"type": "string", "pattern": r"\S", "description": "A statement in plain words, for a judge."}
+    return {
+        "check": {"anyOf": [statement, {"$ref": "#/$defs/mapping"}]},
+        "answer": {"anyOf": [*_or_list(label)["anyOf"], {"$ref": "#/$defs/mapping"}]},
+        "mapping": mapping,
+    }
+
+
+def _checks(label: dict[str, Any]) -> dict[str, Any]:
+    text = {"type": "string", "pattern": r"\S"}
+    tools = {"type": "array", "items": text, "minItems": 1}
+    several = {"type": "array", "items": _CHECK, "minItems": 1}
+    at_most = {"type": "number", "minimum": 0}
+    limit = {"type": "object", "properties": {"at_most": at_most}, "required": ["at_most"]}
+    return {
+        "equals": _or_list(label),
+        **dict.fromkeys(("contains", "contains_all", "starts_with"), _or_list(_ITEM)),
+        "matches": _or_list({"type": "string", "minLength": 1}),
+        "words": _bounds(),
+        "number": _or_list({"type": "number"}),
+        "is_json": {"anyOf": [{"const": True}, {"type": "object"}, {"type": "string"}]},
+        **dict.fromkeys(("json", "state", "context"), _POINTERS),
+        "calls": text,
+        "calls_in_order": tools,
+        "calls_only": {**tools, "minItems": 0},
+        **dict.fromkeys(LIMITS, {"anyOf": [at_most, {**limit, "additionalProperties": False}]}),
+        "python": {"type": "string", "pattern": FUNCTION_PATTERN},
+        "judge": text,
+        "all": several,
+        "any": several,
+        "not": _CHECK,
+    }
+
+
+def _modifiers() -> dict[str, Any]:
+    reply = {"anyOf": [{"enum": ["any", "last"]}, {"type": "integer", "minimum": 1}]}
+    return {
+        **dict.fromkeys(("exact", "part", "last", "every"), {"type": "boolean"}),
+        "reply": {**reply, "description": "Which reply is read: its number from 1, any, or the last."},
+        "within": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$"}]},
+        **dict.fromkeys(("arguments", "not_arguments"), {"type": "object"}),
+        "where": _POINTERS,
+        "times": {"anyOf": [_WHOLE, _bounds()]},
+    }
+
+
+def _bounds() -> dict[str, Any]:
+    properties = {"at_least": _WHOLE, "at_most": {**_WHOLE, "minimum": 1}}
+    return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}

@@ -1,0 +1,128 @@
+"""The list of scenarios → each with its id, all of them different; and what its keys may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.catalogue import CATEGORIES
+from highbar.columns import COLUMN_NAMES, SCENARIO_TEXTS, names
+from highbar.documents.problems import Path_, Place
+from highbar.documents.scalars import written
+from highbar.language.spelling import near_miss
+
+LISTS = (*names("demands", form="names"), *names("demands", form="violated"))
+FIXED_COLUMNS = (*SCENARIO_TEXTS, "weight", "expected", "answer", *LISTS)
+"""What a suite may fix for a scenario, besides its tags and columns of the user's own."""
+OF_A_RUN = COLUMN_NAMES - {*FIXED_COLUMNS, "tags", "id"}
+"""Columns that a run writes, or that it is asked with."""
+TOP_KEYS = ("suite", "description", "agent", "judge", "run", "behaviors", "defaults", "scenarios")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+_NO_SCENARIO = "the suite has no scenario, wanted a list of ids, or of {id, category, …}"
+
+
+class Allowed(Struct, frozen=True):
+    """Columns and categories that only look like misspelled ones: the policy's `allow_columns`, `allow_categories`."""
+
+    columns: Collection[str] = frozenset()
+    categories: Collection[str] = frozenset()
+
+
+class Entry(Struct, frozen=True):
+    """A scenario as it was written: its id, its path in the file, and its keys."""
+
+    id: str
+    path: Path_
+    keys: Mapping[str, Any]
+
+
+def listed(values: Any) -> tuple[Any, Path_]:
+    """The list of scenarios in a file, and the path to it: the whole file, or what it has under `scenarios`."""
+    if isinstance(values, dict) and "scenarios" in values:
+        return values["scenarios"], ("scenarios",)
+    return values, ()
+
+
+def read_entries(values: Any, place: Place) -> Iterator[Entry]:
+    """Every scenario with an id; one without, and an id that is there twice, are problems."""
+    items, start = listed(values)
+    if not isinstance(items, list) or not items:
+        place.at(*start).refuse(_NO_SCENARIO)
+        return
+    first: dict[str, int] = {}
+    for index, item in enumerate(items):
+        path = (*start, index)
+        if isinstance(item, dict):
+            if "id" not in item:
+                place.at(*path).refuse("a scenario without an id")
+                continue
+            id_ = read_id(item["id"], place, (*path, "id"))
+        else:
+            id_ = read_id(item, place, path)
+        if id_ is None:
+            continue
+        if id_ in first:
+            place.at(*path).refuse(f"the scenario '{id_[:60]}' is listed twice", first=(*start, first[id_]))
+            continue
+        first[id_] = index
+        yield Entry(id_, path, item if isinstance(item, dict) else {})
+
+
+def read_id(value: Any, place: Place, path: Path_) -> str | None:
+    """A scenario's id: text without control characters, or a whole number, which is its digits."""
+    text = None if isinstance(value, bool) else written(value)
+    if text is None:
+        place.at(*path).refuse_value(value, "text or a whole number as the id")
+    elif not isinstance(value, str) and not _WHOLE.fullmatch(text):
+        place.at(*path).refuse(f"found {text[:60]}, wanted text or a whole number", f'quote it: "{text[:60]}"')
+    elif not text.strip():
+        place.at(*path).refuse("found an empty text as the id")
+    elif any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
+        place.at(*path).refuse(f"the id {text[:60]!a} has a control character")
+    else:
+        return text
+    return None
+
+
+def is_known(key: str, known: Collection[str], place: Place, path: Path_, allowed: Allowed) -> bool:
+    """Whether a key is not nearly a known one; if it is, that is a problem."""
+    missed = None if key in allowed.columns else near_miss(key, known)
+    if missed:
+        place.at(*path, key).refuse(f"'{key[:60]}' is nearly '{missed}'", f"did you mean '{missed}'?")
+    return not missed
+
+
+def check_category(category: str, place: Place, path: Path_, allowed: Allowed) -> bool:
+    """Whether a category is not nearly one of the guide's; if it is, that is a problem."""
+    missed = None if category in allowed.categories else near_miss(category, CATEGORIES)
+    if missed:
+        hint = f"did you mean '{missed}'? If not, add it to the policy's allow_categories"
+        place.at(*path).refuse(f"'{category[:60]}' is nearly the category '{missed}'", hint)
+    return not missed
+
+
+def names_in(value: Any, place: Place, path: Path_) -> list[str]:
+    """The names of behaviors: a list of them, or the keys of a mapping; each once."""
+    if isinstance(value, dict):
+        return list(value)
+    if not isinstance(value, list):
+        hint = f"write [{value[:60]}]" if isinstance(value, str) else None
+        place.at(*path).refuse_value(value, "a list of names, or a mapping from names to checks", hint)
+        return []
+    found: list[str] = []
+    for index, item in enumerate(value):
+        if isinstance(item, dict):
+            hint = "write all of them as one mapping: {name: check, …}"
+            place.at(*path, index).refuse_value(item, "the name of a behavior", hint)
+            continue
+        name = None if isinstance(item, bool) else written(item)
+        if name is None or not name.strip():
+            place.at(*path, index).refuse_value(item, "the name of a behavior: text")
+        elif name in found:
+            place.at(*path, index).refuse(f"'{name[:60]}' is listed twice")
+        else:
+            found.append(name)
+    return found

@@ -1,0 +1,66 @@
+"""What a run of a suite needs and does not have: an agent, a judge, variables of the environment, something to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from highbar.documents.problems import Problem as ValueProblem
+from highbar.errors import Problem
+from highbar.suite.parts import Scenario, Suite
+from highbar.suite.reading import problems_at
+
+
+def unmet(suite: Suite, environment: Mapping[str, str], *, agent: bool = True) -> tuple[Problem, ...]:
+    """Every problem that keeps the suite from being run, with its line if the suite came from a file.
+
+    `agent` is false if the agent is named elsewhere, as by `--agent`.
+    """
+    found = [*_settings(suite, environment, agent=agent), *_scenarios(suite)]
+    if not found:
+        return ()
+    if suite.file is None:
+        return tuple(Problem(problem.text, hint=problem.hint) for problem in found)
+    return problems_at(suite.file, found).problems
+
+
+def _settings(suite: Suite, environment: Mapping[str, str], *, agent: bool) -> Iterator[ValueProblem]:
+    if agent and suite.agent is None:
+        hint = "add an agent block, such as agent: {python: module:function}"
+        yield ValueProblem((), "the suite names no agent", hint)
+    for variable in suite.variables:
+        if not environment.get(variable.name) and (agent or variable.path[0] != "agent"):
+            hint = f"set it in the environment: export {variable.name}=…"
+            yield ValueProblem(variable.path, f"${{{variable.name}}} is not set", hint)
+
+
+def _scenarios(suite: Suite) -> Iterator[ValueProblem]:
+    start = ("scenarios",) if not suite.is_list else ()
+    used = set()
+    for index, scenario in enumerate(suite.scenarios.values()):
+        path = (*start, index)
+        if scenario.asked is None and not scenario.messages:
+            yield ValueProblem(path, "there is nothing to ask the agent", "give it an input, turns or messages")
+        if suite.judge is None:
+            for inside in _judged(scenario):
+                if inside[0] != "behaviors":
+                    yield _no_judge((*path, *inside))
+                elif inside not in used:
+                    used.add(inside)
+                    yield _no_judge(inside)
+
+
+def _no_judge(path: tuple[str | int, ...]) -> ValueProblem:
+    hint = "add a judge block, or write a check such as {contains: …}"
+    return ValueProblem(path, "this is a statement for a judge, and no judge is configured", hint)
+
+
+def _judged(scenario: Scenario) -> Iterator[tuple[str, ...]]:
+    """The paths of all checks that have a statement for a judge."""
+    from highbar.checks import statements  # only before a run
+
+    for key in ("expected_behaviors", "must_not"):
+        for name, behavior in getattr(scenario, key).items():
+            if next(iter(statements(behavior.check)), None) is not None:
+                yield ("behaviors", name) if behavior.source == "suite" else (key, name)
+    if scenario.answer is not None and next(iter(statements(scenario.answer)), None) is not None:
+        yield ("answer",)

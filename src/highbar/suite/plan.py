@@ -1,0 +1,76 @@
+"""Values of a suite file → what each scenario is compared by with its results: ids and the columns it fixes, as text.
+
+This is what a policy's `suite` needs. Checks are not read: results that were recorded do not depend on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from highbar.columns import SCENARIO_TEXTS
+from highbar.documents.problems import Path_, Place
+from highbar.documents.scalars import written
+from highbar.suite.identity import (
+    FIXED_COLUMNS,
+    LISTS,
+    OF_A_RUN,
+    Allowed,
+    Entry,
+    check_category,
+    is_known,
+    names_in,
+    read_entries,
+)
+from highbar.suite.limits import LONGEST_LABEL
+
+_KNOWN = ("id", "tags", *FIXED_COLUMNS)
+_NOT_COMPARED = OF_A_RUN | {"id", "description", "turns", "messages", "trials", "timeout", "predict"}
+
+
+def read_plan(values: Any, place: Place, allowed: Allowed) -> dict[str, Mapping[str, str]]:
+    """By id, the columns that the suite fixes."""
+    defaults = values.get("defaults") if isinstance(values, dict) else None
+    given = _fixed(Entry("", ("defaults",), defaults), place, allowed) if isinstance(defaults, dict) else {}
+    return {entry.id: {**given, **_fixed(entry, place, allowed)} for entry in read_entries(values, place)}
+
+
+def _fixed(entry: Entry, place: Place, allowed: Allowed) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in entry.keys.items():
+        if key in SCENARIO_TEXTS:
+            text = _text(value, place, (*entry.path, key))
+            if text is not None and (key != "category" or check_category(text, place, (*entry.path, key), allowed)):
+                found[key] = text
+        elif key in LISTS:
+            found[key] = json.dumps(names_in(value, place, (*entry.path, key)), ensure_ascii=False)
+        elif key == "answer":
+            if value not in (None, "", [], {}):
+                found[key] = "given"  # only that there is one: whether it was met, a row says in `correct`
+        elif key == "tags":
+            found |= _tags(value, place, (*entry.path, key))
+        elif key not in _NOT_COMPARED and is_known(key, _KNOWN, place, entry.path, allowed):
+            own = written(value)
+            if own is not None and len(own) <= LONGEST_LABEL:
+                found[key] = own
+    return found
+
+
+def _text(value: Any, place: Place, path: Path_) -> str | None:
+    text = None if isinstance(value, bool) else written(value)
+    if text is None:
+        place.at(*path).refuse_value(value, "text")
+    elif not text.strip():
+        place.at(*path).refuse("found an empty text")
+    else:
+        return text
+    return None
+
+
+def _tags(value: Any, place: Place, path: Path_) -> dict[str, str]:
+    if not isinstance(value, dict):
+        place.at(*path).refuse_value(value, "a mapping of names to texts")
+        return {}
+    found = {name: _text(tag, place, (*path, name)) for name, tag in value.items()}
+    return {f"tags.{name}": text for name, text in found.items() if text is not None}

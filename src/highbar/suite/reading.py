@@ -1,0 +1,165 @@
+"""A suite file in, a checked Suite out; every problem at once, each with its line.
+
+Files are decoded fast first. Only if something is wrong they are read again, with the place of every value.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from highbar.documents.files import decode as decode_text
+from highbar.documents.files import read_bytes
+from highbar.documents.limits import MOST_SUITE_BYTES
+from highbar.documents.problems import Path_, Place
+from highbar.documents.problems import Problem as ValueProblem
+from highbar.errors import InputError, Problem
+from highbar.suite.decoding import Format, NotPlain, decode, format_of
+from highbar.suite.identity import Allowed, listed
+from highbar.suite.located import Located, locate
+from highbar.suite.parts import Suite
+from highbar.suite.plan import read_plan
+
+T = TypeVar("T")
+Build = Callable[[Any, Place], T]
+_ANYTHING = Allowed()
+
+
+class _File(Struct, frozen=True):
+    path: str
+    text: str
+    format: Format
+    sha256: str
+
+
+def read(path: Path | str, *, data: bytes | None = None, allowed: Allowed = _ANYTHING) -> Suite:
+    """The suite in a file. Raises InputError with every problem that it has, before anything is run.
+
+    If `data` is given it is what the file would hold, and the file itself is not read.
+    """
+    from highbar.suite.building import build  # the checks take 40 ms to load, and a plan needs none of them
+
+    path = Path(path)
+    file = _open(path, data)
+    return _read(file, lambda values, place: build(values, place, path.parent, allowed, (str(path), file.sha256)))
+
+
+def read_values(values: Mapping[str, Any] | Sequence[Any], folder: Path | None = None) -> Suite:
+    """The suite in Python values, with the keys of a file; files that it names are in `folder`. Raises InputError."""
+    from highbar.suite.building import build  # as above
+    from highbar.suite.plain import plain  # only for values of Python
+
+    place = Place(problems=[])
+    suite = build(plain(values), place, folder, _ANYTHING, (None, None))
+    if place.problems or suite is None:
+        raise InputError(*(Problem(said(problem, values), hint=problem.hint) for problem in place.problems))
+    return suite
+
+
+def read_fixed(path: Path | str, *, allowed: Allowed = _ANYTHING) -> Mapping[str, Mapping[str, str]]:
+    """By id, what a suite fixes for its results: what a policy's `suite` needs. Raises InputError."""
+    return _read(_open(Path(path), None), lambda values, place: read_plan(values, place, allowed))
+
+
+def problems_at(path: Path | str, found: Sequence[ValueProblem], data: bytes | None = None) -> InputError:
+    """Problems of a suite that was read before, with their lines in its file."""
+    file = _open(Path(path), data)
+    return _error(file, _located(file), found)
+
+
+def _open(path: Path, data: bytes | None) -> _File:
+    data = read_bytes(path, MOST_SUITE_BYTES) if data is None else data
+    return _File(str(path), decode_text(data, path), format_of(path.name), hashlib.sha256(data).hexdigest())
+
+
+def _read(file: _File, build: Build[T]) -> T:
+    with _without_collection():
+        found = _fast(file, build)
+        if found is not None:
+            return found
+        located = _located(file)
+        place = Place(problems=[])
+        read_again = build(located.values, place)
+        if place.problems or located.problems:
+            raise _error(file, located, place.problems)
+    return read_again
+
+
+def _fast(file: _File, build: Build[T]) -> T | None:
+    """What the file says, if nothing is wrong with it."""
+    if file.format == "csv":
+        return None  # the slow way is the only one
+    place = Place(problems=[])
+    try:
+        found = build(decode(file.text, file.format), place)
+    except NotPlain:
+        return None
+    return None if place.problems else found
+
+
+def _located(file: _File) -> Located:
+    if file.format != "csv":
+        return locate(file.text, file.format, file.path)
+    from highbar.suite.csv_rows import read_csv  # few suites are CSV
+
+    return read_csv(file.text, file.path)
+
+
+def _error(file: _File, located: Located, found: Sequence[ValueProblem]) -> InputError:
+    from highbar.documents.excerpts import with_excerpts  # only if something is wrong
+
+    problems = list(located.problems)
+    for problem in found:
+        line, column = located.position(problem.path, _is_about_key(problem))
+        first = None if problem.first is None else located.position(problem.first, False)[0]  # noqa: FBT003  # a field
+        before = "" if first is None else f", first on line {first}"
+        problems.append(Problem(said(problem, located.values) + before, file.path, line, column, problem.hint))
+    ordered = sorted(problems, key=lambda one: (one.line or 0, one.column or 0))
+    return with_excerpts(InputError(*ordered), {file.path: file.text.encode()})
+
+
+def _is_about_key(problem: ValueProblem) -> bool:
+    """Whether a problem is about the last key of its path, and not about the value."""
+    last = problem.path[-1] if problem.path else None
+    return isinstance(last, str) and problem.text.startswith(
+        (f"unknown key '{last[:60]}'", f"unknown check '{last[:60]}'", f"'{last[:60]}' ")
+    )
+
+
+def said(problem: ValueProblem, values: Any) -> str:
+    """The message of a problem, after the scenario and the keys that lead to it."""
+    items, start = listed(values)
+    path: Path_ = problem.path[:-1] if _is_about_key(problem) else problem.path  # the message names the key
+    if path[: len(start)] == start and len(path) > len(start) and isinstance(items, list):
+        index = path[len(start)]
+        item = items[index] if isinstance(index, int) and index < len(items) else None
+        id_ = item.get("id") if isinstance(item, dict) else None
+        name = str(id_)[:60] if isinstance(id_, str | int) else f"scenario {int(index) + 1}"
+        inside = path[len(start) + 1 :]
+        keys = _dotted(inside)
+        return f"{name}: {keys}: {problem.text}" if keys else f"{name}: {problem.text}"
+    keys = _dotted(path)
+    return f"{keys}: {problem.text}" if keys else problem.text
+
+
+def _dotted(path: Path_) -> str:
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part[:60]}" for part in path)
+    return "".join(parts).removeprefix(".")[:160]
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Nothing that is read is garbage before the end: to look for some, again and again, takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,225 @@
+"""A scenario as it was written → a scenario that can be run and graded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from highbar import checks
+from highbar.columns import BY_NAME, SCENARIO_TEXTS
+from highbar.documents.problems import Path_, Place
+from highbar.documents.scalars import written
+from highbar.suite.amounts import decimal
+from highbar.suite.behaviors import Glossary, note, refuse_both
+from highbar.suite.identity import FIXED_COLUMNS, OF_A_RUN, Allowed, Entry, check_category, is_known
+from highbar.suite.limits import MOST_TRIALS
+from highbar.suite.parts import RunSettings, Scenario
+from highbar.suite.settings import duration
+from highbar.suite.values import entries, refuse_unknown, text, whole_number
+
+ASKED = ("input", "turns", "messages")
+DEFAULTS = ("trials", "timeout", "weight", "cluster", "tags", "category", "capability")
+SCENARIO_KEYS = ("id", "description", *ASKED, "trials", "timeout", "predict", "tags", *FIXED_COLUMNS)
+CHECKED = ("answer", "expected", "expected_behaviors", "must_not")
+WRITTEN_BY_A_RUN = (OF_A_RUN - {"input"}) | {"found", "attempts", "tool_calls"}
+"""Columns of a row that say what happened; a scenario cannot have them."""
+ROLES = ("system", "developer", "user", "assistant", "tool")
+_UNGRADED = frozenset({"trials", "timeout", "description"})
+"""Keys on which no answer and no grade depends."""
+_ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+
+
+class ScenarioReader:
+    """Reads scenarios, given what the rest of the file says."""
+
+    def __init__(
+        self,
+        place: Place,
+        glossary: Glossary,
+        run: RunSettings,
+        defaults: Mapping[str, Any],
+        allowed: Allowed,
+        folder: Path | None,
+        *,
+        quality: bool,
+    ) -> None:
+        self.place = place
+        self.glossary = glossary
+        self.run = run
+        self.defaults: Mapping[str, Any] = {}
+        self.allowed = allowed
+        self.folder = folder
+        self.quality = quality
+        before = len(place.problems)
+        self._settings(defaults, ("defaults",))
+        dict(self._columns(defaults, ("defaults",)))
+        if len(place.problems) == before:  # else each scenario would repeat their problems
+            self.defaults = defaults
+
+    def scenario(self, entry: Entry) -> Scenario | None:
+        """One scenario; None if something is wrong with it."""
+        place, path, keys = self.place, entry.path, entry.keys
+        before = len(place.problems)
+        expected = self._behaviors("expected_behaviors", entry)
+        must_not = self._behaviors("must_not", entry)
+        refuse_both(expected, must_not, place, path)
+        merged = self._merged(keys)
+        settings = self._settings(merged, path)
+        found: dict[str, Any] = {
+            "columns": dict(self._columns(merged, path)),
+            "expected_behaviors": expected,
+            "must_not": must_not,
+            **self._asked(keys, path),
+            **self._answer(keys, path),
+        }
+        if "description" in keys:
+            found["description"] = text(keys["description"], place.at(*path, "description"))
+        self._refuse_unchecked(entry)
+        if len(place.problems) > before:
+            return None
+        return Scenario(entry.id, **found, **settings, digest=self._digest(entry.id, merged, expected, must_not))
+
+    def _behaviors(self, key: str, entry: Entry) -> dict[str, Any]:
+        if key not in entry.keys:
+            return {}
+        return self.glossary.listed(entry.keys[key], (*entry.path, key), must_not=key == "must_not")
+
+    def _merged(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.defaults:
+            return dict(keys)
+        merged = {**self.defaults, **keys}
+        tags, own = self.defaults.get("tags"), keys.get("tags")
+        if isinstance(tags, dict) and isinstance(own, dict):
+            merged["tags"] = {**tags, **own}
+        return merged
+
+    def _settings(self, merged: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+        trials: int | None = self.run.trials
+        timeout: Fraction | None = self.run.timeout
+        if "trials" in merged:
+            trials = whole_number(merged["trials"], self.place.at(*path, "trials"), 1, MOST_TRIALS)
+        if "timeout" in merged:
+            timeout = duration(merged["timeout"], self.place.at(*path, "timeout"))
+        return {"trials": trials, "timeout": timeout}
+
+    def _columns(self, merged: Mapping[str, Any], path: Path_) -> Iterator[tuple[str, Any]]:
+        """What is copied into every row: descriptions, tags, and columns of the user's own."""
+        for key, value in merged.items():
+            if key in SCENARIO_TEXTS:
+                found = text(value, self.place.at(*path, key))
+                if found is not None and (
+                    key != "category" or check_category(found, self.place, (*path, key), self.allowed)
+                ):
+                    yield key, found
+            elif key == "weight":
+                yield key, self._weight(value, path)
+            elif key == "tags":
+                yield key, self._tags(value, path)
+            elif key in SCENARIO_KEYS:
+                continue
+            elif key in WRITTEN_BY_A_RUN and key not in self.allowed.columns:
+                hint = "did you mean 'trials'?" if key == "trial" else "did you mean 'expected_behaviors'?"
+                where = hint if key in ("trial", "behaviors") else "a scenario says what is asked and expected"
+                self.place.at(*path, key).refuse(f"'{key}' is a column that a run writes", where)
+            elif is_known(key, SCENARIO_KEYS, self.place, path, self.allowed):
+                yield key, value
+
+    def _weight(self, value: Any, path: Path_) -> Any:
+        column = BY_NAME["weight"]
+        found = decimal(value)
+        if found is None or not (column.least or 0) <= found <= (column.most or 0):
+            self.place.at(*path, "weight").refuse_value(value, "a number above 0")
+            return None
+        return int(found) if found == found.to_integral_value() else found
+
+    def _tags(self, value: Any, path: Path_) -> dict[str, str]:
+        tags = entries(value, self.place.at(*path, "tags"), "a mapping of names to texts")
+        found = {name: text(tag, self.place.at(*path, "tags", name)) for name, tag in tags.items()}
+        return {name: tag for name, tag in found.items() if tag is not None}
+
+    def _asked(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+        given = [key for key in ASKED if key in keys]
+        if len(given) > 1:
+            self.place.at(*path, given[1]).refuse(f"'{given[1]}' beside '{given[0]}'", "keep one of the two")
+            return {}
+        if not given:
+            return {}
+        key, value, place = given[0], keys[given[0]], self.place.at(*path, given[0])
+        if key == "input":
+            if isinstance(value, list | dict):
+                place.refuse_value(value, "text", "several turns are `turns: […]`, a conversation is `messages: […]`")
+                return {}
+            return {"input": text(value, place)}
+        if not isinstance(value, list) or not value:
+            place.refuse_value(value, "a list of texts" if key == "turns" else "a list of {role: …, content: …}")
+            return {}
+        if key == "turns":
+            return {"turns": tuple(text(turn, place.at(i)) for i, turn in enumerate(value))}
+        return {
+            "messages": tuple(
+                _message(message, place.at(i), last=i + 1 == len(value)) for i, message in enumerate(value)
+            )
+        }
+
+    def _answer(self, keys: Mapping[str, Any], path: Path_) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if "answer" in keys:
+            reading = checks.read_answer(keys["answer"], folder=self.folder)
+            note(reading.problems, self.place, (*path, "answer"))
+            found["answer"] = reading.check
+        if "expected" in keys:
+            value = keys["expected"]
+            found["expected"] = value if isinstance(value, bool) else text(value, self.place.at(*path, "expected"))
+        if "predict" in keys:
+            predict, problems = checks.read_predict(keys["predict"])
+            note(problems, self.place, (*path, "predict"))
+            found["predict"] = predict
+            if "expected" not in keys:
+                self.place.at(*path, "predict").refuse(
+                    "`predict` without `expected`: there is no label to compare with"
+                )
+        return found
+
+    def _refuse_unchecked(self, entry: Entry) -> None:
+        if self.quality or any(key in entry.keys and entry.keys[key] not in ([], {}) for key in CHECKED):
+            return
+        hint = f"give it one of {', '.join(CHECKED)}"
+        self.place.at(*entry.path).refuse("this scenario checks nothing: every answer would do", hint)
+
+    def _digest(self, id_: str, merged: Mapping[str, Any], *behaviors: Mapping[str, Any]) -> str:
+        named = {name for each in behaviors for name, found in each.items() if found.source in ("suite", "built-in")}
+        definitions = {name: self.glossary.definitions[name] for name in named}
+        graded = {key: value for key, value in merged.items() if key not in _UNGRADED}
+        return hashlib.sha256(_ENCODER.encode([id_, graded, definitions])).hexdigest()
+
+
+def read_defaults(value: Any, place: Place) -> Mapping[str, Any]:
+    """The block `defaults`: what scenarios have unless they say otherwise."""
+    found = entries(value, place, "a mapping such as {trials: 3, weight: 1}")
+    refuse_unknown(found, DEFAULTS, place)
+    return {key: given for key, given in found.items() if key in DEFAULTS}
+
+
+def _message(value: Any, place: Place, *, last: bool) -> Mapping[str, Any]:
+    """A message of a conversation in chat form; other keys than role and content are left as they are."""
+    fields = entries(value, place, "a mapping with role and content")
+    if not fields:
+        return {}
+    role, content = fields.get("role"), fields.get("content")
+    if role not in ROLES:
+        place.at("role").refuse_value(role, f"a role: {', '.join(ROLES)}")
+    elif last and role not in ("user", "tool"):
+        place.refuse(f"the last message is from the {role}: there is nothing to answer", "end with role: user")
+    called = role == "assistant" and fields.get("tool_calls")
+    if (
+        not isinstance(content, list)
+        and not (content is None and called)
+        and not (isinstance(content, str | int) and written(content))
+    ):
+        place.at("content").refuse_value(content, "the content: text, or a list of parts")
+    return {**fields, "content": written(content) if not isinstance(content, list | None) else content}

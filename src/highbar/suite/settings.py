@@ -1,0 +1,242 @@
+"""The blocks `agent`, `judge` and `run` → settings, checked in form; nothing is looked up and nothing is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from highbar.documents.problems import Path_, Place
+from highbar.suite.amounts import decimal, seconds, size, usd
+from highbar.suite.limits import LARGEST_REPLY, LONGEST_TIME, MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
+from highbar.suite.parts import Agent, Judge, RunSettings, Variable
+from highbar.suite.values import amount, choice, entries, flag, function, refuse_unknown, text, whole_number
+
+KINDS = ("python", "http", "command")
+POINTERS = ("output", "tool_calls", "tokens_used", "cost_usd")
+_COMMON = ("version", "reports_behaviors", "reports_quality", "max_reply")
+_HTTP = ("format", "model", "key", "headers", "body", *POINTERS)
+AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
+JUDGE_KEYS = ("model", "base_url", "key", "format", "python", "temperature", "max_tokens")
+RUN_KEYS = ("trials", "concurrency", "timeout", "trial_timeout", "retries", "budget", "max_time")
+SLOTS = ("{input}", "{messages}", "{id}")
+"""What a text of the body is replaced by, if it is nothing but this."""
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+_ADDRESS = re.compile(r"https?://[^\s/]+\S*|\$\{[A-Za-z_][A-Za-z0-9_]*\}\S*")
+_TIME_HINT = "write the unit: 60s, 500ms or 2m"
+_MOST_USD = 10**9
+MOST_TOKENS = 10**7
+
+
+def read_agent(value: Any, place: Place) -> Agent | None:
+    """The block `agent`."""
+    fields = entries(value, place, "a mapping such as {python: module:function}")
+    if not fields:
+        if isinstance(value, dict):
+            place.refuse(f"wanted one of {', '.join(KINDS)}")
+        return None
+    before = len(place.problems)
+    refuse_unknown(fields, AGENT_KEYS, place)
+    kinds = [kind for kind in KINDS if kind in fields]
+    if len(kinds) != 1:
+        found = " and ".join(kinds) or "none"
+        place.refuse(f"wanted one of {', '.join(KINDS)}, found {found}")
+        return None
+    kind = kinds[0]
+    target = {"python": function, "http": address, "command": _command}[kind](fields[kind], place.at(kind))
+    for key in _HTTP if kind != "http" else ():
+        if key in fields:
+            place.at(key).refuse(f"'{key}' belongs to an agent with http, and this one has {kind}")
+    http = _http(fields, place) if kind == "http" else {}
+    common = {key: flag(fields[key], place.at(key)) for key in _COMMON[1:3] if key in fields}
+    if "version" in fields:
+        common["version"] = text(fields["version"], place.at("version"))  # type: ignore[assignment]
+    if "max_reply" in fields:
+        wanted = "a size such as 16 MiB"
+        common["max_reply"] = amount(fields["max_reply"], place.at("max_reply"), size, LARGEST_REPLY, wanted, None)  # type: ignore[assignment]
+    if len(place.problems) > before or target is None:
+        return None
+    return Agent(kind, target, **http, **common)  # type: ignore[arg-type]  # one of the kinds; without problems, all is there
+
+
+def address(value: Any, place: Place) -> str | None:
+    """A web address, which may have a `${NAME}`."""
+    if isinstance(value, str) and _ADDRESS.fullmatch(value):
+        return value
+    place.refuse_value(value, "an address that begins with http:// or https://")
+    return None
+
+
+def _command(value: Any, place: Place) -> tuple[str, ...] | None:
+    if not isinstance(value, list) or not value:
+        hint = f"write [{', '.join(value.split())[:60]}]" if isinstance(value, str) and value.strip() else None
+        place.refuse_value(value, "a list of words; no shell reads it", hint)
+        return None
+    words = [text(word, place.at(i)) for i, word in enumerate(value)]
+    if any(word is not None and "\0" in word for word in words):
+        place.refuse("a word has a null character")
+    return None if None in words else tuple(word for word in words if word is not None)
+
+
+def _http(fields: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """What only an agent behind HTTP has."""
+    default = "json" if "body" in fields else "openai"
+    formats = ("openai", "anthropic", "json")
+    format_ = choice(fields["format"], place.at("format"), *formats) if "format" in fields else default
+    found: dict[str, Any] = {"format": format_}
+    if "model" in fields:
+        found["model"] = text(fields["model"], place.at("model"))
+    if "key" in fields:
+        found["key"] = _key(fields["key"], place.at("key"))
+    if "headers" in fields:
+        found["headers"] = _headers(fields["headers"], place.at("headers"))
+    if format_ == "json":
+        _body(fields, place)
+        pointers = {key: _pointer(fields[key], place.at(key)) for key in POINTERS if key in fields}
+        return {**found, "body": fields.get("body"), "pointers": pointers}
+    for key in ("body", *POINTERS):
+        if key in fields and format_ is not None:
+            place.at(key).refuse(f"'{key}' belongs to `format: json`, and this is {format_}")
+    return found
+
+
+def _headers(value: Any, place: Place) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, given in entries(value, place, "a mapping of names to texts").items():
+        header = text(given, place.at(name))
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+            place.at(name).refuse(f"'{name[:60]}' is not the name of a header")
+        elif header is not None and not header.isprintable():
+            place.at(name).refuse("a header has a control character")
+        elif header is not None:
+            found[name] = header
+    return found
+
+
+def _key(value: Any, place: Place) -> str | None:
+    if isinstance(value, str) and _VARIABLE.fullmatch(value):
+        return value
+    place.refuse("a key does not belong into a file", "put it into the environment, and write ${AGENT_KEY} here")
+    return None
+
+
+def _body(fields: Mapping[str, Any], place: Place) -> None:
+    for key in ("body", "output"):
+        if key not in fields:
+            hint = "for example body: {question: '{input}'}, output: /reply"
+            place.refuse(f"`format: json` needs {key}", hint)
+    if "body" not in fields:
+        return
+    used = 0
+    for path, found in _texts(fields["body"], ("body",)):
+        if found in SLOTS:
+            used += 1
+        elif any(slot in found for slot in SLOTS):
+            hint = "a text is replaced only if it is nothing but {input}, {messages} or {id}"
+            place.at(*path).refuse(f"'{found[:60]}' has more than the name in braces", hint)
+            used += 1
+    if not used:
+        place.at("body").refuse("the body has neither {input} nor {messages} nor {id}: every call would be the same")
+
+
+def _pointer(value: Any, place: Place) -> str | None:
+    if isinstance(value, str) and (not value or value.startswith("/")) and not re.search("~(?![01])", value):
+        return value
+    hint = f"write /{value.replace('.', '/')}" if isinstance(value, str) and re.fullmatch(r"[\w.]+", value) else None
+    place.refuse_value(value, "a JSON pointer such as /reply", hint)
+    return None
+
+
+def read_judge(value: Any, place: Place) -> Judge | None:
+    """The block `judge`."""
+    fields = entries(value, place, "a mapping such as {model: …, base_url: …, key: ${JUDGE_KEY}}")
+    before = len(place.problems)
+    refuse_unknown(fields, JUDGE_KEYS, place)
+    readers: dict[str, Callable[[Any, Place], Any]] = {
+        "model": text,
+        "base_url": address,
+        "key": _key,
+        "python": function,
+        "format": lambda given, at: choice(given, at, "openai", "anthropic"),
+        "temperature": _temperature,
+        "max_tokens": lambda given, at: whole_number(given, at, 1, MOST_TOKENS),
+    }
+    found = {key: read(fields[key], place.at(key)) for key, read in readers.items() if key in fields}
+    if "python" in fields:
+        for key in sorted(found.keys() - {"python"}):
+            place.at(key).refuse(f"'{key}' belongs to a judge with a model, and this one has python")
+    elif isinstance(value, dict):
+        for key in ("model", "base_url"):
+            if key not in fields:
+                place.refuse(f"a judge needs {key}", "or python: module:function")
+    return Judge(**found) if len(place.problems) == before and found else None
+
+
+def _temperature(value: Any, place: Place) -> Fraction | None:
+    number = decimal(value)
+    if number is None or not 0 <= number <= 2:
+        place.refuse_value(value, "a number from 0 to 2")
+        return None
+    return Fraction(number)
+
+
+def read_run(value: Any, place: Place) -> RunSettings:
+    """The block `run`; what is not given, or wrong, has its default."""
+    fields = entries(value, place, "a mapping such as {trials: 3, timeout: 60s}")
+    refuse_unknown(fields, RUN_KEYS, place)
+    found: dict[str, Any] = {}
+    for key, given in fields.items():
+        at = place.at(key)
+        if key in ("timeout", "trial_timeout", "max_time"):
+            found[key] = duration(given, at)
+        elif key == "budget":
+            found[key] = amount(given, at, usd, _MOST_USD, "money such as $5 or 5 usd", "write $5 or 5 usd")
+        elif key == "trials":
+            found[key] = whole_number(given, at, 1, MOST_TRIALS)
+        elif key == "retries":
+            found[key] = whole_number(given, at, 0, MOST_RETRIES)
+        elif key == "concurrency":
+            found[key] = given if given == "auto" else _concurrency(given, at)
+    return RunSettings(**{key: read for key, read in found.items() if read is not None})
+
+
+def duration(value: Any, place: Place) -> Fraction | None:
+    """A time with its unit, in seconds."""
+    return amount(value, place, seconds, LONGEST_TIME, "a time such as 60s", _TIME_HINT)
+
+
+def _concurrency(value: Any, place: Place) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CONCURRENT:
+        return value
+    place.refuse_value(value, f"auto, or a whole number from 1 to {MOST_CONCURRENT}")
+    return None
+
+
+# --- ${NAME} ---------------------------------------------------------------------------------
+
+
+def variables(top: Mapping[str, Any], place: Place) -> Iterator[Variable]:
+    """Every `${NAME}` where it is replaced: in `headers`, `key`, `http` and `base_url`."""
+    for block, keys in (("agent", ("http", "key", "headers")), ("judge", ("base_url", "key"))):
+        fields = top.get(block)
+        for key in keys if isinstance(fields, dict) else ():
+            for path, found in _texts(fields.get(key), (block, key)):
+                for name in _VARIABLE.findall(found):
+                    if _NAME.fullmatch(name):
+                        yield Variable(name, path)
+                    else:
+                        place.at(*path).refuse(f"'${{{name[:60]}}}' is not the name of a variable")
+
+
+def _texts(value: Any, path: Path_) -> Iterator[tuple[Path_, str]]:
+    """Every text inside of a value, with the path to it."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, (*path, index))

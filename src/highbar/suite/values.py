@@ -1,0 +1,105 @@
+"""Readers of single values, which note a problem and give None if the value is not what was wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar
+
+from highbar.documents.problems import Place
+from highbar.documents.scalars import written
+from highbar.language.phrases import some
+from highbar.language.spelling import did_you_mean
+from highbar.suite.amounts import whole
+from highbar.suite.limits import MOST_SUGGESTED
+
+_FUNCTION = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+FUNCTION_PATTERN = r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$"
+"""The same, as the JSON Schema says it."""
+
+T = TypeVar("T")
+
+
+def entries(value: Any, place: Place, wanted: str) -> Mapping[str, Any]:
+    """The entries of a mapping."""
+    if isinstance(value, dict):
+        return value
+    place.refuse_value(value, wanted)
+    return {}
+
+
+def refuse_unknown(value: Mapping[str, Any], known: Collection[str], place: Place) -> None:
+    """Note every key that is not known."""
+    for key in value:
+        if key not in known:
+            place.at(key).refuse(f"unknown key '{key[:60]}'", suggestion(key, known, place))
+
+
+def suggestion(word: str, known: Collection[str], place: Place) -> str:
+    """The hint for an unknown word: the one that was meant, or what there is."""
+    near = did_you_mean(word, known) if len(place.problems) < MOST_SUGGESTED else None
+    return near or f"known: {some(list(known), 10)}"
+
+
+def text(value: Any, place: Place) -> str | None:
+    """Text that is not empty; a number is its text as it was written."""
+    found = None if isinstance(value, bool) else written(value)
+    if found is None:
+        place.refuse_value(value, "text", 'quote it: "true"' if value is True else None)
+    elif not found.strip():
+        place.refuse("found an empty text")
+    else:
+        return found
+    return None
+
+
+def flag(value: Any, place: Place) -> bool | None:
+    """True or false."""
+    if isinstance(value, bool):
+        return value
+    place.refuse_value(value, "true or false")
+    return None
+
+
+def whole_number(value: Any, place: Place, least: int, most: int) -> int | None:
+    """A whole number in a range."""
+    found = whole(value)
+    if found is None or not least <= found <= most:
+        place.refuse_value(value, f"a whole number from {least} to {most}")
+        return None
+    return found
+
+
+def amount(
+    value: Any, place: Place, read: Callable[[Any], T | None], most: Any, wanted: str, hint: str | None
+) -> T | None:
+    """A duration, money or a size above 0, with its unit."""
+    found = read(value)
+    if found is None:
+        place.refuse_value(value, wanted, hint)
+        return None
+    if not 0 < found <= most:  # type: ignore[operator]  # a number, whichever it is
+        place.refuse_value(value, f"{wanted}, above 0 and not beyond all reason")
+        return None
+    return found
+
+
+def choice(value: Any, place: Place, *options: str) -> str | None:
+    """One of a few words."""
+    if isinstance(value, str) and value in options:
+        return value
+    hint = did_you_mean(value, options) if isinstance(value, str) else None
+    place.refuse_value(value, " or ".join(options), hint)
+    return None
+
+
+def function(value: Any, place: Place) -> str | None:
+    """The name of a Python function: `package.module:function`."""
+    if isinstance(value, str) and _FUNCTION.fullmatch(value):
+        return value
+    hint = None
+    if isinstance(value, str) and ":" not in value and "." in value:
+        module, _, name = value.rpartition(".")
+        hint = f"write {module}:{name}"
+    place.refuse_value(value, "module:function", hint)
+    return None

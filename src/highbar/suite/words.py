@@ -1,0 +1,118 @@
+"""A suite in, sentences out: what is asked, how each behavior is recognized, and what is never checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from highbar.checks import statements
+from highbar.language.exact import write_decimal
+from highbar.language.phrases import count, some_and_more
+from highbar.suite.check_words import say
+from highbar.suite.parts import Agent, Behavior, Judge, RunSettings, Suite
+
+_NO_CATEGORY = "(no category)"
+
+
+def by_category(suite: Suite) -> list[tuple[str, int, int]]:
+    """For each category how many scenarios and how many trials it has, the largest first."""
+    found: Counter[str] = Counter()
+    trials: Counter[str] = Counter()
+    for scenario in suite.scenarios.values():
+        category = scenario.columns.get("category", _NO_CATEGORY)
+        found[category] += 1
+        trials[category] += scenario.trials
+    return [(category, number, trials[category]) for category, number in found.most_common()]
+
+
+def behaviors(suite: Suite) -> Iterator[tuple[str, str]]:
+    """Every behavior that a scenario names: how it is recognized, and where."""
+    used: dict[str, list[Behavior]] = {}
+    expected: Counter[str] = Counter()
+    forbidden: Counter[str] = Counter()
+    for scenario in suite.scenarios.values():
+        for counter, listed in ((expected, scenario.expected_behaviors), (forbidden, scenario.must_not)):
+            for name, behavior in listed.items():
+                counter[name] += 1
+                used.setdefault(name, []).append(behavior)
+    for name, found in used.items():
+        ways = list(dict.fromkeys(_recognized(behavior) for behavior in found))
+        way = ways[0] if len(ways) == 1 else f"in {len(ways)} ways, depending on the scenario; the first: {ways[0]}"
+        where = [f"expected in {count(expected[name], 'scenario')}"] if expected[name] else []
+        where += [f"must not happen in {count(forbidden[name], 'scenario')}"] if forbidden[name] else []
+        yield name, f"{_sentence(way)} {_sentence(', '.join(where))}"
+
+
+def _recognized(behavior: Behavior) -> str:
+    said = say(behavior.check)
+    return f"weak, by a list of English phrases that ships with Highbar: {said}" if behavior.weak else said
+
+
+def never_checked(suite: Suite) -> Iterator[str]:
+    """What the suite defines and nothing looks at, and scenarios that almost any answer passes."""
+    named = {name for one in suite.scenarios.values() for name in (*one.expected_behaviors, *one.must_not)}
+    unused = [name for name in suite.behaviors if name not in named]
+    if unused:
+        yield f"Defined under behaviors, and named by no scenario: {some_and_more(unused)}."
+    only_forbidden = [
+        one.id
+        for one in suite.scenarios.values()
+        if one.must_not and not one.expected_behaviors and one.answer is None and one.expected is None
+    ]
+    if only_forbidden:
+        yield f"These have only must-nots, so an answer that does not help passes too: {some_and_more(only_forbidden)}."
+    if suite.is_plan:
+        yield "This file only lists the scenarios that must have a result: it asks nothing and checks nothing."
+
+
+def settings(suite: Suite) -> Iterator[tuple[str, str]]:
+    """The agent, the judge and the run, each in a sentence."""
+    if suite.agent is not None:
+        yield "agent", _say_agent(suite.agent)
+    judged = sum(_needs_judge(suite))
+    if suite.judge is not None:
+        yield "judge", f"{_say_judge(suite.judge)}, for {count(judged, 'check')}."
+    elif judged:
+        yield "judge", f"No judge is configured, and {count(judged, 'check')} with plain words need one to be run."
+    if not suite.is_plan:
+        yield "run", _say_run(suite.run)
+
+
+def _needs_judge(suite: Suite) -> Iterator[bool]:
+    for one in suite.scenarios.values():
+        for behavior in (*one.expected_behaviors.values(), *one.must_not.values()):
+            yield bool(statements(behavior.check))
+        yield one.answer is not None and bool(statements(one.answer))
+
+
+def _say_agent(agent: Agent) -> str:
+    version = f", version {agent.version}" if agent.version else ""
+    reports = [what for what in ("behaviors", "quality") if getattr(agent, f"reports_{what}")]
+    itself = f"; it reports {' and '.join(reports)} itself" if reports else ""
+    target = agent.target if isinstance(agent.target, str) else " ".join(agent.target)
+    kinds = {"python": "Python function", "http": f"HTTP ({agent.format})", "command": "command"}
+    return _sentence(f"{kinds[agent.kind]} {target}{version}{itself}")
+
+
+def _say_judge(judge: Judge) -> str:
+    return f"Python function {judge.python}" if judge.python else f"{judge.model} at {judge.base_url}"
+
+
+def _say_run(run: RunSettings) -> str:
+    parts = [
+        f"{_time(run.timeout)} per call",
+        "as many calls at once as help" if run.concurrency == "auto" else f"{count(run.concurrency, 'call')} at once",
+        f"up to {run.retries} retries if the infrastructure fails",
+        "no budget" if run.budget is None else f"at most ${write_decimal(run.budget)}",
+    ]
+    parts += [] if run.max_time is None else [f"at most {_time(run.max_time)} in total"]
+    return _sentence(", ".join(parts))
+
+
+def _time(seconds: Fraction) -> str:
+    return f"{write_decimal(seconds)} s"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
