@@ -42,6 +42,8 @@ def texts(kind: _Kind) -> Callable[[Mapping[str, Any], Place], Check | None]:
 def _wanted(value: Any, place: Place, kind: _Kind, *, exact: bool) -> str | Number | None:
     if isinstance(value, bool) and kind == "equals":
         value = "true" if value else "false"
+    if isinstance(value, Decimal) and (kind != "equals" or ("." in str(value) and str(value).endswith("0"))):
+        value = str(value)  # as it was written: the version 1.10 is not 1.1
     if isinstance(value, int | float | Decimal):
         exact_number = number(value)
         if exact_number is not None and kind == "equals" and is_bounded(exact_number):

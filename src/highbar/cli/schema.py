@@ -1,4 +1,4 @@
-"""`highbar schema`: the JSON Schema of a policy, of a suite, of results, of a verdict or of a comparison, for other tools."""
+"""`highbar schema`: the JSON Schema of a policy, a suite, results, a verdict or a comparison, for other tools."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ An editor with a YAML language server then checks a policy that starts with
 
 
 @click.command(
-    "schema", short_help="Print a JSON Schema: policy, suite, results, verdict, comparison.", epilog=_EXAMPLES
+    "schema", short_help="Print a JSON Schema: policy, suite, results, verdict, …", epilog=_EXAMPLES
 )
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
-    """Print the JSON Schema of a policy, of a suite, of results, of a verdict or of a comparison."""
+    """Print the JSON Schema of a policy, a suite, results, a verdict or a comparison."""
     from highbar.store.encoding import encode  # help does without it
 
     streams.put(encode(_schema(what)))

@@ -59,9 +59,9 @@ def _checks(label: dict[str, Any]) -> dict[str, Any]:
         "is_json": {"anyOf": [{"const": True}, {"type": "object"}, {"type": "string"}]},
         **dict.fromkeys(("json", "state", "context"), _POINTERS),
         "calls": text,
-        "calls_in_order": tools,
+        "calls_in_order": {**tools, "minItems": 2},
         "calls_only": {**tools, "minItems": 0},
-        **dict.fromkeys(LIMITS, {"anyOf": [at_most, {**limit, "additionalProperties": False}]}),
+        **{name: {"anyOf": [at_most, {**limit, "additionalProperties": False}]} for name in LIMITS},
         "python": {"type": "string", "pattern": FUNCTION_PATTERN},
         "judge": text,
         "all": several,
@@ -73,12 +73,13 @@ def _checks(label: dict[str, Any]) -> dict[str, Any]:
 def _modifiers() -> dict[str, Any]:
     reply = {"anyOf": [{"enum": ["any", "last"]}, {"type": "integer", "minimum": 1}]}
     return {
-        **dict.fromkeys(("exact", "part", "last", "every"), {"type": "boolean"}),
+        **{name: {"type": "boolean"} for name in ("exact", "part", "last", "every")},
         "reply": {**reply, "description": "Which reply is read: its number from 1, any, or the last."},
         "within": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$"}]},
-        **dict.fromkeys(("arguments", "not_arguments"), {"type": "object"}),
+        "arguments": {"type": "object"},
+        "not_arguments": {"type": "object", "minProperties": 1},
         "where": _POINTERS,
-        "times": {"anyOf": [_WHOLE, _bounds()]},
+        "times": {"anyOf": [{**_WHOLE, "minimum": 1}, _bounds()]},
     }
 
 

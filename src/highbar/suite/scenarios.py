@@ -16,7 +16,7 @@ from highbar.documents.problems import Path_, Place
 from highbar.documents.scalars import written
 from highbar.suite.amounts import decimal
 from highbar.suite.behaviors import Glossary, note, refuse_both
-from highbar.suite.identity import FIXED_COLUMNS, OF_A_RUN, Allowed, Entry, check_category, is_known
+from highbar.suite.identity import FIXED_COLUMNS, LISTS, OF_A_RUN, Allowed, Entry, check_category, is_known
 from highbar.suite.limits import MOST_TRIALS
 from highbar.suite.parts import RunSettings, Scenario
 from highbar.suite.settings import duration
@@ -186,7 +186,8 @@ class ScenarioReader:
         return found
 
     def _refuse_unchecked(self, entry: Entry) -> None:
-        if self.quality or any(key in entry.keys and entry.keys[key] not in ([], {}) for key in CHECKED):
+        given = [key for key in CHECKED if key in entry.keys]
+        if self.quality or any(key not in LISTS or entry.keys[key] not in ([], {}) for key in given):
             return
         hint = f"give it one of {', '.join(CHECKED)}"
         self.place.at(*entry.path).refuse("this scenario checks nothing: every answer would do", hint)

@@ -10,6 +10,7 @@ from typing import Any
 from highbar.columns import BY_NAME
 from highbar.suite.amounts import DURATION_PATTERN, MONEY_PATTERN, SIZE_PATTERN
 from highbar.suite.check_schema import check_definitions
+from highbar.suite.identity import LISTS
 from highbar.suite.limits import MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
 from highbar.suite.scenarios import ASKED, CHECKED, DEFAULTS, ROLES, WRITTEN_BY_A_RUN
 from highbar.suite.settings import MOST_TOKENS, POINTERS
@@ -123,7 +124,7 @@ def _scenarios() -> dict[str, Any]:
 def _checked() -> dict[str, Any]:
     """A scenario that checks something."""
     empty = {"anyOf": [{"type": "array", "maxItems": 0}, {"type": "object", "maxProperties": 0}]}
-    some = [{"required": [key], "properties": {key: {"not": empty}}} for key in CHECKED]
+    some = [{"required": [key], **({"properties": {key: {"not": empty}}} if key in LISTS else {})} for key in CHECKED]
     return {"allOf": [{"$ref": "#/$defs/scenario"}, {"anyOf": some}]}
 
 
