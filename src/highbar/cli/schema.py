@@ -21,9 +21,7 @@ An editor with a YAML language server then checks a policy that starts with
 """
 
 
-@click.command(
-    "schema", short_help="Print a JSON Schema: policy, suite, results, verdict, …", epilog=_EXAMPLES
-)
+@click.command("schema", short_help="Print a JSON Schema: policy, suite, results, verdict, …", epilog=_EXAMPLES)
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
     """Print the JSON Schema of a policy, a suite, results, a verdict or a comparison."""

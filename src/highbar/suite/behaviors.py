@@ -45,15 +45,14 @@ class Glossary:
 
     def listed(self, value: Any, path: Path_, *, must_not: bool) -> dict[str, Behavior]:
         """What a scenario has under `expected_behaviors` or `must_not`."""
+        found: dict[str, Behavior] = {}
         if isinstance(value, dict):
-            return {
-                name: found
-                for name, given in value.items()
-                if (found := self._in_place(name, given, (*path, name), must_not=must_not))
-            }
-        found = {}
-        known = names_in(value, self.place, path)
-        for name in known:
+            for name, given in value.items():
+                defined = self._in_place(name, given, (*path, name), must_not=must_not)
+                if defined is not None:
+                    found[name] = defined
+            return found
+        for name in names_in(value, self.place, path):
             behavior = self.find(name, must_not=must_not)
             if behavior is None and name not in self.definitions:
                 behavior = self._undefined(name, (*path, value.index(name) if name in value else 0))

@@ -27,7 +27,8 @@ from highbar.suite.parts import Suite
 from highbar.suite.plan import read_plan
 
 T = TypeVar("T")
-Build = Callable[[Any, Place], T]
+Build = Callable[[Any, Place], T | None]
+"""From values to what is wanted of them; None only after noting a problem."""
 _ANYTHING = Allowed()
 
 
@@ -86,7 +87,7 @@ def _read(file: _File, build: Build[T]) -> T:
         located = _located(file)
         place = Place(problems=[])
         read_again = build(located.values, place)
-        if place.problems or located.problems:
+        if place.problems or located.problems or read_again is None:
             raise _error(file, located, place.problems)
     return read_again
 

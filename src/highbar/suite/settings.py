@@ -220,8 +220,8 @@ def _concurrency(value: Any, place: Place) -> int | None:
 def variables(top: Mapping[str, Any], place: Place) -> Iterator[Variable]:
     """Every `${NAME}` where it is replaced: in `headers`, `key`, `http` and `base_url`."""
     for block, keys in (("agent", ("http", "key", "headers")), ("judge", ("base_url", "key"))):
-        fields = top.get(block)
-        for key in keys if isinstance(fields, dict) else ():
+        fields = top[block] if isinstance(top.get(block), dict) else {}
+        for key in keys:
             for path, found in _texts(fields.get(key), (block, key)):
                 for name in _VARIABLE.findall(found):
                     if _NAME.fullmatch(name):

@@ -27,7 +27,12 @@ def problems(folder: Path, text: str, name: str = "suite.yaml") -> str:
         ("{id: A, input: a, expected_behaviors: [sings]}", 42, "'sings' is not defined", "define it under"),
         ("{id: A, input: a}", 3, "checks nothing", "expected_behaviors"),
         ("{id: A, input: a, expected_behaviors: [], must_not: []}", 3, "checks nothing", "give it one of"),
-        ("{id: A, input: a, expected_behaviors: [refuses], must_not: [refuses]}", 62, "is expected and must not", "keep"),
+        (
+            "{id: A, input: a, expected_behaviors: [refuses], must_not: [refuses]}",
+            62,
+            "is expected and must not",
+            "keep",
+        ),
         ("{id: A, input: a, answer: {matches: '.*'}}", 39, "always holds", None),
         ("{id: A, input: a, answer: {contains: ''}}", 40, "always holds", None),
         ("{id: A, input: a, answer: {matches: '('}}", 39, "cannot be read", None),

@@ -79,14 +79,13 @@ def test_a_scenario_begins_a_row(tmp_path: Path) -> None:
     assert find.row["input"] == "About whales"
 
 
+ENTRY = {"id": "A", "category": "edge_case", "input": "hi", "answer": {"contains": "x"}, "must_not": ["refuses"]}
 SAME = [
     ("suite.yaml", "- {id: A, category: edge_case, input: hi, answer: {contains: x}, must_not: [refuses], note: n}"),
-    ("suite.json", json.dumps([{"id": "A", "category": "edge_case", "input": "hi", "answer": {"contains": "x"},
-                                "must_not": ["refuses"], "note": "n"}])),
-    ("suite.jsonl", '\n{"id": "A", "category": "edge_case", "input": "hi", "answer": {"contains": "x"},'
-                    ' "must_not": ["refuses"], "note": "n"}\n'),
+    ("suite.json", json.dumps([{**ENTRY, "note": "n"}])),
+    ("suite.jsonl", "\n" + json.dumps({**ENTRY, "note": "n"}) + "\n"),
     ("suite.csv", "id,category,input,answer.contains,must_not,note\nA,edge_case,hi,x,refuses,n\n"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text"), SAME)

@@ -61,7 +61,8 @@ CHECK = st.sampled_from(
         {"latency_ms": 5}, {"latency_ms": {"at_most": 5}}, {"latency_ms": -1}, {"python": "a:b"}, {"python": "a"},
         {"judge": "It is kind."}, {"judge": ""}, {"all": [{"contains": "x"}, "Kind."]}, {"any": []},
         {"not": {"contains": "x"}}, {"not": []}, "It is kind.", "", 5, ["x"], {}, {"contians": "x"},
-        {"contains": "x", "exact": True}, {"contains": "x", "exact": 1}, {"exact": True}, {"words": {"at_most": 5}, "part": True},
+        {"contains": "x", "exact": True}, {"contains": "x", "exact": 1}, {"exact": True},
+        {"words": {"at_most": 5}, "part": True},
         {"contains": "x", "matches": "y"}, {"contains": "x", "matches": "y", "exact": True},
         {"number": 5, "within": "1%"}, {"number": 5, "within": 0.5}, {"number": 5, "within": "x"},
         {"contains": "x", "reply": 1}, {"contains": "x", "reply": "any"}, {"contains": "x", "reply": 0},
@@ -113,14 +114,16 @@ AGENT = some_of(
         "reports_quality": st.booleans(),
         "max_reply": st.sampled_from(["16 MiB", "1kB", 5]),
         "typo": st.just(1),
-    }
+    },
+    most=2,
 )
 JUDGE = some_of(
     {
         "model": st.just("m"), "base_url": ADDRESS, "key": st.just("${KEY}"), "python": st.just("a:b"),
         "format": st.sampled_from(["openai", "json"]), "temperature": st.sampled_from([0, 0.5, 3]),
         "max_tokens": st.sampled_from([5, 0]),
-    }
+    },
+    most=2,
 )  # fmt: skip
 RUN = some_of(
     {
@@ -133,7 +136,7 @@ FILE = some_of(
     {
         "suite": st.sampled_from(["x", 5]), "description": st.just("x"), "agent": AGENT, "judge": JUDGE, "run": RUN,
         "behaviors": st.dictionaries(st.just("own"), CHECK), "scenario": st.just([]),
-        "defaults": some_of({"trials": st.just(2), "weight": st.just(1), "tags": st.just({"a": "b"}), "input": st.just("x")}),
+        "defaults": some_of({"trials": st.just(2), "weight": st.just(1), "tags": st.just({"a": "b"})}),
     }
 )  # fmt: skip
 SUITES = st.one_of(
@@ -154,9 +157,30 @@ def takes(read: Any, *arguments: Any) -> bool:
     return True
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(SUITES)
-def test_the_reader_and_the_schema_take_the_same_shapes(content):
+GOOD = {"id": "G", "input": "hi", "answer": "x"}
+REST = {"scenarios": [GOOD]}
+AGENTS = [
+    {"python": "a:b"}, {"command": ["./a"]}, {"http": "https://x.test"}, {},
+    {"http": "https://x.test", "body": ["{messages}"], "output": "/a"},
+]  # fmt: skip
+JUDGES = [{"model": "m", "base_url": "https://x.test"}, {"python": "a:b"}, {}]
+PARTS = {
+    "scenario": SCENARIO.map(lambda found: [{"answer": "x", **found}]),
+    "check": CHECK.map(lambda check: [{"id": "A", "input": "hi", "expected_behaviors": {"kind": check}}]),
+    "answer": CHECK.map(lambda check: [{"id": "A", "input": "hi", "answer": check}]),
+    "agent": st.tuples(st.sampled_from(AGENTS), AGENT).map(lambda both: {"agent": {**both[0], **both[1]}, **REST}),
+    "judge": st.tuples(st.sampled_from(JUDGES), JUDGE).map(lambda both: {"judge": {**both[0], **both[1]}, **REST}),
+    "run": RUN.map(lambda run: {"run": run, "scenarios": [GOOD]}),
+    "file": FILE.map(lambda file: {**file, "scenarios": [GOOD]}),
+    "all": SUITES,
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_the_reader_and_the_schema_take_the_same_shapes(part, data):
+    content = data.draw(PARTS[part])
     read = takes(suite.read_values, content)
     assert read == takes(VALIDATOR.validate, content), f"the reader {'takes' if read else 'refuses'} {content}"
 
