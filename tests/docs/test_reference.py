@@ -20,6 +20,9 @@ from highbar.columns import COLUMNS
 from highbar.policy import reading
 from highbar.policy.schema import schema as policy_schema
 from highbar.report import REPORTERS
+from highbar.suite.identity import TOP_KEYS
+from highbar.suite.scenarios import SCENARIO_KEYS
+from highbar.suite.settings import AGENT_KEYS, JUDGE_KEYS, RUN_KEYS
 from tests.docs.pages import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -48,6 +51,11 @@ def test_every_column_is_in_the_reference() -> None:
 
 def test_every_key_of_the_policy_is_in_the_reference() -> None:
     assert sorted(first_cells(page("policy"), "key | value")) == sorted(policy_schema()["properties"])
+
+
+def test_every_key_of_a_suite_is_in_its_reference() -> None:
+    keys = {*TOP_KEYS, *SCENARIO_KEYS, *AGENT_KEYS, *JUDGE_KEYS, *RUN_KEYS}
+    assert set(first_cells(page("suite"), "key | value")) == keys
 
 
 def test_every_key_of_the_verdict_is_in_the_reference() -> None:
@@ -108,7 +116,7 @@ def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["policy", "results", "verdict", "comparison"])
+@pytest.mark.parametrize("name", ["policy", "suite", "results", "verdict", "comparison"])
 def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
     assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
     jsonschema.Draft202012Validator.check_schema(schema(name))

@@ -33,10 +33,10 @@ from highbar.documents.problems import shown
 _LONGEST = 240
 """Characters of one sentence."""
 _TEXTS = {
-    "equals": "the reply is {}",
-    "contains": "the reply contains {}",
-    "contains_all": "the reply contains {}",
-    "starts_with": "the reply starts with {}",
+    "equals": "is",
+    "contains": "contains",
+    "contains_all": "contains",
+    "starts_with": "starts with",
 }
 _SOURCES = {"json": "the reply as JSON", "state": "the reported state", "context": "the reported context"}
 
@@ -77,17 +77,18 @@ def _say(check: Check) -> str:
 def _say_reply(check: Texts | Matches | Words | NumberIs | IsJson | AtMost) -> str:
     if isinstance(check, AtMost):
         return f"{check.column} is at most {check.most}"
+    reply = {"last": "the reply", "any": "any reply"}.get(str(check.reply), f"reply {check.reply}")
     if isinstance(check, Texts):
         joined = _either(check.wanted, " and " if check.kind == "contains_all" else " or ")
-        return _TEXTS[check.kind].format(joined)
+        return f"{reply} {_TEXTS[check.kind]} {joined}"
     if isinstance(check, Matches):
-        return f"the reply matches the pattern {_either(check.patterns, ' or ')}"
+        return f"{reply} matches the pattern {_either(check.patterns, ' or ')}"
     if isinstance(check, Words):
-        return f"the reply has {_bounds(check.at_least, check.at_most)} words"
+        return f"{reply} has {_bounds(check.at_least, check.at_most)} words"
     if isinstance(check, NumberIs):
-        near = f", give or take {check.within}" if check.within else ""
-        return f"the reply has the number {_either(check.wanted, ' or ')}{near}"
-    return "the reply is JSON" if check.schema is None else "the reply is JSON that meets a schema"
+        near = f", give or take {check.within}{' of it' if check.relative else ''}" if check.within else ""
+        return f"{reply} has the number {_either(check.wanted, ' or ')}{near}"
+    return f"{reply} is JSON" if check.schema is None else f"{reply} is JSON that meets a schema"
 
 
 def _say_calls(check: Called | CalledInOrder | CalledOnly) -> str:
@@ -108,7 +109,7 @@ def _say_calls(check: Called | CalledInOrder | CalledOnly) -> str:
 
 
 def _say_at(values: Iterable[At]) -> str:
-    return ", and ".join(f"{at.pointer or 'the whole'} {_say(at.check)}" for at in values)
+    return ", and ".join(f"{at.pointer or 'the whole'} {_say(at.check).removeprefix('the reply ')}" for at in values)
 
 
 def _say_value(check: Equal | Bounds) -> str:

@@ -13,7 +13,7 @@ from highbar.suite.check_schema import check_definitions
 from highbar.suite.identity import LISTS
 from highbar.suite.limits import MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
 from highbar.suite.scenarios import ASKED, CHECKED, DEFAULTS, ROLES, WRITTEN_BY_A_RUN
-from highbar.suite.settings import MOST_TOKENS, POINTERS
+from highbar.suite.settings import MOST_TOKENS, POINTERS, SLOTS
 from highbar.suite.values import FUNCTION_PATTERN
 
 _TEXT = {"type": ["string", "number"], "pattern": r"\S"}
@@ -118,7 +118,7 @@ def _scenarios() -> dict[str, Any]:
         "allOf": [{"not": {"required": list(pair)}} for pair in pairs],
         "dependentRequired": {"predict": ["expected"]},
     }
-    return {"scenario": scenario, "checked": _checked(), "planned": _planned()}
+    return {"scenario": scenario, "checked": _checked(), "planned": _planned(), "slotted": _slotted()}
 
 
 def _checked() -> dict[str, Any]:
@@ -135,6 +135,13 @@ def _planned() -> dict[str, Any]:
     return {"anyOf": [_ID, {"type": "object", "properties": keys, "required": ["id"]}]}
 
 
+def _slotted() -> dict[str, Any]:
+    """A JSON value with at least one text that is replaced by what the agent is asked."""
+    same = {"$ref": "#/$defs/slotted"}
+    somewhere = {"type": "object", "not": {"additionalProperties": {"not": same}}}
+    return {"anyOf": [{"enum": list(SLOTS)}, {"type": "array", "contains": same}, somewhere]}
+
+
 def _agent() -> dict[str, Any]:
     common = {
         "version": {**_TEXT, "description": "Which version this is."},
@@ -144,7 +151,13 @@ def _agent() -> dict[str, Any]:
     }
     http = {"http": _ADDRESS, "key": _KEY, "headers": {"type": "object", "additionalProperties": _TEXT}, "model": _TEXT}
     chat = {**common, **http, "format": {"enum": ["openai", "anthropic"]}}
-    own = {**common, **http, "format": {"const": "json"}, "body": True, **dict.fromkeys(POINTERS, _POINTER)}
+    own = {
+        **common,
+        **http,
+        "format": {"const": "json"},
+        "body": {"$ref": "#/$defs/slotted"},
+        **dict.fromkeys(POINTERS, _POINTER),
+    }
     words = {"type": "array", "items": _TEXT, "minItems": 1, "description": "Words of a command; no shell."}
     return {
         "description": "The agent under test.",

@@ -102,7 +102,9 @@ def _say_judge(judge: Judge) -> str:
 def _say_run(run: RunSettings) -> str:
     parts = [
         f"{_time(run.timeout)} per call",
-        "as many calls at once as help" if run.concurrency == "auto" else f"{count(run.concurrency, 'call')} at once",
+        "as many calls at once as the agent can take"
+        if run.concurrency == "auto"
+        else f"{count(run.concurrency, 'call')} at once",
         f"up to {run.retries} retries if the infrastructure fails",
         "no budget" if run.budget is None else f"at most ${write_decimal(run.budget)}",
     ]
