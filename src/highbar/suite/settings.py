@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from highbar.columns import UNBOUNDED
 from highbar.documents.problems import Path_, Place
 from highbar.suite.amounts import decimal, seconds, size, usd
 from highbar.suite.limits import LARGEST_REPLY, LONGEST_TIME, MOST_CONCURRENT, MOST_RETRIES, MOST_TRIALS
@@ -14,7 +15,8 @@ from highbar.suite.parts import Agent, Judge, RunSettings, Variable
 from highbar.suite.values import amount, choice, entries, flag, function, refuse_unknown, text, whole_number
 
 KINDS = ("python", "http", "command")
-POINTERS = ("output", "tool_calls", "tokens_used", "cost_usd")
+POINTERS = ("output", "tool_calls", *(column.name for column in UNBOUNDED if column.name != "latency_ms"))
+"""What is read from a reply by a JSON pointer. How long a call takes is measured by who calls."""
 _COMMON = ("version", "reports_behaviors", "reports_quality", "max_reply")
 _HTTP = ("format", "model", "key", "headers", "body", *POINTERS)
 AGENT_KEYS = (*KINDS, *_HTTP, *_COMMON)
