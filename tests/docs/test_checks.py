@@ -12,10 +12,9 @@ from highbar import checks
 from highbar.checks.limits import DEEPEST_CHECK, DEEPEST_VALUE, MOST_FOUND, MOST_TEXT, MOST_WANTED
 from highbar.checks.words import CHECKS, LIMITS, MODIFIERS, VALUE_CHECKS
 from highbar.model.answer import Answer, ToolCall
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, blocks
 
 PAGE = (ROOT / "docs" / "reference" / "checks.md").read_text("utf-8")
-ROW = re.compile(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|$", re.MULTILINE)
 
 
 class Loader(yaml.SafeLoader):
@@ -39,36 +38,36 @@ def section(heading: str) -> str:
     return found.partition("\n## ")[0]
 
 
-def examples(*headings: str) -> list[tuple[str, str, str]]:
-    rows = [row.groups() for heading in headings for row in ROW.finditer(section(heading))]
-    assert len(rows) == sum(section(heading).count("\n| `") for heading in headings)
-    return [tuple(cell.replace(r"\|", "|") for cell in row) for row in rows]
+def examples(file: str) -> list[tuple[Any, Any, Any]]:
+    """The check, what it holds for, and what it fails for, of each example in a block of the page."""
+    (block,) = [block for block in blocks(PAGE) if block.file == file]
+    return [tuple(example.values()) for example in load(block.text)]
 
 
-def read(text: str, *, must_not: bool = False) -> checks.Check:
-    reading = checks.read(load(text), must_not=must_not)
+def read(value: Any, *, must_not: bool = False) -> checks.Check:
+    reading = checks.read(value, must_not=must_not)
     assert reading.problems == ()
     assert reading.check is not None
     return reading.check
 
 
-@pytest.mark.parametrize(("check", "good", "bad"), examples("What the reply says", "Combinations"))
+@pytest.mark.parametrize(("check", "good", "bad"), [*examples("reply.yaml"), *examples("combinations.yaml")])
 def test_a_check_of_the_reply_holds_as_the_page_says(check, good, bad):
     assert checks.apply(read(check), Answer((good,))).observed is True
     assert checks.apply(read(check), Answer((bad,))).observed is False
 
 
-@pytest.mark.parametrize(("check", "good", "bad"), examples("Tool calls"))
+@pytest.mark.parametrize(("check", "good", "bad"), examples("calls.yaml"))
 def test_a_check_of_calls_holds_as_the_page_says(check, good, bad):
-    def called(text: str) -> Answer:
-        calls = [ToolCall(name, arguments) for call in load(text) for name, arguments in call.items()]
+    def called(made: list[dict[str, Any]]) -> Answer:
+        calls = [ToolCall(name, arguments) for call in made for name, arguments in call.items()]
         return Answer((None,), (tuple(calls),))
 
     assert checks.apply(read(check), called(good)).observed is True
     assert checks.apply(read(check), called(bad)).observed is False
 
 
-@pytest.mark.parametrize(("check", "good", "bad"), examples("What the agent reported, and what was measured"))
+@pytest.mark.parametrize(("check", "good", "bad"), examples("reported.yaml"))
 def test_a_check_of_what_was_reported_holds_as_the_page_says(check, good, bad):
     def found(reported: dict[str, Any]) -> bool | None:
         measured = {name: value for name, value in reported.items() if name in LIMITS}
@@ -78,22 +77,21 @@ def test_a_check_of_what_was_reported_holds_as_the_page_says(check, good, bad):
             read(check), answer, functions=lambda _: lambda _: reported["python"], judged=judged
         ).observed
 
-    assert found(load(good)) is True
-    assert found(load(bad)) is False
+    assert found(good) is True
+    assert found(bad) is False
 
 
-@pytest.mark.parametrize(("check", "violated", "clean"), examples("Must-nots are read more strictly"))
+@pytest.mark.parametrize(("check", "violated", "clean"), examples("must-not.yaml"))
 def test_a_must_not_is_violated_as_the_page_says(check, violated, clean):
     for answer, observed in ((violated, True), (clean, False)):
         assert checks.apply(read(check, must_not=True), Answer((answer,)), must_not=True).observed is observed
 
 
 def test_every_check_has_an_example_and_every_modifier_too():
-    shown = " ".join(cell for row in ROW.finditer(PAGE) for cell in row.groups()[:1])
-    assert [name for name in CHECKS if not re.search(rf"\b{name}:", shown)] == []
-    assert [name for name in MODIFIERS - {"reply"} if not re.search(rf"\b{name}:", shown)] == []
+    shown = str([example[0] for block in blocks(PAGE) if block.file for example in examples(block.file)])
+    assert [name for name in (CHECKS.keys() | MODIFIERS) - {"reply"} if f"'{name}':" not in shown] == []
     assert "`reply: any`" in PAGE
-    assert [name for name in VALUE_CHECKS if f"`{name}`" not in section("JSON values")] == []
+    assert [name for name in VALUE_CHECKS if f"`{name}`" not in section("What the reply says")] == []
 
 
 def test_every_behavior_of_the_glossary_is_on_the_page():

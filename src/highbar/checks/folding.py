@@ -184,6 +184,7 @@ def strict(text: str, *, accents: bool) -> Folded:
     return _fold(text, _STRICT_WITH_ACCENTS if accents else _STRICT)
 
 
+@lru_cache(maxsize=1024)
 def has_accents(text: str) -> bool:
     """Whether the strict form of `text` has an accent to keep."""
     return _ACCENT.search(_fold(text, _STRICT_WITH_ACCENTS).text) is not None
