@@ -33,6 +33,7 @@ class Display(Struct, frozen=True):
     color: bool = False
     height: int | None = None  # lines; None if nothing scrolls out of sight
     verbose: bool = False  # everything, and not only what did not pass
+    meta: tuple[tuple[str, str], ...] = ()  # what the caller says about the run: date, commit, link
 
 
 PAGE = Display()
@@ -68,7 +69,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "text": Reporter("highbar.report.text", (".txt",)),
         "json": Reporter("highbar.report.json", (".json",)),
         "markdown": Reporter("highbar.report.markdown", (".md", ".markdown")),
-        "html": Reporter("highbar.report.html", (".html", ".htm"), details=True),
+        "html": Reporter("highbar.report.html", (".html", ".htm"), details=True, lists_scenarios=True),
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),

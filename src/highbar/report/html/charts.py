@@ -30,30 +30,35 @@ class ThresholdMark(Struct, frozen=True):
     value: Fraction
 
 
-def rule_line(value: Value, bar: ThresholdMark | None, look: str) -> Markup:
-    """A value, its interval and its threshold on an axis of their own; the side that is accepted is tinted."""
+def demand_line(axis: Axis, value: Value, bar: ThresholdMark | None, look: str) -> Markup:
+    """A value, its interval and its threshold on a shared axis; the side that is accepted is tinted.
+
+    The head of the table has the labels of percentages; a line in another unit has its own.
+    """
     numbers = numbers_of(value)
     if not numbers:
         return EMPTY
-    bound = () if bar is None else (as_number(bar.value),)
-    axis = around((*numbers, *bound), value.unit, _EDGE, WIDTH - _EDGE)
-    middle = 14.0
-    ends = [
-        element("text", text, x=x, y=36, class_="tick", text_anchor=anchor)
-        for (x, text), anchor in zip(_ends(axis), ("start", "end"), strict=True)
-    ]
+    middle = 11.0
+    labels = [] if value.unit == "ratio" else _end_labels(axis, 31)
     return element(
         "svg",
-        element("rect", x=_EDGE, y=middle - 7, width=axis.right - axis.left, height=14, rx=3, class_="track"),
+        element("rect", x=axis.left, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
         EMPTY if bar is None else _accepted(axis, bar, value, middle),
         _interval(axis, value, middle, look),
-        EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), middle - 11, middle + 11, "bar"),
+        EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), 1, 21, "bar"),
         _dot(axis.at(numbers[0]), middle, look),
-        *ends,
-        viewBox=f"0 0 {WIDTH} 40",
+        *labels,
+        viewBox=f"0 0 {WIDTH} {34 if labels else 22}",
         class_="line",
         aria_hidden="true",
     )
+
+
+def _end_labels(axis: Axis, y: float) -> list[Markup]:
+    return [
+        element("text", text, x=x, y=y, class_="tick", text_anchor=anchor)
+        for (x, text), anchor in zip(_ends(axis), ("start", "end"), strict=True)
+    ]
 
 
 def change_line(difference: Difference, look: str) -> Markup:
@@ -72,7 +77,7 @@ def change_line(difference: Difference, look: str) -> Markup:
     ]
     return element(
         "svg",
-        element("rect", x=_EDGE, y=middle - 7, width=axis.right - axis.left, height=14, rx=3, class_="track"),
+        element("rect", x=_EDGE, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
         _accepted(axis, bar, changed, middle),
         _interval(axis, changed, middle, look),
         _mark(axis.at(0.0), middle - 11, middle + 11, "bar"),
@@ -209,7 +214,7 @@ def _accepted(axis: Axis, bar: ThresholdMark, value: Value, middle: float) -> Ma
         return EMPTY
     upward = bar.operator.startswith(">") or (bar.operator == "=" and value.better == "higher")
     left, right = (x, axis.right) if upward else (axis.left, x)
-    return element("rect", x=left, y=middle - 7, width=round(right - left, 1), height=14, rx=3, class_="accepted")
+    return element("rect", x=left, y=middle - 6, width=round(right - left, 1), height=12, rx=3, class_="accepted")
 
 
 def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:

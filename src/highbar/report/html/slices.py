@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 
@@ -12,9 +12,9 @@ from highbar.report.headline import more, standings
 from highbar.report.html.charts import scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
 from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, plural, table, unseen
-from highbar.report.html.rules import Bounds
 from highbar.report.visible import cut
 
+Bounds = Mapping[str, tuple[Fraction, ...]]
 MOST_ROWS = 60
 """Of one column; and all together, of what is seen at once and of what is closed at first."""
 ALL_ROWS = 180
