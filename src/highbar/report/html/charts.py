@@ -168,13 +168,16 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
     ticks = [
         element("text", text, x=x, y=bottom + 15, class_="tick", text_anchor="start" if x < 20 else "middle")
         for x, text in axis.ticks()
-        if x < width - 30
+        if x < width - 60
     ]
     places = [(axis.at(as_number(limit.value)), row * place, limit) for place, limit in enumerate(limits)]
     lines = [_mark(x, y + 6, bottom, limit.look) for x, y, limit in places]
     labels = [_limit_label(x, y + 14, limit.text, width) for x, y, limit in places]
     base = element("path", d=f"M{axis.left:g} {bottom:g}H{axis.right:g}", class_="rail")
-    parts = [element("title", title), *columns, base, *ticks, *lines, *labels]
+    side = element("path", d=f"M{axis.left:g} {bottom - height:g}V{bottom:g}", class_="rail")
+    highest = element("text", f"{tallest} trials", x=axis.left + 4, y=bottom - height + 4, class_="tick")
+    along = element("text", "latency", x=width - 8, y=bottom + 15, class_="tick", text_anchor="end")
+    parts = [element("title", title), *columns, base, side, highest, along, *ticks, *lines, *labels]
     return element("svg", *parts, viewBox=f"0 0 {width:g} {bottom + 20:g}", class_="histogram", role="img")
 
 

@@ -13,7 +13,7 @@ from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judged, 
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
-from highbar.report.html.rules import Bounds
+from highbar.report.html.slices import Bounds
 
 _MOST_ROWS = 20
 

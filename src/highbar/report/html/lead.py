@@ -50,4 +50,4 @@ def _reply(verdict: Verdict, worst: FailedScenario) -> str:
     detail: ScenarioDetail | None = next((each for each in details if each.scenario.id == worst.id), None)
     outputs = (trial.output for trial in detail.trials if not trial.passed) if detail else ()
     text = next((output.text for output in outputs if output and output.text.strip()), "")
-    return cut(" ".join(text.split()), _LONGEST_QUOTE)
+    return cut(" ".join(text.split()), _LONGEST_QUOTE).removesuffix(".")

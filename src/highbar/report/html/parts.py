@@ -25,6 +25,12 @@ def heading(text: str, anchor: str, *more: str) -> Markup:
     return element("h2", text, *more, id=anchor)
 
 
+def folded(text: str, anchor: str, *content: str) -> Markup:
+    """A section that is closed at first, for what few readers need."""
+    title = element("summary", heading(text, anchor))
+    return element("section", element("details", title, *content), class_="folded", aria_labelledby=anchor)
+
+
 def icon(kind: str) -> Markup:
     """A sign for an outcome, in the color of the text beside it."""
     path = element("path", d=_ICONS.get(kind, _UNSURE))

@@ -13,7 +13,7 @@ from msgspec import Struct
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.details import Details
-from highbar.report.headline import accepted, could_change, lacks, unsettled
+from highbar.report.headline import accepted, could_change, differs, lacks
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import ThresholdMark, change_line, demand_line, scale, shared_axis
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
@@ -123,17 +123,16 @@ class _Table:
 
     def _about(self, demand: DemandResult) -> Iterator[Markup]:
         rule = demand.rule
+        missed = rule.outcome != "pass"
         yield element("b", Markup(demand.title))
-        yield element("small", *self._paths(demand), class_="dim")
-        if rule.outcome != "pass":
+        if missed:
             yield broken_by(rule, self.verdict)
-            if rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None:
-                yield element("p", Markup(short_reason(rule, self.verdict, encode)), class_="why")
-        for text, kind in ((accepted(rule), "dim"), (unsettled(rule), "unsettled")):
-            if text:
-                yield element("p", text, class_=kind)
-        for description in demand.descriptions:
-            yield element("p", description, class_="dim")
+        if missed and (rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None):
+            yield element("p", Markup(short_reason(rule, self.verdict, encode)), class_="why")
+        close = element("span", differs(rule), class_="unsettled") if differs(rule) else EMPTY
+        facts = [*self._paths(demand), close, *(encode(text) for text in (accepted(rule), *demand.descriptions))]
+        shown = [fact for fact in facts if fact]
+        yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
 
     def _paths(self, demand: DemandResult) -> Iterator[Markup]:
         """Where the policy makes the demand, as links if the page shows its text."""
@@ -142,7 +141,7 @@ class _Table:
             name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
             line = rule.place.line
             there = self.details.policy_text is not None and line is not None and line <= lines
-            yield join(" ", element("a", code(name), href=f"#policy-{line}") if there else code(name))
+            yield element("a", code(name), href=f"#policy-{line}") if there else code(name)
 
     def _charts(self, rule: RuleResult) -> list[Markup]:
         """A rule about the baseline is drawn as its difference, if that is known."""

@@ -18,7 +18,7 @@ from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
 from highbar.model.verdict import ScenarioResult
 from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repeated
 from highbar.report.html.markup import EMPTY, Markup, element, legible
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, table, unseen
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, heading, table, unseen
 from highbar.report.html.why import KINDS, kinds_of
 from highbar.report.visible import cut, revealed
 
@@ -209,17 +209,13 @@ def all_scenarios(verdict: Verdict) -> Markup:
     ]
     shown = [(code(one[0]), *one[1:]) for one in rows[:PAGE_LENGTH]]
     left_out = more(verdict.counts.scenarios, len(rows))
-    return element(
-        "section",
-        element(
-            "details",
-            element("summary", element("h2", f"All scenarios ({verdict.counts.scenarios})", id="all")),
-            table(("scenario", "category", "outcome", "trials passed"), shown, "all"),
-            _pager("all-"),
-            element("p", left_out, class_="dim") if left_out else EMPTY,
-            _data("everything", {"page": PAGE_LENGTH, "rows": pack(rows)}),
-        ),
-        aria_labelledby="all",
+    return folded(
+        f"All scenarios ({verdict.counts.scenarios})",
+        "all",
+        table(("scenario", "category", "outcome", "trials passed"), shown, "all"),
+        _pager("all-"),
+        element("p", left_out, class_="dim") if left_out else EMPTY,
+        _data("everything", {"page": PAGE_LENGTH, "rows": pack(rows)}),
     )
 
 

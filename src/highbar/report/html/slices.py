@@ -11,7 +11,7 @@ from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, standings
 from highbar.report.html.charts import scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, plural, table, unseen
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, plural, table, unseen
 from highbar.report.visible import cut
 
 Bounds = Mapping[str, tuple[Fraction, ...]]
@@ -29,7 +29,7 @@ def slices(verdict: Verdict) -> Markup:
     room = ALL_ROWS // len(columns)
     groups = [_column(column, parts, verdict, bounds, room) for column, parts in columns.items()]
     about = element("p", "Each dot with its interval; the dashed line is the value over all scenarios.", class_="dim")
-    return element("section", heading("Slices", "slices"), about, *groups, aria_labelledby="slices")
+    return folded("Slices: the same metrics for parts of the suite", "slices", about, *groups)
 
 
 def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, room: int) -> Markup:
