@@ -16,6 +16,9 @@ Change = Literal["better", "worse", "within_margin", "cannot_tell"]
 """How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""
 
 
+Direction = Literal["better", "worse", "mixed", "no clear change"]
+
+
 class Factor(Struct, frozen=True):
     """Head divided by base, with its bounds: 1 is no change. A bound is None if the data do not limit that end."""
 
@@ -113,6 +116,18 @@ class Comparison(Struct, frozen=True):
     policy: Source | None = None
     confidence: Fraction = Fraction(95, 100)
     latency: Factor | None = None  # of the mean latency of the pairs
+
+    @property
+    def direction(self) -> Direction:
+        """Where the pass rate, and every metric that a rule compares, surely went.
+
+        Only these, which were named before the runs: of twenty metrics one or two change by chance alone.
+        """
+        named = dict.fromkeys(("pass_rate", *(rule.metric for rule in self.rules if rule.metric)))
+        found = {self.metrics[name].outcome for name in named if name in self.metrics}
+        if {"better", "worse"} <= found:
+            return "mixed"
+        return "better" if "better" in found else "worse" if "worse" in found else "no clear change"
 
     @property
     def passed(self) -> bool:

@@ -63,7 +63,7 @@ def _rules(comparison: Comparison) -> str:
 
 
 def _metrics(comparison: Comparison) -> str:
-    names = ("metric", "", "base", "head", "difference")
+    names = ("metric", "", "before", "after", "difference")
     rows = [
         words.metric_cells(name, change, code)
         for name, change in comparison.metrics.items()
@@ -71,7 +71,9 @@ def _metrics(comparison: Comparison) -> str:
     ]
     latency = words.latency(comparison)
     below = f"\n\n{words.explanation(comparison)}" + (f"; {latency}" if latency else "")
-    return _table(f"### Metrics over the {comparison.pairs} pairs", names, rows) + (below if rows else "")
+    return _table(f"### Metrics over the {comparison.pairs} scenarios of both runs", names, rows) + (
+        below if rows else ""
+    )
 
 
 def _scenarios(comparison: Comparison) -> str:

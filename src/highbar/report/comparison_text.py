@@ -17,7 +17,7 @@ from highbar.report.text import render_problems as render_verdict_problems
 from highbar.report.visible import cut, visible
 
 _MOST_ROWS = 20
-_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold"})
+_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"})
 
 
 def render(comparison: Comparison, display: Display = PAGE) -> str:
@@ -40,7 +40,13 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
 def render_headline(comparison: Comparison, display: Display = PAGE) -> str:
     """The headline, without a line end."""
     word, _, rest = words.headline(comparison).partition(":")
-    return paint(word, _COLORS[comparison.verdict], display) + f":{rest}"
+    first, *others = paragraph(f"{word}:{rest}", 0, display)
+    return "\n".join([paint(word, _color(comparison), display) + first.removeprefix(word), *others])
+
+
+def _color(comparison: Comparison) -> str:
+    by_direction = {"better": "bold green", "worse": "bold red", "mixed": "bold yellow"}
+    return _COLORS[comparison.verdict] if comparison.verdict else by_direction.get(comparison.direction, "bold")
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
@@ -74,8 +80,8 @@ def _rule_color(rule: RuleResult) -> str:
 def _metrics(comparison: Comparison, display: Display) -> list[str]:
     known = {n: change for n, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [words.short_cells(name, change, visible) for name, change in known.items()]
-    lines = title(f"Metrics over the {comparison.pairs} pairs", display)
-    lines += table(("", "", "base", "head", "difference"), rows, display)
+    lines = title(f"Metrics over the {comparison.pairs} scenarios of both runs", display)
+    lines += table(("", "", "before", "after", "difference"), rows, display)
     lines += [paint(line, "dim", display) for line in paragraph(words.explanation(comparison), 2, display)]
     found: dict[str, list[str]] = {}
     for name, change in comparison.metrics.items():

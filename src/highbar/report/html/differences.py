@@ -18,7 +18,7 @@ _LOOKS: dict[Change, tuple[str, str]] = {
     "better": ("pass", "met"),
     "worse": ("fail", "missed"),
     "within_margin": ("plain", "plain"),
-    "cannot_tell": ("unsure", "unsure"),
+    "cannot_tell": ("plain", "plain"),
 }
 
 
@@ -26,7 +26,7 @@ def changes(comparison: Comparison) -> Markup:
     """Every metric in both runs, and the difference drawn with its interval, the line at no change."""
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [_row(code(name), change) for name, change in known.items()]
-    names = ("metric", "change", "base", "head", "difference", unseen("drawn"))
+    names = ("metric", "change", "before", "after", "difference", unseen("drawn"))
     sides = [
         join(element("dt", name), element("dd", Markup(words.side(side, code))))
         for name, side in (("Base", comparison.base), ("Head", comparison.head))
@@ -34,7 +34,7 @@ def changes(comparison: Comparison) -> Markup:
     latency = words.latency(comparison)
     return element(
         "section",
-        heading(f"Changes over {comparison.pairs} pairs", "changes"),
+        heading(f"Changes over {comparison.pairs} scenarios", "changes"),
         element("dl", *sides, class_="record"),
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
@@ -87,7 +87,8 @@ def slice_changes(comparison: Comparison) -> Markup:
 def _column(column: str, parts: list[SliceChange]) -> Markup:
     rows = []
     for part in parts[:MOST_ROWS]:
-        flag = element("span", icon("warn"), "stands out", class_="badge warn") if part.stands_out else EMPTY
+        kind = "pass" if part.metrics["pass_rate"].outcome == "better" else "warn"
+        flag = element("span", icon(kind), "stands out", class_=f"badge {kind}") if part.stands_out else EMPTY
         name, *cells = _row(join(code(part.by[1]), " ", flag), part.metrics["pass_rate"])
         counts = f"{part.passes.broken} of {part.pairs}", f"{part.passes.fixed} of {part.pairs}"
         rows.append((name, *counts, *cells))

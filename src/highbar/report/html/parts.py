@@ -50,9 +50,20 @@ def unseen(text: str) -> Markup:
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> Markup:
-    """A plain table; the first cell of a row is its heading. Cells are text, or markup."""
+    """A plain table; the first cell of a row is its heading. Cells are text, or markup.
+
+    A cell repeats the name of its column, which a phone shows beside it in place of the table's head.
+    """
     head = element("tr", *(element("th", name, scope="col") for name in names))
-    body = [element("tr", _first(row[0]), *(element("td", cell) for cell in row[1:])) for row in rows]
+    labels = [None if isinstance(name, Markup) else name for name in names]
+    body = [
+        element(
+            "tr",
+            _first(row[0]),
+            *(element("td", cell, data_label=label) for cell, label in zip(row[1:], labels[1:], strict=False)),
+        )
+        for row in rows
+    ]
     return element("table", element("thead", head), element("tbody", *body), class_=kind or None)
 
 
