@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -75,7 +76,7 @@ def _refuse_overwriting(paths: list[Path]) -> None:
         raise InputError(*problems)
 
 
-def _write(files: dict[Path, str]) -> None:
+def _write(files: Mapping[Path, str]) -> None:
     """Write all the files or none: each beside its place, then under its name, and if one fails all are removed."""
     made: list[Path] = []
     try:

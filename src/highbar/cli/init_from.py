@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,8 +26,8 @@ _EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors",
 class Start(Struct, frozen=True):
     """What `highbar init --from` writes, and what it says."""
 
-    files: dict[Path, str]
-    steps: list[str]
+    files: Mapping[Path, str]
+    steps: Sequence[str]
 
 
 def start_from(own: str, folder: Path) -> Start:

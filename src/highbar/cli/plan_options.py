@@ -140,7 +140,7 @@ def _assumptions(options: Options, numbers: _Numbers) -> Assumptions:
     return Assumptions(trials=options.trials or 1, **shares)
 
 
-class _Numbers(Struct, frozen=True):
+class _Numbers(Struct):
     """Reads shares, and keeps the problems with them."""
 
     problems: list[Problem]

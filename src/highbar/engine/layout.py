@@ -32,12 +32,7 @@ class Layout(Struct, frozen=True):
     per_k: bool  # whether pass_at_K or pass_hat_K is wanted, so that scenarios are grouped by passed trials
     demands: bool  # whether a suite says what its scenarios must be judged by
     ends: Mapping[str, Ends]
-
-    def lone_bit(self, column: str) -> int:
-        """The bit in `lone` of a scenario that has a quantity only by trials that have it `alone`; 0 if none can."""
-        counts = list(dict.fromkeys(one.count for one in self.quantities.values() if not one.of_every_trial))
-        wanted = self.quantities[column]
-        return 0 if wanted.of_every_trial else 1 << counts.index(wanted.count)
+    lone_bits: Mapping[str, int]  # bits in `lone`: whether trials have a quantity only `alone`; 0 if none can
 
     @property
     def measured(self) -> tuple[Column, ...]:
@@ -103,19 +98,28 @@ def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     named = dict.fromkeys(item.column for item in wanted)
     # Columns of the user's own get numbered names in SQL: their real names may be anything.
     extras = tuple(name.removeprefix(EXTRA) for name in named if name.startswith(EXTRA))
+    quantities = of_request(named, extras, request.ends)
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
         wheres=tuple(dict.fromkeys(where for where in (*_wheres(request), *(item.where for item in wanted)) if where)),
         extras=extras,
-        quantities=of_request(named, extras, request.ends),
+        quantities=quantities,
         weights=weights,
         weight_index=weight_index,
         columns=frozenset(name for part in parts for name in part.columns) | _described(request),
         per_k=any(name.startswith(("pass_at_", "pass_hat_")) for name in named),
         demands=bool(request.suite and request.suite.demands),
         ends=request.ends,
+        lone_bits=_lone_bits(quantities),
     )
+
+
+def _lone_bits(quantities: Mapping[str, QuantitySql]) -> Mapping[str, int]:
+    """A bit for every column that counts trials; quantities that share the column share the bit."""
+    counts = dict.fromkeys(one.count for one in quantities.values() if not one.of_every_trial)
+    bits = {count: 1 << place for place, count in enumerate(counts)}
+    return {name: bits.get(one.count, 0) for name, one in quantities.items()}
 
 
 def _wheres(request: Request) -> Iterator[Where]:

@@ -244,7 +244,7 @@ class _Rows(Struct, frozen=True):
         """
         # As bits of one number: a column for each quantity would be a key for each in the profile.
         bits = {
-            self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
+            self.layout.lone_bits[name]: f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
             for name, quantity in self.layout.quantities.items()
             if not quantity.of_every_trial
         }

@@ -71,8 +71,12 @@ def make(
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
+    # Each side of a ratio is in many products: named once, it is parsed and planned once, which a small check feels.
+    named = [] if layout.clustered else ratios.columns(sides, request)
+    beside = "".join(f", {sql} AS {name}" for name, sql in named)
+    scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
     # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
-    scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
+    scenarios += "" if world == "worst" else " WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
     return ReductionPlan(
         layout=layout,

@@ -111,7 +111,7 @@ def _record(
     row: Mapping[str, Any], layout: Layout, ranks: Mapping[str, Mapping[str, tuple[Fraction | None, ...]]]
 ) -> ScenarioRecord:
     values = {name: value for name in layout.quantities if (value := _value(row, layout, name)) is not None}
-    lone = frozenset(name for name in values if row["lone"] & layout.lone_bit(name))
+    lone = frozenset(name for name in values if row["lone"] & layout.lone_bits[name])
     valueless = frozenset(
         name for name, one in layout.quantities.items() if one.valueless and row[f"valueless_{one.total}"]
     )

@@ -124,20 +124,22 @@ def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
     return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
-def _as_json(names: Collection[str]) -> dict[str, Raw]:
-    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in sorted(names)}
+def _as_json(names: Collection[str], *, may_mark: bool = True) -> dict[str, Raw]:
+    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON", may_mark) for name in sorted(names)}
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     source = _json_source("read_json_objects", files)
     text = "CAST(json AS VARCHAR)"
+    # Marks are an object, or objects in a list. Few files have any, and the SQL that reads them takes long to plan.
+    marked = [f"/{name}{item}" for name in of_form("observed", "violated") for item in ("", "/0")]
     keys = (
         f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd, {twice.in_row(text)} AS inside,"
-        f" coalesce(json_type(json, '/id') <> 'VARCHAR', false) AS number FROM {source}"
+        f" json_type(json, {literals(['/id', *marked])}) AS types FROM {source}"
     )
     rows = connection.execute(
         f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) OR inside = 'twice', odd,"
-        f" inside = 'large', number FROM ({keys})"
+        f" inside = 'large', coalesce(types[1] <> 'VARCHAR', false), list_contains(types[2:], 'OBJECT') FROM ({keys})"
     ).fetchall()
     if any(again for _, again, *_ in rows):
         raise InputError(Problem("duplicate key in a result", file=files[0].name))
@@ -145,12 +147,13 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         raise InputError(
             Problem("NaN, an infinity or a trailing comma in a result: this is not JSON", file=files[0].name)
         )
-    if any(large for *_, large, _ in rows):
+    if any(large for _, _, _, large, *_ in rows):
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
     # `1` and `"1"` become the same text, so it must be known whether both kinds of ids occur.
-    kinds = frozenset("number" if number else "text" for *_, number in rows)
-    return [SourcePart(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
+    kinds = frozenset("number" if number else "text" for *_, number, _ in rows)
+    columns = _as_json({str(name) for name, *_ in rows}, may_mark=any(marks for *_, marks in rows))
+    return [SourcePart(columns, files, id_kinds=kinds)]
 
 
 def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:

@@ -67,19 +67,20 @@ class Profile(Struct, frozen=True):
             (Fraction(amount, denominator) * (self.layout.weights[weight] if weight >= 0 else 1))
             for (denominator, weight), amount in amounts.items()
         )
-        scenarios = sum(row["scenarios"] for row in rows)
+        scenarios = sum([row["scenarios"] for row in rows])
         return Total(Fraction(value), scenarios, *self._unknown(rows, of_scenario.total if of_scenario else ""))
 
     def _unknown(self, rows: Sequence[Row], total: str) -> tuple[int, int, int]:
         """How many trials are undecided; how many scenarios have a trial without a value, and one beyond the end."""
-        undecided, valueless, beyond = (
-            sum(row.get(f"sum_{kind}_{total}", 0) for row in rows) for kind in ("undecided", "valueless", "beyond")
-        )
-        return undecided, valueless, beyond
+        undecided, valueless, beyond = f"sum_undecided_{total}", f"sum_valueless_{total}", f"sum_beyond_{total}"
+        # All rows of a group have the same columns.
+        named = [name for name in (undecided, valueless, beyond) if rows and name in rows[0]]
+        found = {name: sum([row[name] for row in rows]) for name in named}
+        return found.get(undecided, 0), found.get(valueless, 0), found.get(beyond, 0)
 
     def _any_given(self, rows: Sequence[Row], column: str) -> bool:
         """Whether some scenario has the quantity by more than errors, violations and open trials."""
-        one, bit = self.layout.quantities[column], self.layout.lone_bit(column)
+        one, bit = self.layout.quantities[column], self.layout.lone_bits[column]
         return one.of_every_trial or any(row[one.count] and not row["lone"] & bit for row in rows)
 
     def ranked(self, column: str, where: Where) -> tuple[int, int, int]:

@@ -36,6 +36,7 @@ class Raw(Struct, frozen=True):
 
     sql: str
     type: str
+    may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
 
     @property
     def is_number(self) -> bool:
@@ -106,7 +107,16 @@ def or_absent(text: str) -> str:
 def description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
     read = text(name, raw)
-    return Typed(((name, or_absent(f"({read.columns[0][1]})")),), read.bad)
+    value = _json_or_absent(raw.as_json()) if raw.type == "JSON" else or_absent(f"({read.columns[0][1]})")
+    return Typed(((name, value),), read.bad)
+
+
+def _json_or_absent(json: str) -> str:
+    """The same as `or_absent` for text in its quotes: an empty one has a second quote behind the first."""
+    text = f"json_extract_string({json}, '$')"
+    seldom = f"contains({json}, '\\') OR {json} < '\"#' OR {json} >= '\"\x7f'"
+    bare = f"substring({json}, 2, length({json}) - 2)"
+    return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {bare} END)"
 
 
 def _has_control(text: str) -> str:
@@ -127,16 +137,18 @@ def identity(name: str, raw: Raw) -> Typed:
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
         return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
-    value = f"CASE WHEN starts_with({json}, '\"') THEN {_without_quotes(json)} ELSE {json} END"
-    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
-    odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL}) OR {_is_whole(json)}"
-    sound = f"CASE WHEN {clean} THEN true ELSE {odd} END"
-    return Typed(((name, value),), f"{json} IS NULL OR {_has_mark(value)} OR NOT ({sound})")
+    quoted, value = f"starts_with({json}, '\"')", f"json_extract_string({json}, '$')"
+    marked = _has_mark(json, quote='"')
+    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"' AND NOT {marked}"
+    odd = f"{value} <> '' AND NOT regexp_matches({value}, {CONTROL}) AND NOT {_has_mark(value)}"
+    sound = f"CASE WHEN {clean} THEN true WHEN {quoted} THEN {odd} ELSE {_is_whole(json)} END"
+    unquoted = f"CASE WHEN {quoted} THEN {_without_quotes(json)} ELSE {json} END"
+    return Typed(((name, unquoted),), f"{json} IS NULL OR NOT ({sound})")
 
 
-def _has_mark(text: str) -> str:
+def _has_mark(text: str, quote: str = "") -> str:
     """Whether text begins with a byte order mark: that of a second file, which was put behind a first one."""
-    return f"starts_with({text}, '\ufeff')"
+    return f"starts_with({text}, '{quote}\ufeff')"
 
 
 def _is_whole(json: str) -> str:
@@ -236,7 +248,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
     """What was seen: a list of text, {name: bool} or [{name, observed}]."""
     value, bad = _text_list(raw)
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
-    if raw.type in TEXT_LISTS:
+    if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), given), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "observed")
@@ -257,7 +269,7 @@ def must_not(name: str, raw: Raw) -> Typed:
     They say so only if every name has its mark.
     """
     value, bad = _text_list(raw)
-    if raw.type in TEXT_LISTS:
+    if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "violated")

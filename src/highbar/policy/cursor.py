@@ -24,7 +24,7 @@ _INDENT = "if the lines below belong to it, indent them by two more spaces; if n
 T = TypeVar("T")
 
 
-class Cursor(Struct, frozen=True):
+class Cursor(Struct):
     """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
 
     node: Node

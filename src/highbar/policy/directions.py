@@ -107,7 +107,7 @@ def helped_by_crashes(
     )
 
 
-class _Flat(Struct, frozen=True):
+class _Flat(Struct):
     """A formula down to its measures and columns; each of those that count crashes at an end is a metric of its own."""
 
     metrics: Mapping[str, Metric]

@@ -66,7 +66,7 @@ class Bar(Struct, frozen=True):
     place: Place
 
 
-class RuleReader(Struct, frozen=True):
+class RuleReader(Struct):
     """Reads rules, given the settings and the metrics of their policy."""
 
     settings: Settings

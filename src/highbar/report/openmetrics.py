@@ -28,7 +28,7 @@ _DECISIONS: Sequence[str] = (*get_args(Decision), "none")
 _OUTCOMES: Sequence[str] = get_args(Outcome)
 
 
-class _Family(Struct, frozen=True):
+class _Family(Struct):
     """A metric family: type and help, then all its samples, each label set once."""
 
     name: str

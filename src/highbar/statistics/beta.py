@@ -49,6 +49,7 @@ def beta_upper_quantile(p: float, a: float, b: float) -> float:
     return beta_pair_quantile(p, b, a)[1]
 
 
+@lru_cache(maxsize=4096)  # rules, slices and the second run ask for the same points again
 def beta_pair_tails(x: float, y: float, a: float, b: float) -> tuple[float, float]:
     """P(X ≤ x) and P(X > x), for a point whose complement y is known better than 1 - x."""
     if x <= 0.0 or y <= 0.0:
@@ -57,6 +58,7 @@ def beta_pair_tails(x: float, y: float, a: float, b: float) -> tuple[float, floa
     return math.exp(lower), math.exp(upper)
 
 
+@lru_cache(maxsize=4096)  # metrics with the same counts have the same bounds
 def beta_pair_quantile(p: float, a: float, b: float) -> tuple[float, float]:
     """The x with P(X ≤ x) = p and its complement 1 - x, each to its own last digits."""
     if p > 1.0 - p:

@@ -207,6 +207,6 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
 def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:
     """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster in such a unit of weight that all are whole."""
     exact = [Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
-    unit = math.lcm(*(number.denominator for number in exact))
-    d, z, zz, zd, dd, added = (int(number * unit) for number in exact)
+    unit = math.lcm(*[number.denominator for number in exact])
+    d, z, zz, zd, dd, added = [int(number * unit) for number in exact]
     return d, z, zz * unit, zd * unit, dd * unit, added
