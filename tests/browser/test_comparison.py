@@ -39,8 +39,9 @@ def test_a_comparison_is_accessible_and_fits_on_a_phone(
 @pytest.mark.browser
 def test_a_check_against_a_baseline_shows_what_changed(compared: Path, open_page: Open) -> None:
     page = open_page(compared / "check.html").page
-    expect(page.locator("#changes")).to_have_text("Changes over 60 pairs")
-    expect(page.locator("tr[data-rule='baseline.accuracy'] .chart")).to_contain_text("difference to the baseline")
+    expect(page.locator("#changes")).to_have_text("Changes over 60 scenarios")
+    rows = page.locator("tr[data-rules*='baseline.accuracy']")
+    expect(rows.locator(".chart")).to_contain_text("difference to the baseline")
     expect(page.locator("ul.ids").first).to_contain_text("SEC-002")
 
 

@@ -13,6 +13,7 @@ from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
+from highbar.cli.meta import Meta, meta_option
 from highbar.cli.outputs import REPORT_FORMAT, Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem, ReportError
@@ -73,6 +74,7 @@ Examples:
     metavar="[FORMAT=]FILE",
     help="Also write a report to a file; its ending (.html, .json, .md, .xml, .csv) decides the format. Repeatable.",
 )
+@meta_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the version passes.")
 @click.option(
     "--github/--no-github",
@@ -103,6 +105,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     engine: EngineOptions,
     report_format: str,
     outputs: tuple[str, ...],
+    meta: Meta,
     strict: bool,
     github: bool | None,
     verbose: bool,
@@ -148,7 +151,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         _write_refusals(wanted, error)
         _tell_github(github, error.problems, REFUSED, wanted)
         raise
-    screen = streams.display(sys.stdout, width=width, verbose=verbose)
+    screen = replace(streams.display(sys.stdout, width=width, verbose=verbose), meta=meta)
     code = _report(verdict, report_format, wanted, screen, strict=strict, quiet=quiet)
     return _tell_github(github, verdict, code, wanted)
 
@@ -177,7 +180,9 @@ def _report(
         failures.append(error)
     for output in outputs:
         try:
-            write(output.file, reporter(output.format)(verdict, replace(PAGE, verbose=screen.verbose)))
+            write(
+                output.file, reporter(output.format)(verdict, replace(PAGE, verbose=screen.verbose, meta=screen.meta))
+            )
         except ReportError as error:
             failures.append(error)
     if verdict.problems and (quiet or report_format not in ("text", "json")):  # those two show the problems themselves

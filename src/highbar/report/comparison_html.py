@@ -10,7 +10,7 @@ from highbar.model.comparison import Comparison
 from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.html import banner
+from highbar.report.html import banner, said
 from highbar.report.html import render_problems as render_verdict_problems
 from highbar.report.html.differences import changes, moved, slice_changes
 from highbar.report.html.markup import EMPTY, Markup, element
@@ -19,8 +19,8 @@ from highbar.report.html.parts import heading
 from highbar.report.html.rules import rules
 
 
-def render(comparison: Comparison, _display: Display = PAGE) -> str:
-    """The whole page; the display does not matter."""
+def render(comparison: Comparison, display: Display = PAGE) -> str:
+    """The whole page. Of the display only what the caller says about the run matters."""
     sections = {
         "rules": ("Demands", rules(_as_verdict(comparison))),
         "changes": ("Changes", changes(comparison)),
@@ -28,7 +28,8 @@ def render(comparison: Comparison, _display: Display = PAGE) -> str:
         "sliced": ("Slices", slice_changes(comparison)),
         "notes": ("Notes", _notes(comparison)),
     }
-    head = banner(words.headline(comparison), comparison.verdict, sections)
+    about = element("p", *said(display), class_="about") if display.meta else EMPTY
+    head = banner(words.headline(comparison), comparison.verdict, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     word = words.headline(comparison).partition(":")[0]
     return page(f"{word} · Highbar", comparison.verdict or "", [head, main], scripted=False)

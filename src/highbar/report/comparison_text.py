@@ -95,7 +95,7 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
 
 
 def _scenarios(comparison: Comparison, display: Display) -> list[str]:
-    lines = [*title("Scenarios", display), f"  {words.changed_passes(comparison.passes)}"]
+    lines = [*title("Scenarios", display), *paragraph(words.changed_passes(comparison.passes), 2, display)]
     for heading, ids in words.listed(comparison):
         if ids:
             shown = ", ".join(visible(id_) for id_ in ids[:_MOST_ROWS])

@@ -25,7 +25,7 @@ from highbar.report.html.scenarios import all_scenarios, failed, flaky, open_sce
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["banner", "render", "render_problems"]
+__all__ = ["banner", "render", "render_problems", "said"]
 _ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w./?&=%#~+,;:@-]*)?", re.ASCII)
 _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
@@ -84,12 +84,16 @@ def _about(verdict: Verdict, display: Display) -> Markup:
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
     lines = [judged(verdict.judged_by, code), selected(verdict.selection, code)]
     more = [element("p", Markup(line), class_="about") for line in lines if line]
-    about += [element("span", key, " ", _linked(text)) for key, text in display.meta]
-    return join(element("p", *about, class_="about"), *more)
+    return join(element("p", *about, *said(display), class_="about"), *more)
+
+
+def said(display: Display) -> list[Markup]:
+    """What the caller says about the run."""
+    return [element("span", key, " ", _linked(text)) for key, text in display.meta]
 
 
 def _linked(text: str) -> Markup:
-    """What the caller says about the run; an address on the web is a link."""
+    """A text of the caller; an address on the web is a link."""
     return element("a", text, href=text) if _ADDRESS.fullmatch(text) else code(text)
 
 
