@@ -1,4 +1,4 @@
-"""The way through the HTML report: the lead paragraph, from a demand to its scenarios, all scenarios, and its height."""
+"""The way through the HTML report: its lead, from a demand to its scenarios, all scenarios, and its height."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET
 from highbar.cli.meta import Meta, meta_option
 from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import watching
+from highbar.cli.workflow import github_option, tell_github
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
 from highbar.model.job import Job, Wants
@@ -61,6 +62,7 @@ Examples:
 )
 @meta_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the rules pass.")
+@github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
 @click.option("--quiet", is_flag=True, help="Print only the headline, as one line, and no progress.")
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
@@ -77,6 +79,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     outputs: tuple[str, ...],
     meta: Meta,
     strict: bool,
+    github: bool | None,
     quiet: bool,
 ) -> int:
     """Compare two runs of the same scenarios, BASE and HEAD: results files, or baselines.
@@ -105,14 +108,19 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     try:
         with watching(quiet=quiet) as watch:
             _refuse_two_streams(base, head)
-            comparison = pipeline.compare(replace(job, results=(base,)), job, watch)
+            before = replace(job, results=(base,))
+            comparison = pipeline.compare(before, job, watch)
+            if any(COMPARISONS[name].details for name in (report_format, *(output.format for output in wanted))):
+                comparison = pipeline.with_outputs(comparison, before, job)
     except InputError as error:
+        problems = error.problems
+        tell_github(github, REFUSED, lambda tell: tell.tell_no_comparison(problems, REFUSED, wanted))
         return _refused(error, report_format, wanted)
     code = _report(comparison, report_format, wanted, meta, quiet=quiet)
     if strict and code == 0 and any(rule.outcome != "pass" for rule in comparison.rules):
         streams.say("highbar: strict, so these warnings make the exit code 1")
-        return _STRICT
-    return code
+        code = _STRICT
+    return tell_github(github, code, lambda tell: tell.tell_comparison(comparison, code, wanted))
 
 
 def _refuse_two_streams(base: str, head: str) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from highbar.model.judging import Judging, Selection
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
+
+if TYPE_CHECKING:  # which itself refers to a comparison
+    from highbar.model.details import TrialDetail
 
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
 """How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""
@@ -92,6 +95,14 @@ class Side(Struct, frozen=True):
     selection: Selection | None = None  # which rows were taken, if not all
 
 
+class MovedScenario(Struct, frozen=True):
+    """A scenario that broke or was fixed, with its trials in both runs; None if that run cannot be read again."""
+
+    id: str
+    base: tuple[TrialDetail, ...] | None
+    head: tuple[TrialDetail, ...] | None
+
+
 class Comparison(Struct, frozen=True):
     """What changed from base to head. `verdict` is None if no rule compares the two.
 
@@ -116,6 +127,7 @@ class Comparison(Struct, frozen=True):
     policy: Source | None = None
     confidence: Fraction = Fraction(95, 100)
     latency: Factor | None = None  # of the mean latency of the pairs
+    moved: tuple[MovedScenario, ...] = ()  # the first that broke or were fixed; only if a report shows them
 
     @property
     def direction(self) -> Direction:

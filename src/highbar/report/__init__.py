@@ -81,7 +81,8 @@ COMPARISONS: Mapping[str, Reporter] = MappingProxyType(
         "text": Reporter("highbar.report.comparison_text"),
         "json": Reporter("highbar.report.json", function="render_comparison"),
         "markdown": Reporter("highbar.report.comparison_markdown"),
-        "html": Reporter("highbar.report.comparison_html"),
+        "html": Reporter("highbar.report.comparison_html", details=True),
+        "junit": Reporter("highbar.report.junit", function="render_comparison"),
     }
 )
 PLANS: Mapping[str, Reporter] = MappingProxyType(

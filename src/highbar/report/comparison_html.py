@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from highbar.errors import Problem
-from highbar.model import Counts, Verdict
 from highbar.model.comparison import Comparison
-from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
 from highbar.report.html import banner, said
@@ -22,7 +20,7 @@ from highbar.report.html.rules import rules
 def render(comparison: Comparison, display: Display = PAGE) -> str:
     """The whole page. Of the display only what the caller says about the run matters."""
     sections = {
-        "rules": ("Demands", rules(_as_verdict(comparison))),
+        "rules": ("Demands", rules(words.as_verdict(comparison))),
         "changes": ("Changes", changes(comparison)),
         "moved": ("Scenarios", moved(comparison)),
         "sliced": ("Slices", slice_changes(comparison)),
@@ -38,23 +36,6 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
     """Every problem, in place of a comparison."""
     return render_verdict_problems(problems, display)
-
-
-def _as_verdict(comparison: Comparison) -> Verdict:
-    """The rules that compare, as the table of demands takes them."""
-    return Verdict(
-        comparison.verdict,
-        Counts(comparison.pairs, 0, 0, 0, 0),
-        {name: change.difference.head for name, change in comparison.metrics.items()},
-        (),
-        comparison.rules,
-        (),
-        (),
-        comparison.policy,
-        (),
-        confidence=comparison.confidence,
-        details=Details(comparison=comparison),
-    )
 
 
 def _notes(comparison: Comparison) -> Markup:

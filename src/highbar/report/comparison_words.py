@@ -8,7 +8,9 @@ from types import MappingProxyType
 
 from highbar.language.digits import amount, show_change
 from highbar.language.phrases import count
+from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
+from highbar.model.details import Details
 from highbar.report.headline import WORDS, judged, selected
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
@@ -34,6 +36,23 @@ def headline(comparison: Comparison) -> str:
     outcome = f"{counted} {'is' if number == 1 else 'are'} {'not ' if missed else ''}met"
     more = f", {count(warned, 'warning')}" if warned else ""
     return f"{WORDS[comparison.verdict]}: {outcome}{more}; {comparison.direction}: {change}"
+
+
+def as_verdict(comparison: Comparison) -> Verdict:
+    """The rules that compare, for the reports that take a verdict."""
+    return Verdict(
+        comparison.verdict,
+        Counts(comparison.pairs, 0, 0, 0, 0),
+        {name: change.difference.head for name, change in comparison.metrics.items()},
+        (),
+        comparison.rules,
+        (),
+        (),
+        comparison.policy,
+        (),
+        confidence=comparison.confidence,
+        details=Details(comparison=comparison),
+    )
 
 
 def main_number(comparison: Comparison) -> str:

@@ -114,7 +114,7 @@ def test_what_is_read_is_never_overwritten_nor_written_in_a_form_that_there_is_n
     write(tmp_path, "head.jsonl", 70)
     before = (tmp_path / "base.jsonl").read_bytes()
     assert compared(tmp_path, "--output", "json=base.jsonl").exit == 2
-    assert compared(tmp_path, "--output", "out.xml").exit == 2
+    assert compared(tmp_path, "--output", "out.csv").exit == 2
     assert (tmp_path / "base.jsonl").read_bytes() == before
     assert run(tmp_path, "compare", "-", "-").exit == 2
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Unit, Value, Verdict
+from highbar.model.comparison import Difference
 from highbar.model.details import Details
 from highbar.report.headline import accepted, could_change, differs, lacks
 from highbar.report.html.axis import Axis
@@ -75,7 +76,13 @@ def _folded(table: _Table, clear: Sequence[DemandResult]) -> Markup:
 def _axes(verdict: Verdict) -> Axes:
     """One axis for each unit, wide enough for every value, interval and threshold."""
     details = verdict.details or _EMPTY_DETAILS
-    drawn = [each for rule in verdict.rules for each in _drawn(rule, details) if each.value.value is not None]
+    drawn = [
+        each
+        for rule in verdict.rules
+        if _difference(rule, details) is None
+        for each in _drawn(rule, details)
+        if each.value.value is not None
+    ]
     bounds = [(each.value.unit, found[1]) for each in drawn if (found := held_against(each.threshold or ""))]
     return {
         unit: shared_axis(
@@ -144,12 +151,10 @@ class _Table:
             yield element("a", code(name), href=f"#policy-{line}") if there else code(name)
 
     def _charts(self, rule: RuleResult) -> list[Markup]:
-        """A rule about the baseline is drawn as its difference, if that is known."""
-        compared = self.details.comparison.metrics if self.details.comparison else {}
-        found = compared.get(rule.metric or "")
-        if rule.rule.startswith("baseline.") and not rule.slice and found is not None:
+        difference = _difference(rule, self.details)
+        if difference is not None:
             about = element("p", "difference to the baseline", class_="dim")
-            return [about, change_line(found.difference, look(rule))]
+            return [about, change_line(difference, look(rule))]
         return [self._chart(drawn, look(rule)) for drawn in _drawn(rule, self.details)]
 
     def _chart(self, drawn: _Drawn, how: str) -> Markup:
@@ -166,6 +171,12 @@ def _amounts(shown: str, value: Value | None) -> tuple[Markup, ...]:
     number, _, interval = shown.partition(" (")
     lacking = f" {lacks(value)}" if value and lacks(value) else ""
     return element("b", number), element("span", f" ({interval}" if interval else "", lacking, class_="dim")
+
+
+def _difference(rule: RuleResult, details: Details) -> Difference | None:
+    """What is drawn for a rule about the baseline, if it is known."""
+    found = details.comparison.metrics.get(rule.metric or "") if details.comparison else None
+    return found.difference if found and rule.rule.startswith("baseline.") and not rule.slice else None
 
 
 def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
