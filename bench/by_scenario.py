@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import comb
 
+from highbar.statistics.binomial import at_least
 from highbar.statistics.bounds import suite_bounds
 from highbar.statistics.interval import Interval, Real
-from highbar.statistics.ratio import Difference, influence_difference, ratio_influences
+from highbar.statistics.ratio import AbsoluteChange, influence_difference, ratio_influences
 from highbar.statistics.trials import VarianceSplit, variance_split_from_sums
 
 
@@ -28,7 +30,7 @@ def ratio_bounds(pairs: Iterable[tuple[Real, Real]], alpha: float) -> Interval |
     return None if found is None else Interval(found.low, found.high)
 
 
-def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> Difference | None:
+def ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> AbsoluteChange | None:
     """How much Σq / Σt changed on the same scenarios, from (base q, base t, head q, head t) of each."""
     listed = list(rows)
     base, head = [row[:2] for row in listed], [row[2:] for row in listed]
@@ -54,3 +56,28 @@ def variance_split(counts: Iterable[tuple[int, int]]) -> VarianceSplit | None:
 
 def _ratio(pairs: Sequence[tuple[Real, Real]]) -> float:
     return math.fsum(q for q, _ in pairs) / math.fsum(t for _, t in pairs)
+
+
+def pass_at(k: int, trials: int, passed: int) -> Fraction | None:
+    """How likely at least one of k trials passes, unbiased from more of them; None below k trials."""
+    if trials < k:
+        return None
+    return 1 - Fraction(comb(trials - passed, k), comb(trials, k))
+
+
+def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
+    """How likely all of k trials pass, unbiased from more of them; None below k trials."""
+    if trials < k:
+        return None
+    return Fraction(comb(passed, k), comb(trials, k))
+
+
+def point_gate_chance(scenarios: int, threshold: Real, rate: float) -> float:
+    """How likely an agent of this true rate shows at least the threshold on so many scenarios; exact."""
+    return at_least(_needed(scenarios, threshold), scenarios, rate)
+
+
+def _needed(scenarios: int, threshold: Real) -> int:
+    """The fewest passes that reach the threshold, which is read as it was written: 17 of 20 reach 0.85."""
+    exact = Fraction(str(threshold)) if isinstance(threshold, float) else Fraction(threshold)
+    return math.ceil(exact * scenarios)

@@ -80,7 +80,7 @@ def ours(pairs: np.ndarray, scenarios: int, margin: int, evidence: str) -> Share
         low, high = single_trial_bounds(better, worse, scenarios, ALPHA)
         spare = Fraction(margin, 100)
         excess = Excess(Fraction(better - worse, scenarios) + spare, Fraction(low) + spare, Fraction(high) + spare)
-        counts[weigh(excess, evidence)[0]] += count
+        counts[weigh(excess, evidence, "")[0]] += count
     return Shares(*(counts[word] / len(pairs) for word in ("pass", "fail", "inconclusive")))
 
 

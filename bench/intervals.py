@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar import measure
 from highbar import policy as policies

@@ -105,7 +105,7 @@ def rolling(random: Random) -> Iterator[Row]:
             better, worse = int((head & ~base).sum()), int((base & ~head).sum())
             low, high = single_trial_bounds(better, worse, scenarios, ALPHA)
             excess = Excess(Fraction(better - worse, scenarios), Fraction(low), Fraction(high))
-            if weigh(excess, "estimate")[0] == "pass":
+            if weigh(excess, "estimate", "")[0] == "pass":
                 base = head
         recorded.append(float(base.mean()))
     yield (

@@ -6,12 +6,13 @@ Each function yields pairs of runs; `bench/second_run.py` groups them into rows 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 from bench.by_scenario import variance_split
+from msgspec.structs import replace
 
 from highbar.gate.baseline import Excess, weigh
 from highbar.gate.outlook import Outlooks, Rests, chance, of_difference, of_scenarios
@@ -68,7 +69,7 @@ def margin(better: int, worse: int, count: int, points: int, kind: str, noise: N
     spare = Fraction(points, 100)
     excess = Excess(Fraction(better - worse, count) + spare, Fraction(low) + spare, Fraction(high) + spare)
     demand = Demand("confident" if kind == "confident" else "estimate")
-    return weigh(excess, kind)[0], of_difference(excess.value, excess.low, excess.high, demand, ALPHA, noise)
+    return weigh(excess, kind, "")[0], of_difference(excess.value, excess.low, excess.high, demand, ALPHA, noise)
 
 
 def margin_pairs(random: Random, count: int, alike: float, kind: str) -> Iterator[Pair]:

@@ -57,7 +57,7 @@ def traced(checkout: Path, folder: Path, *arguments: str) -> Iterator[Count]:
     modules = tuple(f"{name}: {calls:,} calls" for name, calls in seen["modules"].items())
     yield Count("  modules entered", f"{len(modules)}", modules)
     yield Count("  calls", f"{seen['calls']:,}", modules)
-    yield Count("  kinds of dataclasses made", f"{len(seen['dataclasses'])}", tuple(seen["dataclasses"]))
+    yield Count("  kinds of dataclasses and structs made", f"{len(seen['dataclasses'])}", tuple(seen["dataclasses"]))
 
 
 def start_up(checkout: Path, folder: Path) -> Iterator[Count]:

@@ -59,8 +59,8 @@ def counts(package: Path) -> Iterator[Count]:
     yield Count("lines of src", f"{lines:,}")
     yield Count("files of src", f"{len(source)}")
     yield Count("distinct words in identifiers", f"{len(words(source)):,}", tuple(sorted(words(source))))
-    found = [f"{module.path}:{node.lineno} {node.name}" for module, node in classes(source) if is_dataclass(node)]
-    yield Count("dataclasses", f"{len(found)}", tuple(found))
+    found = [f"{module.path}:{node.lineno} {node.name}" for module, node in classes(source) if is_record(node)]
+    yield Count("dataclasses and structs", f"{len(found)}", tuple(found))
     yield repeated("class names that stand for two or more things", class_places(source))
     yield repeated("public function names of two or more modules", function_places(source))
     yield repeated("file names that recur", file_places(source))
@@ -68,7 +68,7 @@ def counts(package: Path) -> Iterator[Count]:
     yield Count("imports inside functions", f"{inside}")
     yield Count("  of them without a reason beside them", f"{len(silent)}", tuple(silent))
     fields = mutable_fields(source)
-    yield Count("mutable fields of frozen dataclasses", f"{len(fields)}", tuple(fields))
+    yield Count("mutable fields of frozen dataclasses and structs", f"{len(fields)}", tuple(fields))
     comments = sum(1 for module in source for _ in whole_line_comments(module))
     yield Count("comments on lines of their own per 1,000 lines", f"{comments / lines * 1000:.1f}")
     limits = limit_constants(source)
@@ -99,12 +99,14 @@ def classes(source: list[Module]) -> Iterator[tuple[Module, ast.ClassDef]]:
         yield from ((module, node) for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef))
 
 
-def is_dataclass(node: ast.ClassDef, *, frozen: bool = False) -> bool:
-    """If the class has the decorator, with `frozen=True` if that is wanted."""
+def is_record(node: ast.ClassDef, *, frozen: bool = False) -> bool:
+    """If the class is a dataclass or one of msgspec's structs, with `frozen=True` if that is wanted."""
     for decorator in map(ast.unparse, node.decorator_list):
         if re.match(r"(dataclasses\.)?dataclass\b", decorator):
             return not frozen or "frozen=True" in decorator
-    return False
+    if not any(re.fullmatch(r"(msgspec\.)?Struct", ast.unparse(base)) for base in node.bases):
+        return False
+    return not frozen or any(each.arg == "frozen" and ast.unparse(each.value) == "True" for each in node.keywords)
 
 
 def class_places(source: list[Module]) -> dict[str, list[str]]:
@@ -181,7 +183,7 @@ def mutable_fields(source: list[Module]) -> list[str]:
     return [
         f"{module.path}:{field.lineno} {node.name}.{ast.unparse(field.target)}"
         for module, node in classes(source)
-        if is_dataclass(node, frozen=True)
+        if is_record(node, frozen=True)
         for field in node.body
         if isinstance(field, ast.AnnAssign) and MUTABLE.match(ast.unparse(field.annotation))
     ]

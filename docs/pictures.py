@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
+from highbar.statistics.binomial import at_least
 from highbar.statistics.planning import gate_chances
-from highbar.statistics.second_run import point_gate_chance
 
 PICTURE = Path(__file__).parent / "concepts" / "two-gates.svg"
 SCENARIOS, THRESHOLD = 50, Fraction(85, 100)
+NEEDED = math.ceil(THRESHOLD * SCENARIOS)  # the fewest passes that reach the threshold
 LOWEST, HIGHEST = 0.65, 1.0
 WIDTH, HEIGHT, GAP = 330, 220, 60
 GREEN, RED, GRAY = "#1a7f37", "#cf222e", "#8c959f"
@@ -56,8 +58,8 @@ def picture() -> str:
     first, second = 50.0, 50.0 + WIDTH + GAP
     parts = [
         *axes(first, "compare the value: pass or fail"),
-        curve(lambda rate: point_gate_chance(SCENARIOS, THRESHOLD, rate), first, GREEN),
-        curve(lambda rate: 1 - point_gate_chance(SCENARIOS, THRESHOLD, rate), first, RED),
+        curve(lambda rate: at_least(NEEDED, SCENARIOS, rate), first, GREEN),
+        curve(lambda rate: 1 - at_least(NEEDED, SCENARIOS, rate), first, RED),
         label("fail", x(0.72, first), y(0.9), color=RED),
         label("pass", x(0.955, first), y(0.88), color=GREEN),
         *axes(second, "compare the interval: pass, fail or inconclusive"),

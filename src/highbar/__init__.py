@@ -46,10 +46,15 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    """The API, which is loaded when it is used."""
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     """Load what is asked for when it is asked for: the command line needs little of it, and pays for start-up."""
     if name not in _HOMES:
         raise AttributeError(f"module 'highbar' has no attribute {name!r}")
-    import importlib
+    import importlib  # the command line never comes here
 
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -2,78 +2,119 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec.structs import replace
 
 from highbar import pipeline
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
-from highbar.model import Verdict
+from highbar.model import Policy, Verdict
 from highbar.model.job import Job, Wants
 
-if TYPE_CHECKING:  # see compare
+if TYPE_CHECKING:  # see compare, and _mapping
     from highbar.model.comparison import Comparison
+    from highbar.model.mapping import RowMap
 
 
-Results = object
-"""A path or several, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame."""
+class Frame(Protocol):
+    """A pandas or polars data frame, an Arrow table, or what else gives its rows as an Arrow stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows, as the Arrow C stream interface defines it."""
+
+
+AnyPath = str | PathLike[str]
+Results = AnyPath | Iterable[AnyPath] | Iterable[Mapping[str, Any]] | Frame
+"""A path or several, dicts (one per trial), or a data frame or Arrow table."""
+PolicyLike = AnyPath | Mapping[str, Any]
+"""The path of a policy, its YAML text, a dict with its keys, or "typical" for the typical thresholds."""
+_Opened = Callable[[Job], AbstractContextManager[Job]]
 
 
 def check(  # noqa: PLR0913 - what the command line can say
     results: Results,
-    policy: str | PathLike[str] | Mapping[str, Any] | None = None,
+    policy: PolicyLike | None = None,
     *,
     agent_version: str | None = None,
     slices: Sequence[str] = (),
-    baseline: str | PathLike[str] | None = None,
+    baseline: AnyPath | None = None,
     allow_missing_baseline: bool = False,
-    details: bool = False,
-    list_scenarios: bool = False,
+    map: PolicyLike | None = None,  # noqa: A002 - as the command line calls it
     where: Mapping[str, str | Sequence[str]] | None = None,
     subset: bool = False,
+    against_ref: str | None = None,
+    details: bool = False,
+    list_scenarios: bool = False,
 ) -> Verdict:
     """Judge results by a policy; raises InputError if they or the policy cannot be read.
 
-    `policy` is a path, a mapping of the same keys, or "typical" for the typical thresholds; without one it is looked
-    for as the command line does. If there is none, nothing is judged: `verdict` is None, `passed` is False, and
-    `advice` has the typical thresholds as they would be judged. `baseline` takes the place of the file that the policy
-    names. `details` reads what the HTML report shows beside the verdict; `list_scenarios` reads every scenario, for a
-    JUnit or CSV report. `where` chooses rows ({"tags.model": "x"}) if the policy has no `select`; with `subset` a
-    scenario may lose all of its rows by that.
+    Args:
+        results: a path, a pattern, a folder, or several; dicts, one per trial; a data frame or an Arrow table.
+        policy: a path, YAML text, a dict of the same keys, or "typical" for the typical thresholds. By default it is
+            looked for as the command line does. If there is none, nothing is judged: `verdict` is None, `passed` is
+            False, and `advice` has the typical thresholds as they would be judged.
+        agent_version: the version that progressive thresholds go by.
+        slices: columns to show the metrics by, besides those of the policy.
+        baseline: the path of a baseline, instead of the one that the policy names.
+        allow_missing_baseline: for a first run: rules about a baseline that does not exist only warn.
+        map: how the records of another tool become rows: a path, YAML text, or a dict.
+        where: chooses rows if the policy has no `select`: {"tags.model": "x"}.
+        subset: accept that `where` leaves a scenario without any row.
+        against_ref: judge by the policy as it was at this git ref, too; the worse verdict wins.
+        details: read at once what the HTML report shows; otherwise the results are read again for it.
+        list_scenarios: fill `verdict.scenarios` at once.
     """
+    wants = Wants(tuple(slices), subset=subset, scenarios=list_scenarios, details=details)
     job = Job(
         policy=_policy(policy),
         agent_version=agent_version,
         baseline=None if baseline is None else os.fspath(baseline),
         allow_missing_baseline=allow_missing_baseline,
+        mapping=_mapping(map),
         where=_where(where),
-        wants=Wants(tuple(slices), subset=subset, scenarios=list_scenarios, details=details),
+        wants=wants,
     )
-    with _given(results, job) as whole:
-        return pipeline.check(whole)
+    opened = _opened(results, mapped=map is not None)
+
+    def judge(details: bool, scenarios: bool) -> Verdict:  # noqa: FBT001 - see ReadAgain
+        with opened(replace(job, wants=replace(wants, details=details, scenarios=scenarios))) as whole:
+            return pipeline.check(whole) if against_ref is None else _check_both(whole, against_ref)
+
+    return replace(judge(details, list_scenarios), read_again=judge)
 
 
 def compare(
     base: Results,
     head: Results,
-    policy: str | PathLike[str] | Mapping[str, Any] | None = None,
+    policy: PolicyLike | None = None,
     *,
     slices: Sequence[str] = (),
+    map: PolicyLike | None = None,  # noqa: A002 - as the command line calls it
+    where: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Comparison:
     """What changed between two runs of the same scenarios; each may also be the path of a baseline.
 
     The rules of the policy's `baseline` block give the verdict, which is None without one. Raises InputError.
     """
-    job = Job(policy=policies.choose(_policy(policy)), wants=Wants(tuple(slices)))
-    with _given(base, job) as before, _given(head, job) as after:
-        return pipeline.compare(before, after)
+    job = Job(
+        policy=policies.choose(_policy(policy)), mapping=_mapping(map), where=_where(where), wants=Wants(tuple(slices))
+    )
+    before, after = (_opened(results, mapped=map is not None) for results in (base, head))
+    with before(job) as base_job, after(job) as head_job:
+        return pipeline.compare(base_job, head_job)
+
+
+def _check_both(job: Job, against_ref: str) -> Verdict:
+    from highbar.bar import at_ref  # few checks need it, or git
+
+    return at_ref.check_against_ref(job, against_ref)
 
 
 def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:
@@ -82,41 +123,66 @@ def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:
     return tuple(f"{column}={value}" for column, values in pairs for value in values)
 
 
-def _holds_files_or_rows(results: object) -> TypeGuard[str | PathLike[str] | Sequence[object]]:
-    """Whether this is a path, or a list of paths or rows; text in bytes is a sequence too, of numbers."""
-    return isinstance(results, str | PathLike | Sequence) and not isinstance(results, bytes | bytearray | memoryview)
+def _policy(policy: PolicyLike | None) -> str | Mapping[str, Any] | Policy | None:
+    if isinstance(policy, str) and _is_yaml(policy):
+        return policies.read("<policy>", policy.encode("utf-8", "surrogatepass"))
+    return policy if policy is None or isinstance(policy, Mapping) else _text_of(policy, "policy")
 
 
-def _policy(policy: str | PathLike[str] | Mapping[str, Any] | None) -> str | Mapping[str, Any] | None:
-    if policy is None or isinstance(policy, Mapping):
-        return policy
+def _mapping(given: PolicyLike | None) -> str | RowMap | None:
+    if given is None:
+        return None
+    from highbar.policy.mapping import read_map, read_map_file  # few checks have one
+
+    if isinstance(given, Mapping):
+        return read_map(given)
+    if isinstance(given, str) and _is_yaml(given):
+        return read_map_file("<map>", given.encode("utf-8", "surrogatepass"))
+    return _text_of(given, "map")
+
+
+def _is_yaml(text: str) -> bool:
+    """Whether this is the text of a file and not its path, which has neither several lines nor keys with values."""
+    return "\n" in text or ": " in text
+
+
+def _text_of(path: AnyPath, what: Literal["policy", "map"]) -> str:
     try:
-        return os.fspath(policy)
+        return os.fspath(path)
     except TypeError as error:
-        problem = Problem(f"the policy is a {type(policy).__name__}", hint="wanted a path, or a dict of the same keys")
-        raise InputError(problem) from error
+        hint = "wanted a path, YAML text, or a dict of the same keys"
+        raise InputError(Problem(f"the {what} is of type {type(path).__name__}", hint=hint)) from error
+
+
+def _opened(results: Results, *, mapped: bool) -> _Opened:
+    """How a job gets these results, as often as they are read. Raises InputError if they are nothing that has rows."""
+    if isinstance(results, str | PathLike):
+        paths = (_path(results),)
+        return lambda job: nullcontext(replace(job, results=paths))
+    from highbar.load import tables  # only for what is not a path
+
+    found = list(results) if tables.is_iterable(results) else tables.records(results) if mapped else None
+    if found is None:
+        table = tables.accept(results)
+        return lambda job: nullcontext(replace(job, table=table))
+    if found and all(isinstance(item, str | PathLike) for item in found):
+        several = tuple(_path(item) for item in found if isinstance(item, str | PathLike))
+        return lambda job: nullcontext(replace(job, results=several))
+    lines = [tables.line(number, row) for number, row in enumerate(found, 1)]
+    return lambda job: _as_file(lines, job)
 
 
 @contextmanager
-def _given(results: Results, job: Job) -> Iterator[Job]:
-    """The job with these results. Rows go the way of a JSONL file, so that they are read by the same rules."""
-    if not _holds_files_or_rows(results):
-        from highbar.load.tables import accept  # only for what is no file
-
-        yield replace(job, table=accept(results))
-    elif isinstance(results, str | PathLike):
-        yield replace(job, results=(_path(results),))
-    elif results and all(isinstance(item, str | PathLike) for item in results):
-        yield replace(job, results=tuple(_path(item) for item in results if isinstance(item, str | PathLike)))
-    else:
-        with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
-            file = Path(folder, "results.jsonl")
-            with file.open("w", encoding="utf-8") as stream:
-                stream.writelines(_line(number, row) for number, row in enumerate(results, 1))
-            yield replace(job, results=(str(file),), names={str(file): "<rows>"})
+def _as_file(lines: Sequence[str], job: Job) -> Iterator[Job]:
+    """The job with rows that go the way of a JSONL file, so that they are read by the same rules."""
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
+        file = Path(folder, "results.jsonl")
+        with file.open("w", encoding="utf-8") as stream:
+            stream.writelines(lines)
+        yield replace(job, results=(str(file),), names={str(file): "<rows>"})
 
 
-def _path(path: str | PathLike[str]) -> str:
+def _path(path: AnyPath) -> str:
     """A path as text. An empty one is refused: it would mean the working folder and everything in it."""
     text = os.fspath(path)
     try:
@@ -125,12 +191,3 @@ def _path(path: str | PathLike[str]) -> str:
     except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
         pass
     raise InputError(Problem(f"the path of the results is {text!a}", hint="wanted the name of a file or folder"))
-
-
-def _line(number: int, row: object) -> str:
-    try:
-        return json.dumps(row, allow_nan=False) + "\n"
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            Problem(f"row {number}: {error}", file="<rows>", hint="NaN, infinities and objects are not results")
-        ) from error

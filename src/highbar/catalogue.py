@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, reduce
 
+from msgspec import Struct
+
 from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, NAMED_IN_FORMULAS, SLICEABLE
 from highbar.language.formula import parse, to_words
-from highbar.model import Better, Binary, Call, Expression, Metric, Name, Number, Percentile, Term, Unit, Where
+from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
 """The guide's categories. Others are welcome; one that is nearly one of these is a misspelling."""
@@ -28,12 +29,11 @@ BOUNDED_COLUMNS = NAMED_IN_FORMULAS & BOUNDED
 RANKED_COLUMNS = frozenset(column.name for column in MEASURED)
 """Columns of ours that `percentile` takes."""
 
-SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless said"}
+SETTINGS = {"latency_limit": "the policy's latency_limit in milliseconds, 5000 unless given"}
 """Names in a formula that are the policy's own numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A named sum over scenarios, for use in formulas."""
 
     name: str
@@ -140,6 +140,7 @@ WEIGHTED_SCORE = "weighted_score"
 FINAL_SCORE = "final_score"
 
 _REPEATED = re.compile(r"pass_(at|hat)_([1-9][0-9]{0,2})")
+_LATENCY = re.compile(r"latency_p([1-9][0-9]?)")
 
 
 @cache
@@ -152,9 +153,16 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def find(name: str) -> Metric | None:
-    """The built-in metric of that name; `pass_at_K` and `pass_hat_K` are made for any K from 1 to 999."""
+    """The built-in metric of that name; K of `pass_at_K` may be 1 to 999, NN of `latency_pNN` 1 to 99."""
+    latency = _LATENCY.fullmatch(name)
+    if name in metrics():
+        return metrics()[name]
+    if latency:
+        formula = f"percentile(latency_ms, {latency[1]}%)"
+        use_case = f"Time within which {latency[1]}% of the trials answer"
+        return Metric(name, formula, parse(formula), "ms", "lower", use_case)
     if not is_repeated(name):
-        return metrics().get(name)
+        return None
     how = "at least one" if name.startswith("pass_at_") else "all"
     formula = f"mean({name})"
     use_case = f"Chance that {how} of {name.rsplit('_', 1)[1]} trials pass"
@@ -163,20 +171,21 @@ def find(name: str) -> Metric | None:
 
 def is_repeated(name: str) -> bool:
     """Whether `name` is pass_at_K or pass_hat_K, as a metric and as a column for `mean`."""
-    return _REPEATED.fullmatch(name) is not None
+    # Asked for every scenario of a comparison: most names are settled without the pattern.
+    return name.startswith(("pass_at_", "pass_hat_")) and _REPEATED.fullmatch(name) is not None
 
 
 def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
     """The guide's weighted aggregation: Σ metric × weight / Σ weight, over the metrics that have a weight."""
-    products: list[Expression] = [Binary("*", Name(name), Number(weight)) for name, weight in weights.items()]
+    products: list[Expression] = [Binary("*", Name(name), Constant(weight)) for name, weight in weights.items()]
     total = reduce(lambda left, right: Binary("+", left, right), products)
-    expression = Binary("/", total, Number(sum(weights.values(), Fraction(0))))
+    expression = Binary("/", total, Constant(sum(weights.values(), Fraction(0))))
     use_case = "Several metrics in one number"
     return Metric(WEIGHTED_SCORE, to_words(expression), expression, "ratio", "higher", use_case)
 
 
 def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile:
-    """The sums behind a leaf of a formula, over the scenarios that `where` lets through.
+    """The sums behind a leaf of a formula, over the scenarios that `where` selects.
 
     A measure and `sum(c)` are one term, `mean(c)` two, the first divided by the second; `percentile` is a Percentile.
     """
@@ -186,7 +195,7 @@ def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile
     column = _term_column(leaf)
     if leaf.function == "percentile":
         share = leaf.arguments[1]
-        assert isinstance(share, Number)  # noqa: S101 - the formula was parsed, which makes sure of it
+        assert isinstance(share, Constant)  # noqa: S101 - the formula was parsed, which makes sure of it
         return Percentile(column, share.value, where)
     total = Term(column, "sum", where)
     return (total,) if leaf.function == "sum" else (total, Term(column, "count", where))

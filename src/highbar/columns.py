@@ -11,8 +11,9 @@ Two tables: `COLUMNS` has what a row of the results may hold, `QUANTITIES` what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["identifies", "describes", "demands", "judges", "measures", "shows", "run"]
 """What a column is for.
@@ -57,16 +58,14 @@ EXTRA_SCALE = 10**9
 """For columns of the user's own, whose numbers may be that large: finer sums would not fit 128 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyLimit:
+class PolicyLimit(Struct, frozen=True):
     """The key of the policy that says what a trial without a value counts as, and its text in the policy's schema."""
 
     key: str
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of the results.
 
     `least` and `most` are the numbers that it takes. Sums are taken in whole multiples of 1/`scale`, so that they are
@@ -158,19 +157,18 @@ UNBOUNDED = tuple(column for column in MEASURED if not column.bounded)
 UNBOUNDED_NAMES = frozenset(column.name for column in UNBOUNDED)
 SCENARIO_TEXTS = names("describes", form="text")
 """Texts that describe a scenario; a suite may say them."""
-DESCRIBING = (*SCENARIO_TEXTS, *names("describes", form="number"))
+DESCRIPTION_COLUMNS = (*SCENARIO_TEXTS, *names("describes", form="number"))
 """Everything that describes a scenario but its tags."""
 OF_THE_RUN = names("run")
 SLICEABLE = frozenset({*SCENARIO_TEXTS, *OF_THE_RUN})
 """Columns that scenarios may be chosen by: what was asked of the agent, never what it did."""
 JUDGMENTS = frozenset({*names("judges"), *of_form("violated")})
-"""Columns that can say whether a trial passed. `expected` alone is a demand: nobody has answered it."""
+"""Columns that can say whether a trial passed. `expected` alone is a demand without an answer."""
 JUDGING = frozenset({*names("judges", "demands"), *(column.name for column in MEASURED if column.bounded)})
 """Columns that judge a trial, or say by what it is to be judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """A number that a scenario adds to a sum: what a term of a formula names."""
 
     name: str

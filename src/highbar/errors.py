@@ -10,23 +10,40 @@ A caller of the Python API writes `except highbar.InputError as error: print(err
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with an input: where, what was found, what was wanted, and a hint."""
+class LineExcerpt(Struct, frozen=True):
+    """A line of a file, or the part of it around a place, and how many of its characters are before that place."""
+
+    text: str
+    before: int
+
+
+class Problem(Struct, frozen=True):
+    """One thing that is wrong with an input: where, what was found, what was wanted, and a hint.
+
+    `example` is text of several lines to paste, which the hint is about.
+    """
 
     message: str
     file: str | None = None
     line: int | None = None
     column: int | None = None
     hint: str | None = None
+    excerpt: LineExcerpt | None = None
+    example: str | None = None
+
+    @property
+    def advice(self) -> str | None:
+        """The hint, with the example below it if there is one."""
+        return "\n".join(filter(None, (self.hint, self.example))) or None
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         text = f"{place}: {self.message}" if place else self.message
-        return f"{text}\nhint: {self.hint}" if self.hint else text
+        return f"{text}\nhint: {self.advice}" if self.advice else text
 
 
 class HighbarError(Exception):
@@ -41,7 +58,7 @@ class InputError(HighbarError):
         self.problems = problems
 
 
-class Twice(InputError):
+class DuplicateResults(InputError):
     """Several results of one scenario and trial; `keys` has the scenario and the trial of each problem."""
 
     def __init__(self, problems: Sequence[Problem], keys: Sequence[tuple[str, int | None]]) -> None:

@@ -25,8 +25,8 @@ def read(row_map: RowMap) -> None:
     import csv
 """
 SECOND = """\
-class _RowMap:
-    pass
+class _RowMap(Struct, frozen=True):
+    rows: list[int]
 
 
 def read() -> None:
@@ -45,13 +45,13 @@ def test_the_meter_counts_names_words_fields_imports_and_comments(tmp_path: Path
         "lines of src": "24",
         "files of src": "3",
         "distinct words in identifiers": "7",
-        "dataclasses": "1",
+        "dataclasses and structs": "2",
         "class names that stand for two or more things": "1 (2 places)",
         "public function names of two or more modules": "1 (2 places)",
         "file names that recur": "1 (2 places)",
         "imports inside functions": "4",
         "of them without a reason beside them": "1",
-        "mutable fields of frozen dataclasses": "1",
+        "mutable fields of frozen dataclasses and structs": "2",
         "comments on lines of their own per 1,000 lines": "83.3",
         "constants named MOST_, LARGEST_, MAX_, FEW_ …": "1",
     }

@@ -24,14 +24,14 @@ RIGHT = [{"id": "a", "correct": False, "passed": True, "latency_ms": 9}]
 @pytest.mark.parametrize(
     ("condition", "told"),
     [
-        ("1 - accuracy >= 0.5", "is met more easily where accuracy is worse"),
-        ("0.5 <= 1 - accuracy", "is met more easily where accuracy is worse"),
-        ("NOT 1 - accuracy < 0.5", "is met more easily where accuracy is worse"),
-        ("error_rate >= accuracy", "is met more easily where error_rate and accuracy are worse"),
-        ("latency_p95 / 5000 >= 1", "is met more easily where latency_p95 is worse"),
-        ("(1 - accuracy) × (1 - pass_rate) >= 0.5", "is met more easily where accuracy and pass_rate are worse"),
-        ("max(error_rate, violation_rate) > 0.1", "is met more easily where error_rate and violation_rate are worse"),
-        ("mean(latency_ms) - 5 >= 0", "is met more easily where mean(latency_ms) is worse"),
+        ("1 - accuracy >= 0.5", "is met more easily if accuracy is worse"),
+        ("0.5 <= 1 - accuracy", "is met more easily if accuracy is worse"),
+        ("NOT 1 - accuracy < 0.5", "is met more easily if accuracy is worse"),
+        ("error_rate >= accuracy", "is met more easily if error_rate and accuracy are worse"),
+        ("latency_p95 / 5000 >= 1", "is met more easily if latency_p95 is worse"),
+        ("(1 - accuracy) × (1 - pass_rate) >= 0.5", "is met more easily if accuracy and pass_rate are worse"),
+        ("max(error_rate, violation_rate) > 0.1", "is met more easily if error_rate and violation_rate are worse"),
+        ("mean(latency_ms) - 5 >= 0", "is met more easily if mean(latency_ms) is worse"),
         ("accuracy >= accuracy", "has the same outcome whatever the results are"),
         ("2 × accuracy - accuracy - accuracy >= 0", "has the same outcome whatever the results are"),
         ("accuracy >= 0.9 OR accuracy >= 0", "'accuracy >= 0' always holds"),
@@ -60,30 +60,30 @@ def test_a_condition_that_better_results_meet_is_read_without_a_note(condition):
     assert not [note for note in notes if "easily" in note or "every value" in note]
 
 
-def test_a_score_that_only_rises_where_results_are_worse_is_refused():
+def test_a_score_that_only_rises_if_results_are_worse_is_refused():
     problem = refused(RIGHT, composite("final_score >= 0.5", formula="1 - accuracy"))[0]
-    assert problem.message == "composite.formula: final_score rises where accuracy is worse"
+    assert problem.message == "composite.formula: final_score rises if accuracy is worse"
     assert problem.hint == "write 1 - (1 - accuracy)"
 
 
 @pytest.mark.parametrize(
     ("policy", "note"),
     [
-        (composite("accuracy < pass_rate"), "'accuracy < pass_rate' is met more easily where accuracy is worse"),
+        (composite("accuracy < pass_rate"), "'accuracy < pass_rate' is met more easily if accuracy is worse"),
         (
             composite("final_score >= 0.5", formula="0.5 × accuracy + 0.5 × error_rate"),
-            "final_score gets better where error_rate is worse: is that meant?",
+            "final_score gets better if error_rate is worse: is that meant?",
         ),
         (
             {
                 "metrics": [{"name": "misses", "formula": "1 - accuracy", "range": "0-100%"}],
                 "thresholds": {"blocking": {"misses": "≥ 50%"}},
             },
-            "misses gets better where accuracy is worse: is that meant?",
+            "misses gets better if accuracy is worse: is that meant?",
         ),
         (
             {"thresholds": {"blocking": {"pass_rate": "≥ 0%"}}},
-            "thresholds.blocking.pass_rate (>= 0.0) is met by every value: it fails only where pass_rate is undefined",
+            "thresholds.blocking.pass_rate (>= 0.0) is met by every value: it fails only if pass_rate is undefined",
         ),
         (
             {"thresholds": {"blocking": {"error_rate": "≤ 100%"}}},
@@ -91,7 +91,7 @@ def test_a_score_that_only_rises_where_results_are_worse_is_refused():
         ),
         (
             {"agent_version": "1.0", "progressive": {"accuracy": {"v1.0": "≥ 0%", "v2.0": "≥ 90%"}}},
-            "progressive.accuracy.v1.0 (>= 0.0) is met by every value: it fails only where accuracy is undefined",
+            "progressive.accuracy.v1.0 (>= 0.0) is met by every value: it fails only if accuracy is undefined",
         ),
         (composite("accuracy + 1 >= 1"), "is met by every value"),
         (

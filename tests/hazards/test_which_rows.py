@@ -47,7 +47,7 @@ def test_where_chooses_among_the_rows_of_a_scenario_and_counts_what_it_leaves_ou
 def test_select_in_the_policy_does_the_same_and_where_may_not_overrule_it(tmp_path):
     policy = {**RULE, "select": {"tags.model": "x"}}
     assert judged(check(tmp_path, ROWS, policy), "pass")["select"] == CHOSEN
-    refused(check(tmp_path, ROWS, policy, "--where", "tags.model=y"), "the policy says which rows are judged")
+    refused(check(tmp_path, ROWS, policy, "--where", "tags.model=y"), "the policy already selects the rows to judge")
 
 
 def test_a_scenario_that_loses_all_its_rows_is_refused_unless_a_subset_is_wanted(tmp_path):
@@ -382,7 +382,7 @@ def test_a_blank_text_leaves_no_row_out_that_its_scenario_has_chosen(tmp_path, c
     assert verdict["counts"]["left_out"] == 0
     nowhere = [*rows, {"id": "c", "trial": 1, "passed": False, **said(blank)}]
     refused(
-        check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"no row with {named} 'x' is left of 1 scenario: c"
+        check(tmp_path, nowhere, RULE, "--where", f"{named}=x"), f"there is no row with {named} 'x' in 1 scenario: c"
     )
 
 

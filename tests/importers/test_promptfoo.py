@@ -87,10 +87,10 @@ def test_named_scores_add_up_to_promptfoos():
 def test_promptfoos_successes_are_ours_but_for_three_rules():
     rows, _ = imported("promptfoo", RESULTS)
     counted = totals("promptfoo")["results.json"]
-    let_through = [row for row in rows if any(row.get("must_not", {}).values()) and row["passed"]]
+    is_selected = [row for row in rows if any(row.get("must_not", {}).values()) and row["passed"]]
     silent = [row for row in rows if "must_not" in row and "passed" not in row and not row["output"]]
     unchecked = [row for row in rows if "passed" not in row and "must_not" not in row]
-    assert [len(part) for part in (let_through, silent, unchecked)] == [2, 2, 2]
+    assert [len(part) for part in (is_selected, silent, unchecked)] == [2, 2, 2]
     verdict = highbar.check(RESULTS, {"thresholds": {"blocking": {"pass_rate": "≥ 1%"}}})
     ours = verdict.metrics["pass_rate"].value
     assert ours == Fraction(counted["successes"] - 6, counted["results"])  # every scenario ran twice
@@ -554,7 +554,7 @@ def test_a_provider_that_gave_an_error_and_no_answer_crashed_whatever_else_is_sa
 
 def judged(path: Path, *demands: ScorerDemand) -> tuple[list[Row], Report]:
     target = io.BytesIO()
-    report = convert(importers.named("promptfoo"), str(path), path.name, target, Report(judged_by=demands))
+    report = convert(importers.importer_named("promptfoo"), str(path), path.name, target, Report(judged_by=demands))
     return [json.loads(line) for line in target.getvalue().splitlines()], report
 
 

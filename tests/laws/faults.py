@@ -12,10 +12,11 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from highbar.engine import descriptions, per_scenario, quantities, scoring, sources, trials, twice, typed
 from highbar.engine import suite as suite_match
@@ -67,7 +68,7 @@ ROWS: list[dict[str, object]] = [{"id": f"s{number}", "passed": True, "output": 
 def _no_account(patch: Patch) -> None:
     """What the engine used is compared with nothing."""
     patch.setattr(accounts, "settle", lambda *_: None)
-    patch.setattr(accounts, "damages", lambda _: ())
+    patch.setattr(accounts, "damaged_files", lambda _: ())
 
 
 def _blank_headers(patch: Patch) -> None:

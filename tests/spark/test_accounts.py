@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
-from highbar.engine.opening import choose
+from highbar.engine.opening import choose_engine
 from highbar.engine.spark import SparkEngine
 from highbar.load import accounts, shared
 from highbar.model.job import Job
@@ -26,7 +26,7 @@ ROW = '{"id": "%s", "passed": true, "output": "%s"}\n'
 
 def judged(path: Path) -> int:
     """The trials of a verdict on Spark, in the session of these tests."""
-    return check(Job((str(path),), policy=POLICY, engine=choose("spark"))).counts.trials
+    return check(Job((str(path),), policy=POLICY, engine=choose_engine("spark"))).counts.trials
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_l1_r05_what_spark_leaves_out_is_refused(folder: Path) -> None:
     (folder / "out" / "a.jsonl").write_text(ROW % ("a", "x"), "utf-8")
     (folder / "out" / "inner" / "gone.jsonl").symlink_to(folder / "nowhere.jsonl")
     with pytest.raises(highbar.InputError, match=r"gone\.jsonl"):
-        check(Job((str(folder / "out"),), policy=POLICY, engine=choose("spark"), input_format="jsonl"))
+        check(Job((str(folder / "out"),), policy=POLICY, engine=choose_engine("spark"), input_format="jsonl"))
 
 
 def test_l1_r26_an_empty_shard_is_refused(folder: Path) -> None:
@@ -65,7 +65,7 @@ def test_l1_another_number_of_results_than_the_files_hold_is_refused(
 ) -> None:
     path = folder / "r.jsonl"
     path.write_text(ROW % ("a", "x") + ROW % ("b", "x"), "utf-8")
-    monkeypatch.setattr(accounts.counting, "COUNTERS", {"jsonl": lambda blocks: 1 + len(list(blocks)) * 2})
+    monkeypatch.setattr(accounts.counting, "COUNT_BY_FORMAT", {"jsonl": lambda blocks: 1 + len(list(blocks)) * 2})
     with pytest.raises(highbar.InputError, match="hold 3 results, and 2 were read"):
         judged(path)
 

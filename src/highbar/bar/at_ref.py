@@ -10,9 +10,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import BinaryIO, cast
+
+from msgspec.structs import replace
 
 from highbar import gate, measure, pipeline
 from highbar import policy as policies
@@ -50,22 +51,22 @@ _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
-def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
+def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
     """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
     """
-    with tempfile.TemporaryDirectory(prefix="highbar-") as temporary, _repeatable(job) as again:
-        there = revision.at(against_ref, Path(temporary).resolve())
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder, _repeatable(job) as again:
+        there = revision.at(against_ref, Path(folder).resolve())
         path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
         here = policies.choose(job.policy)
         if here.advisory:  # taking the policy away must not leave the choice between two bars to chance
-            raise InputError(_taken_away(there, path))
+            raise InputError(_deleted(there, path))
         before = _read_policy(there, path)
         earlier = replace(
             job,
             policy=replace(before, suite=_with_new_scenarios(before.suite, here.suite)),
-            map_file=None if job.map_file is None else str(there.read(there.path(job.map_file))),
+            mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
             wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
         )
         with _judged_now(replace(again(), policy=here), earlier, watch) as (now, judge_earlier):
@@ -77,6 +78,7 @@ def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
                 raise _renamed(error, there) from None
         listed = weakened(before, here)
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
+    # Two reads of one file: if it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))
@@ -95,6 +97,7 @@ def _judged_now(job: Job, earlier: Job, watch: JobWatch) -> Iterator[tuple[Check
         now = measure.needs(policy, columns, job.wants)
         return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
 
+    # One reduction that covers both policies: to read the rows twice would double the time of every pull request.
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
@@ -113,7 +116,7 @@ def _bar_alike(job: Job, policy: Policy, earlier: Job) -> Policy | None:
     """The policy at the ref, if it makes the same rows of the files as the policy now; None if it does not."""
     try:
         bar = policies.choose(earlier.policy, earlier.where)
-        alike = foreign.guidance(job.map_file, policy) == foreign.guidance(earlier.map_file, bar)
+        alike = foreign.guidance(job.mapping, policy) == foreign.guidance(earlier.mapping, bar)
     except InputError:  # its own check says what is wrong, and of which policy
         return None
     return bar if alike else None
@@ -133,7 +136,7 @@ def _named(here: Policy, named: str | None) -> Path | None:
     return policies.baseline_file(here, named) if named or here.compares else None
 
 
-def _taken_away(there: Revision, path: str) -> Problem:
+def _deleted(there: Revision, path: str) -> Problem:
     missing = policies.missing()
     hint = f"restore {path}, which {there.ref} has; a change that removes the policy is not judged"
     return Problem(f"--against-ref {there.ref}: {missing.message}", hint=hint)
@@ -195,17 +198,18 @@ def _read_policy(there: Revision, path: str) -> Policy:
 
 
 def _with_new_scenarios(before: Suite | None, now: Suite | None) -> Suite | None:
-    """The suite as it was, and what was added since: more scenarios are no lower bar, fewer are."""
+    """The suite as it was, and what was added since: more scenarios do not lower the bar, fewer do."""
     if before is None or now is None:
         return before
     return replace(before, scenarios={**now.scenarios, **before.scenarios})
 
 
 def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[Weakening, ...]) -> Verdict:
-    """The verdict now, and every rule of then that is another rule now or came out otherwise, named after the ref.
+    """The verdict now, and every rule of the ref that has changed since or has another outcome, named after the ref.
 
     The worse of the two verdicts is that of all these rules together: what is the same is there once.
     """
+    # By what a rule demands, not by its sentence: the wording of a report must not decide which rules are the same.
     known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
     others = [
         _as_there(result, there)
@@ -218,8 +222,8 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
     judged = gate.decide(then.verdict.rules)
     against = Against(there.ref, there.commit, judged, Source(there.renamed(policy.file), policy.sha256), listed)
     slack = set(gate.slack_notes(then.verdict.rules))
-    mine = now.verdict.warnings
-    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in mine]
+    own = now.verdict.warnings
+    notes = [there.renamed(note) for note in then.verdict.warnings if note not in slack and note not in own]
     again = gate.second_run(rules)
     return replace(
         now.verdict,
@@ -227,14 +231,14 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
         second_run=again and again.high,
         second_run_low=again and again.low,
         rules=rules,
-        warnings=(*against.notes, *mine, *(f"{there.ref}: {note}" for note in notes)),
+        warnings=(*against.notes, *own, *(f"{there.ref}: {note}" for note in notes)),
         against=against,
     )
 
 
 def _key(rule: Rule, result: RuleResult, checked: CheckResult) -> tuple[object, ...]:
     """What makes a rule the same rule in both policies: what it demands, what it was judged by, and its outcome."""
-    demand = tuple(getattr(rule, each.name) for each in fields(rule) if each.name not in _NOT_DEMANDED)
+    demand = tuple(getattr(rule, name) for name in rule.__struct_fields__ if name not in _NOT_DEMANDED)
     return type(rule), demand, result.level, result.outcome, result.best, _evidence(rule, result, checked)
 
 

@@ -19,11 +19,11 @@ from highbar.policy.files import read_bytes, read_document
 from highbar.store import baseline_reading
 from highbar.store.replacing import rewrite
 
-_CLIMBS = (
+_CLIMB_WARNING = (
     "repeated after every run that passes, this raises the bar on luck: an agent that stays as it is fails more and"
     " more often"
 )
-_SELDOM_SURE = (
+_CONFIDENT_WARNING = (
     "evidence: confident: against a threshold at its own bound, an agent that stays as it is will soon be"
     " inconclusive more often than not"
 )
@@ -40,7 +40,7 @@ def ratchet(
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
-    recorded = baseline_reading.read(baseline or policies.baseline_file(policy))
+    recorded = baseline_reading.read_baseline(baseline or policies.baseline_file(policy))
     text = PolicyText(path, data)
     proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
     edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]
@@ -64,7 +64,7 @@ def _notes(policy: Policy, proposals: Iterable[Proposal]) -> Iterator[str]:
     raised = {each.place for each in proposals if each.after is not None}
     if not raised:
         return
-    yield _CLIMBS
+    yield _CLIMB_WARNING
     steps = [
         (step.threshold_place, step.demand)
         for rule in policy.rules
@@ -75,7 +75,7 @@ def _notes(policy: Policy, proposals: Iterable[Proposal]) -> Iterator[str]:
     conditions = [rule.demand for rule in policy.rules if isinstance(rule, ConditionRule)]
     weighed = [demand for place, demand in (*steps, *single) if place in raised] + conditions
     if any(demand.evidence == "confident" for demand in weighed):
-        yield _SELDOM_SURE
+        yield _CONFIDENT_WARNING
 
 
 def _prove(before: Iterable[_Held], after: Iterable[_Held], proposals: Iterable[Proposal]) -> None:
@@ -109,7 +109,7 @@ def _diff(name: str, before: bytes, after: bytes) -> str:
     """The unified diff, as `git apply` and `patch -p1` read it; empty if nothing changed."""
     # Only at line feeds: YAML may hold other characters that Python takes for the end of a line.
     old, new = (re.findall("[^\n]*\n|[^\n]+", data.decode("utf-8")) for data in (before, after))
-    prefixed = not Path(name).is_absolute() and not name.startswith(os.pardir)
-    names = (f"a/{name}", f"b/{name}") if prefixed else (name, name)
+    has_prefix = not Path(name).is_absolute() and not name.startswith(os.pardir)
+    names = (f"a/{name}", f"b/{name}") if has_prefix else (name, name)
     lines = difflib.unified_diff(old, new, *names)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

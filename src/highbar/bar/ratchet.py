@@ -1,4 +1,4 @@
-"""A policy and a baseline in, a higher bar out: every threshold rises as far as the baseline supports, none falls.
+"""A policy and a baseline in, a higher bar out: thresholds rise as far as the baseline supports, and never fall.
 
 By the bound a threshold goes to the worse end of the baseline's interval: the run that it came from passes. So do most
 second runs of an agent that stays as it is; but raised again after every run that passes, the bar climbs on luck
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.language import digits
@@ -43,12 +45,11 @@ Look = Callable[[Place, Threshold], Written | None]
 _SIGNIFICANT = 3
 _DECIMALS = {Fraction(1, 100): 1, Fraction(1): 0, Fraction(1000): 2}
 """Digits behind the point, at least: of a percentage, of milliseconds, of seconds; of others, see `_grain`."""
-_UNCLEAR = "its text cannot be changed for certain: write it on one line, as ≥ 85%"
+_NO_EDIT = "its text cannot be changed for certain: write it on one line, as ≥ 85%"
 _BEYOND = "an agent that stays as it is misses it more often than not"
 
 
-@dataclass(frozen=True, slots=True)
-class Climb:
+class Climb(Struct, frozen=True):
     """How far a threshold goes: to the `bound` of the baseline, or by a `step` beyond its value.
 
     The step of a ratio is in percentage points, that of anything else a share of the baseline's value.
@@ -89,8 +90,8 @@ def propose(
 def _refuse_other_scoring(policy: Policy, baseline: Baseline, climb: Climb) -> None:
     again = "record the baseline again, by this policy"
     if climb.rule == "bound" and baseline.confidence < policy.confidence:
-        had, wants = (digits.amount(each, "ratio") for each in (baseline.confidence, policy.confidence))
-        message = f"its bounds were recorded with {had} confidence, and the policy asks for {wants}"
+        recorded, wants = (digits.amount(each, "ratio") for each in (baseline.confidence, policy.confidence))
+        message = f"its bounds were recorded with {recorded} confidence, and the policy asks for {wants}"
         raise InputError(Problem(message, baseline.file, hint=again))
     scoring = (baseline.scoring.pass_score, baseline.scoring.positive)
     if scoring != (policy.pass_score, policy.positive):
@@ -98,8 +99,7 @@ def _refuse_other_scoring(policy: Policy, baseline: Baseline, climb: Climb) -> N
         raise InputError(Problem(message, baseline.file, hint=again))
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposer:
+class _Proposer(Struct, frozen=True):
     policy: Policy
     baseline: Baseline
     climb: Climb
@@ -123,7 +123,7 @@ class _Proposer:
             return Proposal(name, metric, before, None, f"the baseline's {metric} is in another unit", place)
         written = self.look(place, before)
         if written is None:
-            return Proposal(name, metric, before, None, _UNCLEAR, place)
+            return Proposal(name, metric, before, None, _NO_EDIT, place)
         aim, why = self._aim(value, value.value)
         if aim is None:
             return Proposal(name, metric, before, None, why, place)
@@ -147,7 +147,7 @@ class _Proposer:
                 reason = f"{first.version} is the step that holds now"
                 yield Proposal(name, rule.metric, step.threshold, None, reason, place)
             elif self.look(place, step.threshold) is None:
-                yield Proposal(name, rule.metric, step.threshold, None, _UNCLEAR, place)
+                yield Proposal(name, rule.metric, step.threshold, None, _NO_EDIT, place)
             else:
                 after = replace(
                     step.threshold,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import gate, pipeline
 from highbar import policy as policies
@@ -17,8 +19,7 @@ from highbar.store import baseline_reading, replacing
 from highbar.store.baseline_text import render
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A baseline that was written, where, and whether it replaced another."""
 
     baseline: Baseline
@@ -39,7 +40,7 @@ def record(
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
     seen = replacing.digest(target)
-    before = baseline_reading.read(target) if seen is not None else None
+    before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(
         replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
     )

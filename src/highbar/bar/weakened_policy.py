@@ -90,7 +90,7 @@ def _covers(other: Rule, rule: Rule) -> bool:
 
 
 def _alike(other: Rule, rule: Rule) -> bool:
-    """Whether both are about the same thing, whatever they demand of it."""
+    """Whether both rules are about the same thing, even if they demand different things."""
     match other, rule:
         case ThresholdRule(), ThresholdRule():
             return (other.metric, other.where) == (rule.metric, rule.where)

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar import gate
 from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
 from highbar.changes.run import Run, measured
-from highbar.changes.since import Changes, since, warnings
+from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits
+from highbar.measure.limits import FALSE_DISCOVERIES
 from highbar.model import BaselineRule, Policy, RuleResult, Source
 from highbar.model.comparison import Change, Comparison, Difference, MetricChange, PassChange, SliceChange
 from highbar.statistics.paired import mcnemar_mid_p
 from highbar.statistics.slices import adjusted_p_values
 
 COMPARED = "pass_rate"
-FALSE_DISCOVERIES = 0.10
-"""How many of the slices that stand out may do so by chance: the false discovery rate."""
 FEW_PAIRS = 30
 """Below, the jackknife of sums with heavy tails is too narrow by a point or two."""
 MOST_NAMED = 10
 _MOST_SLICES = 1000
-_UNLIMITED = float("inf")
 
 
 def compare_runs(policy: Policy, base: Run, head: Run, slices: Sequence[str]) -> Comparison:
     """Everything that changed between two runs that the user named. Raises InputError if they share no scenario."""
     if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
         raise InputError(_nothing_in_common(base, head))
-    if policy.advisory:  # nobody named a policy, so no rule decides
+    if policy.advisory:  # the default policy only advises: no rule decides
         return compare(policies.without_rules(policy), base, head, slices=slices)
     return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
 
@@ -48,19 +48,21 @@ def compare(
     policy: Policy, base: Run, head: Run, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
+    # Worst case: the base at its best, the head at its worst. The best case is the other way around.
     changes = since(policy, base.at_best(), head)
     best = since(policy, base, head.at_best()) if base.best or head.best else None
     other = best.differences if best is not None else None
     rules = _rules(changes, best)
     margins = _margins(policy)
-    pairs, sure = changes.pairs, (best or changes).pairs  # what surely broke did so with undecided trials at their best
+    # What surely broke did so even with undecided trials at their best.
+    pairs, pairs_at_best = changes.pairs, (best or changes).pairs
     return Comparison(
         verdict=gate.decide(rules) if rules else None,
         pairs=len(pairs.base),
         metrics=_metrics(changes.differences, list(policy.metrics), margins, other),
         slices=_slices(changes, slices, margins, best),
-        passes=_passes(pairs, sure),
-        broken=sure.broken,
+        passes=_passes(pairs, pairs_at_best),
+        broken=pairs_at_best.broken,
         fixed=pairs.fixed,
         flaky=pair_up(base.records, head.records).flaky if best else pairs.flaky,
         only_in_base=pairs.only_in_base,
@@ -70,9 +72,9 @@ def compare(
         head=head.about,
         warnings=(
             *policy.notes,
-            *warnings(changes),
+            *change_warnings(changes),
             *_undecided(base, head),
-            *_unsliced(changes, slices),
+            *_missing_slices(changes, slices),
             *_few(pairs),
         ),
         policy=source,
@@ -148,20 +150,20 @@ def _change(differences: Differences, name: str, rule: BaselineRule | None) -> M
     if difference.value is None:
         return MetricChange(difference, "cannot_tell", None if rule is None else _shown(rule, difference))
     sign = 1 if difference.head.better == "higher" else -1
-    worst, best = _oriented((difference.low, difference.high), sign)
+    worst, best = _signed((difference.low, difference.high), sign)
     spare_worst, spare_best = worst, best
     if rule and rule.relative:
         share = 1 - sign * rule.margin
         ends = differences.bounds(name, (), share)
-        spare_worst, spare_best = _oriented(tuple(None if abs(end) == _UNLIMITED else end for end in ends), sign)
+        spare_worst, spare_best = _signed(tuple(None if abs(end) == math.inf else end for end in ends), sign)
     elif rule:
         spare_worst, spare_best = worst + rule.margin, best + rule.margin
     return MetricChange(
-        difference, outcome(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
+        difference, change_of(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
     )
 
 
-def outcome(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
+def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
     """Surely better; surely worse by more than the margin; surely not that; or none of these.
 
     `worst` is the worse end of the difference, positive being good; the others have what the margin accepts added.
@@ -173,14 +175,14 @@ def outcome(worst: Fraction | float, spare_worst: Fraction | float, spare_best: 
     return "within_margin" if spare_worst >= 0 else "cannot_tell"
 
 
-def _oriented(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
+def _signed(ends: Sequence[float | None], sign: int) -> tuple[Fraction | float, Fraction | float]:
     """The worse and the better end, positive being good."""
     low, high = (_exact(end, side) for end, side in zip(ends, (-1, 1), strict=True))
     return (low, high) if sign > 0 else (-high, -low)
 
 
 def _exact(end: float | None, side: int) -> Fraction | float:
-    return side * _UNLIMITED if end is None else Fraction(end)
+    return side * math.inf if end is None else Fraction(end)
 
 
 def _shown(rule: BaselineRule, difference: Difference) -> str:
@@ -189,8 +191,8 @@ def _shown(rule: BaselineRule, difference: Difference) -> str:
     return digits.gap(rule.margin, difference.head.unit)
 
 
-def _passes(pairs: Pairs, sure: Pairs) -> PassChange:
-    broken, fixed = len(sure.broken), len(pairs.fixed)
+def _passes(pairs: Pairs, pairs_at_best: Pairs) -> PassChange:
+    broken, fixed = len(pairs_at_best.broken), len(pairs.fixed)
     return PassChange(broken, fixed, mcnemar_mid_p(fixed, broken))
 
 
@@ -212,6 +214,7 @@ def _slices(
             other = None if best is None else best.differences.over(chosen)
             parts.append(((column, value), changes.differences.over(chosen), other))
     passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
+    # Of many slices some differ by chance: unadjusted, every tenth slice of an unchanged agent would stand out.
     adjusted = adjusted_p_values([change.p_value for change in passes])
     names = [name for name in changes.policy.metrics if name == COMPARED or name in margins]
     return tuple(
@@ -227,7 +230,7 @@ def _slices(
     )
 
 
-def _unsliced(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]:
+def _missing_slices(changes: Changes, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns that were asked for and that no pair has."""
     found = {column for record in (*changes.pairs.base, *changes.pairs.head) for column in record.columns}
     named = dict.fromkeys((*changes.policy.slices, *columns))

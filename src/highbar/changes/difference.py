@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.changes.gradient import Leaf, evaluate, leaves
+from msgspec import Struct
+
+from highbar.changes.gradient import Leaf, gradient_leaves, value_and_gradient
 from highbar.changes.record_sums import RecordSums
 from highbar.measure import doubts
 from highbar.measure.intervals import Bounds
@@ -35,8 +36,7 @@ UNBOUNDED = Interval(-math.inf, math.inf)
 _ONE = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedRuns:
+class PairedRuns(Struct, frozen=True):
     """Two runs of the same scenarios in the same order, and the one-sided error that is accepted."""
 
     base: RecordSums
@@ -54,7 +54,7 @@ class PairedRuns:
                 factor = self._factor(root)
                 if factor is not None:
                     return self._by_factor(root, factor, float(share)), factor
-        return self._linearised(root, float(share)), None
+        return self._by_gradient(root, float(share)), None
 
     def mean_factor(self, ratio: Ratio) -> Factor | None:
         """Head over base of a ratio of two sums, by the paired jackknife of its logarithm."""
@@ -62,6 +62,7 @@ class PairedRuns:
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
         """The bounds of a share; None if a scenario has another weight in the other run."""
+        # Pairing needs the same weights on both sides: else a change of weights would look like a change of the agent.
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None
@@ -69,16 +70,16 @@ class PairedRuns:
         counts = self._tried_once(before, after, weights)
         if counts is not None:
             return single_trial_bounds(*counts, self.alpha) if counts[-1] else UNBOUNDED
-        gained = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
+        differences = self.head.by_unit([a - b for a, b in zip(after, before, strict=True)])
         weight = self.head.by_unit(weights)
-        return paired_bounds(((gained[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
+        return paired_bounds(((differences[unit], weight[unit]) for unit in weight), self.alpha) or UNBOUNDED
 
     def _tried_once(
         self, before: Sequence[Fraction], after: Sequence[Fraction], weights: Sequence[Fraction]
     ) -> tuple[int, int, int] | None:
         """How many scenarios only the head and only the base passed, and how many there are.
 
-        None unless every scenario is a unit of its own, counts once and has one trial in each run, passed or failed.
+        None unless every scenario is an independent unit, counts once and has one trial in each run, passed or failed.
         """
         run = self.base
         once = all(one.trials == 1 for records in (run.records, self.head.records) for one in records)
@@ -128,13 +129,13 @@ class PairedRuns:
         low, high = (-math.inf if end is None else math.log(end / share) for end in (factor.low, factor.high))
         return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
 
-    def _linearised(self, root: Node, share: float) -> Interval:
-        before, slopes_before = evaluate(root, self._values(self.base, root), self._sizes(self.base))
-        after, slopes_after = evaluate(root, self._values(self.head, root), self._sizes(self.head))
+    def _by_gradient(self, root: Node, share: float) -> Interval:
+        before, slopes_before = value_and_gradient(root, self._values(self.base, root), self._sizes(self.base))
+        after, slopes_after = value_and_gradient(root, self._values(self.head, root), self._sizes(self.head))
         value = after - share * before
         influences: dict[Hashable, float] = {}
         floor = below = above = 0.0
-        for leaf in leaves(root):
+        for leaf in gradient_leaves(root):
             slope, other = slopes_after.get(leaf, 0.0), share * slopes_before.get(leaf, 0.0)
             if slope == 0 and other == 0:
                 continue
@@ -168,14 +169,14 @@ class PairedRuns:
         return True
 
     def _values(self, run: RecordSums, root: Node) -> dict[Leaf, float]:
-        return {leaf: self._value(run, leaf) for leaf in leaves(root)}
+        return {leaf: self._value(run, leaf) for leaf in gradient_leaves(root)}
 
     def _value(self, run: RecordSums, leaf: Leaf) -> float:
         if isinstance(leaf, Ratio):
             return float(run.ratios[leaf].sums.value)
         percentile = _percentile_in(leaf)
         at = run.ranks[percentile].value
-        return evaluate(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
+        return value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
 
     def _sizes(self, run: RecordSums) -> _Sizes:
         return _Sizes(run)
@@ -198,8 +199,7 @@ class PairedRuns:
         return correlation_of(first, second)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
+class _Sizes(Struct, frozen=True):
     """How large the lower sum of a ratio is in a run."""
 
     run: RecordSums

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec import Struct
 
 from highbar import measure
 from highbar.changes.difference import UNBOUNDED, PairedRuns
@@ -15,14 +16,14 @@ from highbar.changes.record_sums import Computed, RecordSums
 from highbar.measure.parts import Formula, of_metric, ratios
 from highbar.model import Percentile, Policy, Ratio, Term, Value, Where
 from highbar.model.comparison import Difference, Factor
+from highbar.model.number import Number
 from highbar.statistics.interval import Interval
 
 _ONE = Fraction(1)
 _LATENCY = Ratio(((Term("latency_ms"), _ONE),), ((Term("latency_ms", "count"), _ONE),))
 
 
-@dataclass(frozen=True)  # without slots, so that differences are computed once and when they are asked for
-class Differences:
+class Differences(Struct, frozen=True, dict=True):  # with a dict, so that differences are computed once, on demand
     """What changed between two runs, metric by metric.
 
     A metric is compared over the pairs that have it in both runs: a scenario that has it in one only says nothing
@@ -81,7 +82,7 @@ class Differences:
         except OverflowError:
             low, high, factor = None, None, None  # beyond every float: exact, but not to be bounded
         doubt = pair.doubt(formula.root)
-        return Difference(base, head, change, low, high, pairs, missing, lost, factor=factor, doubt=doubt)
+        return Difference(base, head, Number(change), low, high, pairs, missing, lost, factor=factor, doubt=doubt)
 
     def _mask(self, formula: Formula) -> tuple[list[bool], int]:
         """Which pairs have the metric in both runs or in neither, and how many have lost it."""
@@ -91,9 +92,9 @@ class Differences:
         for term in _terms(formula):
             before, after = base.has(term), head.has(term)
             if before != after:
-                for i, (had, has) in enumerate(zip(before, after, strict=True)):
-                    mask[i] = mask[i] and had == has
-                    lost[i] = lost[i] or (had and not has)
+                for i, (old, new) in enumerate(zip(before, after, strict=True)):
+                    mask[i] = mask[i] and old == new
+                    lost[i] = lost[i] or (old and not new)
         return mask, sum(lost)
 
     @cached_property
@@ -117,6 +118,7 @@ class Differences:
 
     def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         """The metrics of both runs, over the pairs whose byte is 1."""
+        # Most metrics use all pairs: their sums are shared instead of made anew for each metric.
         base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
         return (
             measure.Measured(self.policy, base.group),

@@ -12,7 +12,7 @@ Leaf = Node
 """A ratio, or the largest node of a formula that holds one percentile and nothing else that varies."""
 
 
-def leaves(root: Node) -> tuple[Leaf, ...]:
+def gradient_leaves(root: Node) -> tuple[Leaf, ...]:
     """Every leaf, once."""
     found: dict[Leaf, None] = {}
     waiting = [root]
@@ -33,7 +33,7 @@ def is_leaf(node: Node) -> bool:
     return len(parts) == 1 and isinstance(parts[0], Percentile)
 
 
-def evaluate(
+def value_and_gradient(
     root: Node, values: Mapping[Leaf, float], size: Callable[[Ratio], float]
 ) -> tuple[float, Mapping[Leaf, float]]:
     """The value of a formula at given values of its leaves, and its derivative by each.
@@ -45,7 +45,7 @@ def evaluate(
         if isinstance(node, Size):
             return size(node.ratio)
         if isinstance(node, Ratio) and node.z == node.d:
-            return 1.0  # a count over itself is no leaf: it does not vary
+            return 1.0  # a count over itself does not vary, so it is not a leaf
         return values.get(node)
 
     return value(root, known), {leaf: derivative(root, leaf, known) for leaf in values}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.model.records import ScenarioRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """The scenarios of both runs by id, and the unit of each: scenarios of one unit are not independent."""
 
     base: tuple[ScenarioRecord, ...]
@@ -67,6 +68,7 @@ def _same_columns(
     base: Sequence[ScenarioRecord], head: Sequence[ScenarioRecord]
 ) -> tuple[tuple[ScenarioRecord, ...], tuple[ScenarioRecord, ...]]:
     """A column that one run does not have at all is taken from the other: what was asked is the same scenario."""
+    # A run recorded before a column existed must still be comparable by slices of that column.
     known, other = (frozenset(column for one in run for column in one.columns) for run in (base, head))
     return (
         tuple(_filled(one, two, other - known) for one, two in zip(base, head, strict=True)),

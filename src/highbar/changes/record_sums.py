@@ -6,12 +6,14 @@ The scenarios of a run are in a fixed order, so that two runs of the same scenar
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from highbar.engine.contribution import is_repeated, repeated
+from msgspec import Struct
+
+from highbar.catalogue import is_repeated
+from highbar.engine.contribution import pass_k_value
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
@@ -42,8 +44,7 @@ class Computed(dict[_K, _V]):
         return self[key]
 
 
-@dataclass(frozen=True)  # without slots, so that sums are computed once and when they are asked for
-class RecordSums:
+class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums are computed once, on demand
     """Scenarios of one run, with the policy's weights; scenarios of one unit are not independent of each other."""
 
     records: Sequence[ScenarioRecord]
@@ -88,17 +89,17 @@ class RecordSums:
 
     def has(self, wanted: Term | Percentile) -> list[bool]:
         """Which scenarios have what a term or a percentile is about and are among those that count."""
-        return self._having[isinstance(wanted, Term), wanted.column, wanted.where]
+        return self._has_data[isinstance(wanted, Term), wanted.column, wanted.where]
 
     @cached_property
-    def _having(self) -> Mapping[tuple[bool, str, Where], list[bool]]:
+    def _has_data(self) -> Mapping[tuple[bool, str, Where], list[bool]]:
         return Computed(self._has)
 
     def _has(self, wanted: tuple[bool, str, Where]) -> list[bool]:
         is_term, column, where = wanted
         if not is_term:
-            return [let_through(record, where) and bool(record.ranked(column)) for record in self.records]
-        return [let_through(record, where) and _value(record, column) is not None for record in self.records]
+            return [is_selected(record, where) and bool(record.ranked(column)) for record in self.records]
+        return [is_selected(record, where) and _value(record, column) is not None for record in self.records]
 
     def linear(self, linear: Linear) -> list[Fraction]:
         """What each scenario adds to a weighted sum of terms."""
@@ -120,7 +121,7 @@ class RecordSums:
 
     def _taken(self, term: Term) -> list[Fraction | None]:
         column, where = term.column, term.where
-        values = [_value(record, column) if let_through(record, where) else None for record in self.records]
+        values = [_value(record, column) if is_selected(record, where) else None for record in self.records]
         if not any(
             value is not None and column not in one.lone for value, one in zip(values, self.records, strict=True)
         ):
@@ -144,12 +145,12 @@ class RecordSums:
         return record.weight * of_category * (by_capability.get(capability, ONE) if capability else ONE)
 
     def _total(self, term: Term) -> Total:
-        present = [value for value in self.parts(term) if value is not None]
+        known = [value for value in self.parts(term) if value is not None]
         valueless = sum(
             part is not None and term.column in record.valueless
             for part, record in zip(self.parts(term), self.records, strict=True)
         )
-        return Total(add_up(present), len(present), valueless=valueless)
+        return Total(add_up(known), len(known), valueless=valueless)
 
     def _sides(self, ratio: Ratio) -> tuple[list[Fraction], list[Fraction]]:
         return self.linear(ratio.z), self.linear(ratio.d)
@@ -157,6 +158,7 @@ class RecordSums:
     def _ratio(self, ratio: Ratio) -> RatioTotals:
         above, below = self._sides(ratio)
         z, d = self.by_unit(above), self.by_unit(below)
+        # Doubles are enough for products: they only make bounds, while values stay exact.
         pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
         weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
         heaviest = max(
@@ -204,7 +206,7 @@ class RecordSums:
         found = [
             (value, unit)
             for record, unit in zip(self.records, self.units, strict=True)
-            if let_through(record, where)
+            if is_selected(record, where)
             for value in record.ranked(column)
         ]
         never = float("-inf" if column in self.below else "inf")
@@ -215,7 +217,7 @@ class RecordSums:
         ranked = self.ranked(wanted)
         values = [value for value, _ in ranked]
         there = [
-            record for record in self.records if let_through(record, wanted.where) and record.ranked(wanted.column)
+            record for record in self.records if is_selected(record, wanted.where) and record.ranked(wanted.column)
         ]
         # Errors rank beyond every number, but do not give one to a run that records none.
         if all(wanted.column in record.lone for record in there):
@@ -240,7 +242,7 @@ def _ends(units: Sequence[Hashable], share: Fraction, alpha: float) -> Ranks:
     return clustered_ranks_of(units, share, alpha)
 
 
-def let_through(record: ScenarioRecord, where: Where) -> bool:
+def is_selected(record: ScenarioRecord, where: Where) -> bool:
     """Whether the scenario is among those that count."""
     return not where or all(record.columns.get(column) in values for column, values in where)
 
@@ -267,7 +269,7 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
     if column in _OF_EVERY_SCENARIO:
         return record.values.get(column, _ZERO)
     if is_repeated(column):
-        return repeated(column, record.trials, record.passed)
+        return pass_k_value(column, record.trials, record.passed)
     return record.values.get(column)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import measure
 from highbar.changes.record_sums import RecordSums
@@ -20,8 +22,7 @@ from highbar.model.reduction import Reduction
 from highbar.store import baseline_reading
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run, scenario by scenario, and what must be the same in another run that it is compared with."""
 
     records: tuple[ScenarioRecord, ...]
@@ -61,10 +62,10 @@ def run_in(baseline: Baseline) -> Run:
 
 
 def baseline_of(job: Job) -> Run | None:
-    """The run in the baseline that a job names instead of results; None if its results are no baseline."""
+    """The run in the baseline that a job names instead of results; None if its results are not a baseline."""
     if len(job.results) != 1 or job.names or not baseline_reading.is_baseline(job.results[0]):
         return None
-    return run_in(baseline_reading.read(job.results[0]))
+    return run_in(baseline_reading.read_baseline(job.results[0]))
 
 
 def run_of(policy: Policy, sums: Reduction, results: Results) -> Run:

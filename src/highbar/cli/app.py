@@ -32,6 +32,9 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 """Every command, in the order in which help lists them, and the module whose `command` it is: a click command that
 returns the exit code."""
 
+ALIASES: Mapping[str, str] = MappingProxyType({"lint": "policy"})
+"""Other names of commands: what people look for who know linters."""
+
 _EXAMPLES = """\b
 Examples:
   highbar init                               start with a policy and some results
@@ -54,9 +57,10 @@ class _Commands(SuggestingGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - likewise
-        if cmd_name not in COMMANDS:
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        command: click.Command = import_module(COMMANDS[name]).command
         return command
 
 

@@ -111,7 +111,7 @@ def record(  # noqa: PLR0913 - each is an argument of the command line
         agent_version=agent_version,
         where=where,
         input_format=input_format,
-        map_file=map_file,
+        mapping=map_file,
         engine=engine.choice(),
         wants=Wants(subset=subset),
         stdin=streams.standard_input(),
@@ -154,7 +154,7 @@ def show(*, file: str | None, policy: str | None, report_format: str) -> int:
     from highbar import policy as policies  # help and usage errors do without them
     from highbar.store import baseline_reading  # likewise
 
-    found = baseline_reading.read(file or policies.baseline_file(policies.choose(policy)))
+    found = baseline_reading.read_baseline(file or policies.baseline_file(policies.choose(policy)))
     if report_format == "json":
         from highbar.store.baseline_text import render  # only for JSON
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options
@@ -127,7 +127,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         baseline=baseline,
         allow_missing_baseline=allow_missing_baseline,
         input_format=input_format,
-        map_file=map_file,
+        mapping=map_file,
         engine=engine.choice(),
         wants=Wants(
             slices,
@@ -156,7 +156,7 @@ def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
     """Judge by the policy, and by what it was at a git ref."""
     from highbar.bar import at_ref  # few checks need it, or git
 
-    return at_ref.check(job, against_ref, watch)
+    return at_ref.check_against_ref(job, against_ref, watch)
 
 
 def _report(

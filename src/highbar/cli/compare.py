@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options
@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
         policy=policy,
         where=where,
         input_format=input_format,
-        map_file=map_file,
+        mapping=map_file,
         engine=engine.choice(),
         wants=Wants(slices, subset=subset),
         stdin=streams.standard_input(),

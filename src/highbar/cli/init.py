@@ -1,7 +1,10 @@
-"""`highbar init`: a commented policy and a small results file that passes it, to start from."""
+"""`highbar init`: files to start from: an example, the tutorial, or a policy and a mapping for results of your own."""
 
 from __future__ import annotations
 
+import os
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -10,32 +13,57 @@ from highbar.cli import streams
 from highbar.errors import InputError, Problem, ReportError
 
 POLICY = "highbar.yaml"
-SCHEMA = "highbar.schema.json"
-RESULTS = "results/example.jsonl"
 
 _EXAMPLES = """\b
 Examples:
-  highbar init && highbar check results/
-  highbar init evals
+  highbar init                       a policy, results that fail it and results that pass
+  highbar init --from own.jsonl      a policy and a mapping for a file of your own
+  highbar init --tutorial library    the files of the tutorial
 """
 
 
-@click.command("init", short_help="Write a policy and example results.", epilog=_EXAMPLES)
+@click.command("init", short_help="Write a policy to start from.", epilog=_EXAMPLES)
 @click.argument("folder", default=".", type=click.Path())
-def command(folder: str) -> int:
-    """Write a commented policy, its schema for editors and example results into FOLDER; nothing is overwritten."""
-    from highbar.cli.starter import POLICY_TEXT, RESULTS_TEXT  # help does without the texts
-    from highbar.policy.schema import schema  # help does without the whole catalogue
-    from highbar.store.encoding import encode  # likewise
+@click.option("--from", "own", type=click.Path(), metavar="FILE", help="Guess a mapping from this file of results.")
+@click.option("--tutorial", is_flag=True, help="Write the files of the tutorial.")
+def command(folder: str, own: str | None, *, tutorial: bool) -> int:
+    """Write files to start from into FOLDER; nothing is overwritten.
 
+    With --from, a mapping that is guessed from the names and values in FILE, and a policy over the metrics that FILE
+    has, with the typical thresholds. Read both before you trust them.
+    """
+    if own is not None and tutorial:
+        raise InputError(Problem("--from and --tutorial exclude each other"))
     root = Path(folder)
-    files = {root / POLICY: POLICY_TEXT, root / SCHEMA: encode(schema()), root / RESULTS: RESULTS_TEXT}
+    if own is not None:
+        from highbar.cli.init_from import start_from  # it loads what reads results, and the others need nothing of it
+
+        start = start_from(own, root)
+        files, steps = start.files, start.steps
+    elif tutorial:
+        from highbar.cli import tutorial as texts  # help does without the texts
+
+        files, steps = _below(root, texts.FILES), _then(folder, "highbar check v1.jsonl")
+    else:
+        from highbar.cli import starter  # likewise
+
+        files = _below(root, starter.FILES)
+        steps = _then(folder, f"highbar check {starter.FAILS}", f"highbar check {starter.PASSES}")
     _refuse_overwriting(list(files))
     _write(files)
-    where = "" if folder == "." else f"cd {folder} && "
     streams.put("".join(f"{path}\n" for path in files))
-    streams.say(f"Now try: {where}highbar check {RESULTS}")
+    for step in steps:
+        streams.say(step)
     return 0
+
+
+def _below(root: Path, files: dict[str, str]) -> dict[Path, str]:
+    return {root / name: text for name, text in files.items()}
+
+
+def _then(folder: str, *commands: str) -> list[str]:
+    enter = "" if folder == "." else f"cd {shlex.quote(folder)} && "
+    return [f"Now try: {enter}{command}" for command in commands]
 
 
 def _refuse_overwriting(paths: list[Path]) -> None:
@@ -48,23 +76,41 @@ def _refuse_overwriting(paths: list[Path]) -> None:
         raise InputError(*problems)
 
 
-def _write(files: dict[Path, str]) -> None:
-    """Write all the files or none: if one fails, those already written are removed."""
+def _write(files: Mapping[Path, str]) -> None:
+    """Write all the files or none: each beside its place, then under its name, and if one fails all are removed."""
     made: list[Path] = []
     try:
         for path, text in files.items():
             for folder in _missing_folders(path):
                 folder.mkdir()
                 made.append(folder)
-            with path.open("x", encoding="utf-8", newline="\n") as stream:
-                made.append(path)
-                stream.write(text)
+            _put(path, text)
+            made.append(path)
     except BaseException as error:
         for path in reversed(made):
             path.rmdir() if path.is_dir() else path.unlink()
+        if isinstance(error, FileExistsError):
+            _refuse_overwriting([path for path in files if path not in made])
         if isinstance(error, OSError):
             raise ReportError(f"{error.filename or path} could not be written: {error.strerror or error}") from error
         raise
+
+
+def _put(path: Path, text: str) -> None:
+    """Write the text beside and give it its name, unless a file has that name by now."""
+    beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        with beside.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        try:
+            path.hardlink_to(beside)  # unlike a rename, it never replaces a file
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            with path.open("x", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _missing_folders(path: Path) -> list[Path]:

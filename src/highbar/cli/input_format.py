@@ -23,8 +23,8 @@ class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in 
         self.names = names
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in self.names and value not in importers.names():
-            wanted = ", ".join(dict.fromkeys((*self.names, *importers.names())))
+        if value not in self.names and value not in importers.format_names():
+            wanted = ", ".join(dict.fromkeys((*self.names, *importers.format_names())))
             self.fail(f"{value!r} is not one of {wanted}.", param, ctx)
         return str(value)
 

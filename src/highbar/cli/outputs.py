@@ -13,12 +13,12 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from highbar.cli.guard import OutputsError
 from highbar.errors import InputError, Problem, ReportError
@@ -45,8 +45,7 @@ Refusal = Callable[[str, Sequence[Problem]], str]
 """A format and what is wrong in, the report that says so out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """A report that was asked for."""
 
     format: str
@@ -119,7 +118,7 @@ def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -
     if made:
         from highbar.load import files  # only for a report that was not there before
 
-        read = {os.path.realpath(name) for name in files.names(results)}
+        read = {os.path.realpath(name) for name in files.paths_named(results)}
         for file in made:
             if os.path.realpath(file) in read:
                 Path(file).unlink(missing_ok=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.catalogue import metrics
 from highbar.errors import InputError, Problem
@@ -23,8 +24,7 @@ _NUMBERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What stood on the command line, unread."""
 
     results: tuple[str, ...] = ()
@@ -49,8 +49,7 @@ class Options:
         return not self.results and not numbers and (self.policy is not None or self.scenarios is None)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is asked, every number read."""
 
     assumptions: Assumptions
@@ -141,8 +140,7 @@ def _assumptions(options: Options, numbers: _Numbers) -> Assumptions:
     return Assumptions(trials=options.trials or 1, **shares)
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
+class _Numbers(Struct):
     """Reads shares, and keeps the problems with them."""
 
     problems: list[Problem]

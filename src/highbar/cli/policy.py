@@ -1,4 +1,4 @@
-"""`highbar policy`: a policy in, every rule in words out; or every problem."""
+"""`highbar policy`, also `highbar lint`: a policy in, every rule in words out; or every problem."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ Examples:
 """
 _HEADINGS: tuple[tuple[Level, str, str], ...] = (
     ("blocking", "Blocking: a version fails unless all of these hold", "red"),
-    ("warning", "Warning: a version is flagged where one of these does not hold", "yellow"),
+    ("warning", "Warning: a version is flagged if one of these does not hold", "yellow"),
 )
 
 
-@click.command("policy", short_help="Say every rule of a policy in words.", epilog=_EXAMPLES)
+@click.command("policy", short_help="Check a policy and say every rule in words (also: lint).", epilog=_EXAMPLES)
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path())
 def command(files: tuple[str, ...]) -> int:
-    """Check a policy, or several, without results, and say every rule in words."""
+    """Check a policy, or several, without results, and say every rule in words.
+
+    `highbar lint` is the same command.
+    """
     from highbar import policy as policies  # help and completion do without the reader and its YAML parser
 
     texts: list[str] = []
@@ -58,7 +61,7 @@ def _described(policy: Policy, screen: Display) -> str:
     from highbar.policy.words import say_all, say_reading  # see command
 
     counts = [f"{sum(rule.level == level for rule in policy.rules)} {level}" for level, _, _ in _HEADINGS]
-    lines = [f"{visible(policy.file or 'policy')} is sound: {count(len(policy.rules), 'rule')}, {', '.join(counts)}"]
+    lines = [f"{visible(policy.file or 'policy')} is valid: {count(len(policy.rules), 'rule')}, {', '.join(counts)}"]
     if policy.description:
         lines.append(visible(policy.description))
     rules = [(rule.level, visible(rule.name), visible(sentence)) for rule, sentence in say_all(policy)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import inf, nextafter
+
+from msgspec import Struct
 
 from highbar.engine.database import Found, Rows, Sizes, Wanted
 from highbar.engine.limits import ALL_INSIDE, SAMPLED
@@ -13,8 +14,7 @@ from highbar.engine.sql import literal
 NONE = "CAST(NULL AS DOUBLE)"
 
 
-@dataclass(frozen=True, slots=True)
-class Approximation:
+class Approximation(Struct, frozen=True):
     """An aggregate that approximates the numbers at some shares: its SQL, and by what share it may be off."""
 
     sql: str  # `{shares}` is replaced by the list
@@ -22,8 +22,7 @@ class Approximation:
     of_sample: bool = False  # whether it is costly enough to be asked of a part of the numbers
 
 
-@dataclass(frozen=True, slots=True)
-class _Bracket:
+class _Bracket(Struct, frozen=True):
     """The numbers between which the number at a rank is expected."""
 
     group: str
@@ -41,6 +40,7 @@ def values_at(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     """
     brackets = _brackets(rows, ranked, wanted, sizes, about)
     found: dict[str, dict[int, float]] = {group: {} for group in wanted}
+    # The approximation only decides how much is counted, never the result: a rank that it missed is looked for again.
     missed = _look(rows, ranked, brackets, found)
     _look(rows, ranked, [_Bracket(one.group, one.rank, -inf, inf) for one in missed], found)
     return found
@@ -70,6 +70,7 @@ def _brackets(rows: Rows, ranked: str, wanted: Wanted, sizes: Sizes, about: Appr
     spans = {decade: _joined(parts) for decade, parts in shares.items()}
     ends = sorted({end for parts in spans.values() for span in parts for end in span if 0 < end < 1})
     listed = ", ".join(f"CAST({end!r} AS DOUBLE)" for end in ends)
+    # By hash, not at random: the same results give the same sample, and so the same queries.
     sampled = f" WHERE hash(id, number) % {every} = 0" if every > 1 else ""
     approximate = (
         {
@@ -128,6 +129,7 @@ def _starts(brackets: list[_Bracket]) -> dict[str, list[float]]:
         spans.setdefault(bracket.group, []).append((bracket.low, bracket.high))
     found: dict[str, list[float]] = {}
     for group, parts in spans.items():
+        # The number after `high` starts the next stretch, so that `high` itself is still inside the bracket.
         starts = [start for low, high in _joined(parts) for start in (low, nextafter(high, inf))]
         # Nothing comes after infinity, at which crashed trials rank.
         found[group] = starts[:-1] if starts[-1] == inf else starts
@@ -156,14 +158,14 @@ def _inside(ranked: str, brackets: list[_Bracket]) -> str:
         "SELECT group_number, stretch, CASE WHEN stretch % 2 = 1 THEN number END AS number, count(*) AS how_many"
         f" FROM ({placed}) GROUP BY group_number, stretch, 3"
     )
-    running = (
+    up_to_here = (
         "SELECT group_number, number, how_many,"
         " sum(how_many) OVER (PARTITION BY group_number ORDER BY stretch, number) AS upto"
         f" FROM ({counted})"
     )
     wanted = ", ".join(f"({place}, {numbered[one.group]}, {one.rank})" for place, one in enumerate(brackets))
     return (
-        f"SELECT w.place, min(number) FROM ({running}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
+        f"SELECT w.place, min(number) FROM ({up_to_here}) AS r JOIN (SELECT * FROM (VALUES {wanted})"
         " AS listed(place, group_number, rank)) AS w ON r.group_number = w.group_number"
         " AND r.upto >= w.rank AND r.upto - r.how_many < w.rank"
         " GROUP BY w.place"

@@ -9,16 +9,17 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from typing import Any
 
-from highbar.columns import DESCRIBING, OF_THE_RUN
+from highbar.columns import DESCRIPTION_COLUMNS, OF_THE_RUN
 from highbar.engine.database import Query, Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, is_pattern, literal
-from highbar.engine.trials import chosen_by
+from highbar.engine.sql import any_match, literal
+from highbar.engine.trials import named_columns
 from highbar.engine.typed import INTEGERS, READERS
-from highbar.errors import InputError, Problem, Twice
+from highbar.errors import DuplicateResults, InputError, Problem
+from highbar.policy.patterns import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
@@ -53,6 +54,7 @@ def refuse_or_warn_of_ids(
     If all ids differ even without case and spaces, neither can happen, so one count answers both questions. In several
     `turns`, each has a part of the ids in memory.
     """
+    # Hashes, not ids: a million ids of any length fit into memory. Equal hashes only lead to a closer look.
     if not repeated and all(_all_differ(rows, PLAIN, "trials", turn, turns) for turn in range(turns)):
         return ()
     key = "id, trial" if repeated else "id"
@@ -64,8 +66,8 @@ def refuse_or_warn_of_ids(
 def _all_differ(rows: Rows, key: str, relation: str, turn: int = 0, turns: int = 1) -> bool:
     """Whether no two rows have the same hash. If two have, they may still differ: the caller looks closer."""
     hashes = f"(SELECT hash({key}) AS hashed FROM {relation}) AS hashes"
-    these = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
-    counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{these} GROUP BY hashed)"
+    condition = f" WHERE hashed % {turns} = {turn}" if turns > 1 else ""
+    counted = f"SELECT max(equal) FROM (SELECT count(*) AS equal FROM {hashes}{condition} GROUP BY hashed)"
     return rows(Query(counted, spread=("hashes",)))[0][0] in (None, 1)  # None: this turn has no row
 
 
@@ -84,7 +86,7 @@ def refuse_duplicates(rows: Rows, key: str, parts: Sequence[SourcePart] = ()) ->
         )
         for row in twice
     ]
-    raise Twice(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
+    raise DuplicateResults(problems, [(row[0], row[1] if len(row) > 2 else None) for row in twice])
 
 
 def _distinguished(rows: Rows, parts: Sequence[SourcePart], key: Sequence[Any]) -> str | None:
@@ -138,27 +140,28 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     """
     if not layout.repeated:
         return False
-    columns = {name: name for name in DESCRIBING if name in layout.columns}
-    columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
+    columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
+    columns |= {f"col_{i}": column for i, column in enumerate(named_columns(layout))}
     if not columns:
         return False
+    # min and max instead of count(DISTINCT …), which would hold every value of every scenario in memory.
     differs = [f"coalesce(min({name}) <> max({name}), false) AS c{i}" for i, name in enumerate(columns)]
-    partly = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
-    query = f"SELECT id, {', '.join(differs)}, {partly} AS partly FROM trials GROUP BY id"
+    some_absent = " OR ".join(f"count({name}) NOT IN (0, count(*))" for name in columns)
+    query = f"SELECT id, {', '.join(differs)}, {some_absent} AS partly FROM trials GROUP BY id"
     flags = " OR ".join(f"c{i}" for i in range(len(columns)))
     found = rows(f"SELECT * FROM ({query}) WHERE {flags} ORDER BY id LIMIT {MOST_REFUSED}")
     problems = []
     for id_, *each, _ in found:
         differing = dict(compress(columns.items(), each))
         message = f"the trials of scenario {id_!r} do not agree on {', '.join(differing.values())}"
-        hint = _of_several_agents(rows, id_, differing) or _SAME
+        hint = _of_several_versions(rows, id_, differing) or _SAME
         problems.append(Problem(message, hint=hint))
     if problems:
         raise InputError(*problems)
     return bool(rows(f"SELECT count(*) FROM ({query}) WHERE partly")[0][0])
 
 
-def _of_several_agents(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
+def _of_several_versions(rows: Rows, id_: str, differing: Mapping[str, str]) -> str | None:
     """The hint if the trials of a scenario differ only in columns that may name their agents."""
     from highbar.engine.variants import NAMES  # only for results that are refused
 

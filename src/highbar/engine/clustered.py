@@ -11,14 +11,14 @@ from highbar.engine.limits import ALL_IN_ORDER, MOST_IN_ORDER
 from highbar.engine.sql import literal
 from highbar.model import Percentile
 from highbar.statistics.bounds import Sums, standard_error
-from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached, unseen
+from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached, unseen_weight
 
 LOW, HIGH = 0, 1
 
 Ends = dict[tuple[str, Percentile], Ranks]
 
 
-def ends(
+def rank_ends(
     database: Database,
     layout: Layout,
     same: Sequence[Percentile],
@@ -27,10 +27,11 @@ def ends(
     sizes: Sizes,
 ) -> Ends:
     """The ranks that bound each percentile in each group."""
+    # To order the trials needs a window over all of them, which does not scale; the estimate needs only sums.
     largest = max(sizes.values(), default=0)
     if largest > MOST_IN_ORDER:
         return _by_design_effect(database, layout, same, alpha, ranked, sizes)
-    database.define("ordered", _ordered(ranked, layout), kept=largest > ALL_IN_ORDER)
+    database.define("ordered", _ordered(ranked, layout), materialized=largest > ALL_IN_ORDER)
     return _by_order(database, same, alpha, sizes)
 
 
@@ -58,19 +59,20 @@ def _ordered(ranked: str, layout: Layout) -> str:
         f" max(unit_trials) OVER (PARTITION BY group_name) AS most FROM ({within})"
     )
     sums = {"zz": "2 * nth_of_unit - 1", "zd": "unit_trials", "units": "CAST(nth_of_unit = 1 AS INTEGER)"}
-    upto = ", ".join(
+    up_to = ", ".join(
         f"CAST(sum({each}) OVER (PARTITION BY group_name ORDER BY rank) AS BIGINT) AS {name}"
         for name, each in sums.items()
     )
+    # Every √n-th rank, then the ranks between two of those: about 2√n rows are fetched instead of n.
     stride = f"CASE WHEN group_trials <= {ALL_IN_ORDER} THEN 1 ELSE CAST(ceil(sqrt(group_trials)) AS BIGINT) END"
-    return f"SELECT group_name, rank, group_trials, fewest, most, {stride} AS stride, {upto} FROM ({within})"
+    return f"SELECT group_name, rank, group_trials, fewest, most, {stride} AS stride, {up_to} FROM ({within})"
 
 
 def _by_order(database: Database, same: Sequence[Percentile], alpha: float, sizes: Sizes) -> Ends:
     """In two queries: the sums at every n-th rank, then at all ranks between the two that enclose an end."""
     columns = "group_name, rank, zz, zd, units, fewest, most"
     rows = database.rows(f"SELECT {columns} FROM ordered WHERE rank % stride = 0 OR rank = group_trials")
-    some, pseudo = _sums_at(rows), {row[0]: unseen(*row[-2:]) for row in rows}
+    some, pseudo = _sums_at(rows), {row[0]: unseen_weight(*row[-2:]) for row in rows}
     near = {
         (group, wanted, end): _between(
             known := sorted(some[group]),
@@ -149,6 +151,7 @@ def _by_design_effect(
 def _effective_ranks(sums: Sums, n: int, wanted: Percentile, alpha: float) -> Ranks:
     """The ranks of the effective number of independent trials (by the design effect), scaled up to n."""
     error, share = standard_error(sums), float(wanted.share)
+    # Correlated trials say less than their number: bounds are found for as many independent ones as they are worth.
     effective = min(n, max(1, int(share * (1 - share) / (error * error)))) if error else n
     low, high = percentile_ranks(effective, wanted.share, alpha)
     return Ranks(

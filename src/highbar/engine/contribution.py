@@ -7,22 +7,20 @@ and the sums of products all take it from here, so that they cannot disagree abo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, prod
 from typing import Any
+
+from msgspec import Struct
 
 from highbar.columns import scale
 from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR
 
 Row = Mapping[str, Any]
-REPEATED = ("pass_at_", "pass_hat_")
-"""How the names of quantities begin that are computed from how many trials of a scenario passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(Struct, frozen=True):
     """A scenario's mean of a quantity: its column `total`, divided by the columns in `divisors` and by `scale`.
 
     `count` is the column with the number of its trials that have the quantity. A scenario without one has no value.
@@ -54,13 +52,8 @@ def contribution(layout: Layout, quantity: str) -> Contribution:
     """How a scenario's value of a quantity is computed."""
     one = layout.quantities[quantity]
     # A behavior score is a fraction in each trial already; the trials of a scenario share one denominator.
-    fractions = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
-    return Contribution(one.count, one.total, (one.count, *fractions), scale(quantity))
-
-
-def is_repeated(quantity: str) -> bool:
-    """Whether a quantity is pass_at_K or pass_hat_K."""
-    return quantity.startswith(REPEATED)
+    divisors = (SCORE_DENOMINATOR,) if one.unit == SCORE_DENOMINATOR else ()
+    return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
 
 
 def tries(quantity: str) -> int:
@@ -68,7 +61,7 @@ def tries(quantity: str) -> int:
     return int(quantity.rpartition("_")[2])
 
 
-def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
+def pass_k_value(quantity: str, trials: int, passed: int) -> Fraction | None:
     """Unbiased pass@k or pass^k of one scenario; None if it has fewer than k trials."""
     k = tries(quantity)
     if trials < k:
@@ -78,7 +71,7 @@ def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
     return Fraction(comb(passed, k), comb(trials, k))
 
 
-def repeated_sql(quantity: str) -> str:
+def pass_k_sql(quantity: str) -> str:
     """The same in SQL as a product of k quotients; 0 if the scenario has fewer than k trials."""
     k, at_least_one = tries(quantity), quantity.startswith("pass_at_")
     hits = f"({EVERY_TRIAL} - passed_trials)" if at_least_one else "passed_trials"

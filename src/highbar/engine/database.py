@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 Sizes = Mapping[str, int]
 """By group, how many numbers it has."""
@@ -13,8 +14,7 @@ Wanted = Mapping[str, Sequence[int]]
 Found = Mapping[str, Mapping[int, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class LargeNumbers:
+class LargeNumbers(Struct, frozen=True):
     """Columns whose whole numbers may need more than 64 bits.
 
     DuckDB has a type for those, and widens sums. For an engine that has none, or a slow one: which columns of `trials`
@@ -28,8 +28,7 @@ class LargeNumbers:
 NO_LARGE_NUMBERS = LargeNumbers()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """SQL in DuckDB's dialect, and what an engine that compiles queries and spreads their rows should know about it.
 
     DuckDB needs none of the hints. Subqueries are named by their aliases.
@@ -61,8 +60,8 @@ class Database(Protocol):
     def rows(self, query: str | Query) -> list[Any]:
         """All rows of a query, each a tuple; whole numbers as int, however large."""
 
-    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
-        """Name a query; `kept` means that it runs once, and its rows are stored for the queries to come."""
+    def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
+        """Name a query; a `materialized` one runs once, and later queries read its stored rows."""
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts from this process: passed as data, since a query that contains them parses slowly."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from highbar.columns import DESCRIBING
+from highbar.columns import DESCRIPTION_COLUMNS
 from highbar.engine import scoring
 from highbar.engine.database import Database
 from highbar.engine.typed import EMPTY
@@ -32,9 +32,9 @@ def joined(typed: str, columns: tuple[str, ...], extras: int, *, described: bool
     if not fill and not described:
         return typed
     named = _named(columns)
-    everything = [*EMPTY, *(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras)), "bad"]
+    all_columns = [*EMPTY, *(f"col_{i}" for i in range(len(columns))), *(f"extra_{i}" for i in range(extras)), "bad"]
     selected = []
-    for name in everything:
+    for name in all_columns:
         sources = [f"t.{name}"]
         if name in named:
             sources += [f"{other}.{name}" for other, used in (("others", fill), ("described", described)) if used]
@@ -65,9 +65,9 @@ def define(database: Database, suite: Suite, columns: tuple[str, ...]) -> None:
         for id_, fields in suite.scenarios.items()
     ]
     database.list_texts("listed", ("id", *named, "bits"), listed)
-    types = {"bits": "INTEGER"} | {name: EMPTY[name] for name in DESCRIBING}
+    types = {"bits": "INTEGER"} | {name: EMPTY[name] for name in DESCRIPTION_COLUMNS}
     typed = (f"CAST({name} AS {types.get(name, 'VARCHAR')}) AS {name}" for name in ("id", *named, "bits"))
-    database.define("described", f"SELECT {', '.join(typed)} FROM listed", kept=True)
+    database.define("described", f"SELECT {', '.join(typed)} FROM listed", materialized=True)
 
 
 def _bits(fields: Mapping[str, str]) -> int:
@@ -76,4 +76,4 @@ def _bits(fields: Mapping[str, str]) -> int:
 
 def _named(columns: tuple[str, ...]) -> Mapping[str, str]:
     """The typed columns that describe a scenario, and what they are called in a suite."""
-    return {name: name for name in DESCRIBING} | {f"col_{i}": column for i, column in enumerate(columns)}
+    return {name: name for name in DESCRIPTION_COLUMNS} | {f"col_{i}": column for i, column in enumerate(columns)}

@@ -39,7 +39,7 @@ _TYPES = {
 } | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
 
 
-def read(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
+def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
     """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` must be defined."""
     return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
 
@@ -66,12 +66,12 @@ def _query(parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> str
         f"list_transform(list_slice({sql}, 1, {MOST_BEHAVIORS}), lambda x: left(x, {LONGEST_NAME}))"
         for sql in lists.values()
     ]
-    excerpts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
+    texts = [f"left({name}, {longest}), greatest(length({name}) - {longest}, 0)" for name in _TEXTS]
     short = [f"left({name}, {LONGEST_NAME})" for name in ("expected", "predicted")]
     short.append(f"left(error, {longest})")  # the list of failed scenarios has its last line only
     columns = [
         "r.id", "r.trial", "CASE WHEN t.is_passed THEN true WHEN t.is_failed THEN false END", "t.why",
-        *excerpts, *shown, "violation_count", *short,
+        *texts, *shown, "violation_count", *short,
         f"TRY_CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
     ]  # fmt: skip
     return (
@@ -95,29 +95,29 @@ def _typed(part: SourcePart) -> str:
 
 def _longest(scenarios: int, trials: int) -> int:
     """How many characters of a text to show, so that a report of many scenarios still opens."""
+    # Texts share a fixed room, so that a report of a thousand failed scenarios still opens.
     room = 160_000 + 2_000 * scenarios
     return min(LONGEST_TEXT, max(SHORTEST_TEXT, room // (2 * max(trials, 1))))
 
 
 def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: Any) -> TrialDetail:  # noqa: FBT001 - a row
-    asked, asked_more, came, came_more, expected, observed, must_not, violations, count, wanted, got, error, took = (
-        columns
-    )
+    input_, input_more, output, output_more, *judgment, error, latency = columns
+    expected, observed, must_not, violations, count, answer, predicted = judgment
     return TrialDetail(
         trial=trial,
         passed=passed,
         reason=why,
-        input=None if asked is None else Excerpt(asked, asked_more),
-        output=None if came is None else Excerpt(came, came_more),
+        input=None if input_ is None else Excerpt(input_, input_more),
+        output=None if output is None else Excerpt(output, output_more),
         expected_behaviors=tuple(expected or ()),
         behaviors=tuple(observed or ()),
         must_not=tuple(must_not or ()),
         violations=tuple(violations or ()),
         violation_count=count,
-        expected=None if wanted is None else wanted.removeprefix('"'),  # a label that is text has a quote before it
-        predicted=None if got is None else got.removeprefix('"'),
+        expected=None if answer is None else answer.removeprefix('"'),  # a label that is text has a quote before it
+        predicted=None if predicted is None else predicted.removeprefix('"'),
         error=error or None,
-        latency_ms=None if took is None else Fraction(took, _SCALED),
+        latency_ms=None if latency is None else Fraction(latency, _SCALED),
     )
 
 
@@ -141,7 +141,7 @@ def latency(database: Database) -> Latency | None:
     at = database.values_at(completed, {"": ranks}, {"": known})[""]
     least, usual, most = at[1], at[-(-95 * known // 100)], at[known]
     end = most if most <= 3 * usual else 2 * usual - least
-    width = _nice_width((end - least) / MOST_BINS)
+    width = _round_width((end - least) / MOST_BINS)
     first = math.floor(Fraction(least) / width)
     last = math.floor(Fraction(end) / width)
     inside = f"least(latency_rank * {width.denominator} / {width.numerator}, {last + 1})"
@@ -152,7 +152,7 @@ def latency(database: Database) -> Latency | None:
     return Latency((*bins, *([Bin(width * (last + 1), None, above)] if above else ())), errors)
 
 
-def _nice_width(least: float) -> Fraction:
+def _round_width(least: float) -> Fraction:
     """The smallest of 1, 2 and 5 times a power of ten that is not below `least`."""
     if least <= 0:
         return Fraction(1)

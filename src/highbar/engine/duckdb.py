@@ -21,7 +21,7 @@ from highbar.engine.limits import (
 )
 from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import SourcePart, of_file, parts, table_part
+from highbar.engine.sources import SourcePart, of_file, source_parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
@@ -31,11 +31,13 @@ from highbar.model.reduction import Records, Reduction
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-CONFIGURATION = {
+SAFE_SETTINGS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
+    # A table name in a query must never resolve to a variable of this process.
     "python_enable_replacements": "false",
+    # Sums do not depend on the order of rows, and to preserve it takes memory.
     "preserve_insertion_order": "false",
 }
 ABOUT = brackets.Approximation("reservoir_quantile(number, {shares}, 100000)", slack=8e-3)
@@ -50,6 +52,7 @@ def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | No
     """
     import duckdb  # takes 0.1 s: only if rows are read
 
+    # The order matters: no path can be allowed once external access is off, and nothing can be set after the lock.
     settings = (
         f"allowed_paths = {literals(list(paths))}",
         "enable_progress_bar = true",  # without it the progress of a query is not counted
@@ -60,7 +63,7 @@ def connect(paths: Sequence[str], *, small: bool = False, memory_limit: str | No
         "lock_configuration = true",
     )
     try:
-        connection = duckdb.connect(":memory:", config={**CONFIGURATION})
+        connection = duckdb.connect(":memory:", config={**SAFE_SETTINGS})
         for setting in settings:
             connection.execute(f"SET {setting}")
     except duckdb.Error as error:
@@ -113,6 +116,7 @@ class DuckDBEngine:
         Columns of the table in `as_json` hold the JSON text of their values.
         """
         self._files = tuple(files)
+        # Chosen by size, not by a count of rows: to count them would take a pass of its own.
         size = sum(Path(file.path).stat().st_size for file in files)
         self._connection = connect(
             [file.path for file in files], small=table is None and size < SMALL_BYTES, memory_limit=memory_limit
@@ -121,7 +125,7 @@ class DuckDBEngine:
         self._many = size > LARGE_BYTES
         self._parts: tuple[SourcePart, ...]
         if table is None:
-            self._parts = parts(self._connection, files, alike=self._many)
+            self._parts = source_parts(self._connection, files, alike=self._many)
         else:
             self._connection.register("results", table)
             self._parts = (table_part(self._connection, "results", as_json),)
@@ -178,23 +182,26 @@ class DuckDBEngine:
         except (checks.BadRows, duckdb.Error) as error:
             if not self._alike or isinstance(error, duckdb.InterruptException):
                 raise
+        # The rows were only assumed to be alike, to save a pass, so this refusal may be a false alarm. Only the slower
+        # reading, which assumes nothing, may refuse a file.
         self._alike = False
-        self._parts = parts(self._connection, self._files)
+        self._parts = source_parts(self._connection, self._files)
         return Reducer(self, self._parts, many=self._many).reduce(request)
 
     def records(self, request: Request) -> Records:
         """A record of every scenario; call `reduce` first, which refuses what cannot be judged."""
         return Reducer(self, self._parts).records(request)
 
-    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
-        """Name a query, as a table if its rows are `kept`."""
-        kind = "TABLE" if kept else "VIEW"
+    def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
+        """Name a query, as a table if it is to be `materialized`, else as a view."""
+        kind = "TABLE" if materialized else "VIEW"
         self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
         """Name a table of texts; each column goes in as one JSON text."""
         import json  # only with a suite
 
+        # As bound values: a suite has thousands of texts, some hostile, and none may become part of the SQL.
         declared = ", ".join(f"{column} VARCHAR" for column in columns)
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({declared})")
         if rows:

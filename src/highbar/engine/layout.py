@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-from highbar.columns import DESCRIBING, EXTRA, MEASURED, Column, recorded
+from msgspec import Struct
+
+from highbar.columns import DESCRIPTION_COLUMNS, EXTRA, MEASURED, Column, recorded
 from highbar.engine import scoring
 from highbar.engine.database import LargeNumbers
 from highbar.engine.protocol import Request
@@ -18,8 +19,7 @@ from highbar.model import Ends, Percentile, Term, Weights, Where
 ONE = (Fraction(1),)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Which columns take part in a request over these files, and how they are named in SQL."""
 
     slices: tuple[str, ...]
@@ -32,12 +32,7 @@ class Layout:
     per_k: bool  # whether pass_at_K or pass_hat_K is wanted, so that scenarios are grouped by passed trials
     demands: bool  # whether a suite says what its scenarios must be judged by
     ends: Mapping[str, Ends]
-
-    def lone_bit(self, column: str) -> int:
-        """The bit in `lone` of a scenario that has a quantity only by trials that have it `alone`; 0 if none can."""
-        counts = list(dict.fromkeys(one.count for one in self.quantities.values() if not one.of_every_trial))
-        wanted = self.quantities[column]
-        return 0 if wanted.of_every_trial else 1 << counts.index(wanted.count)
+    lone_bits: Mapping[str, int]  # bits in `lone`: whether trials have a quantity only `alone`; 0 if none can
 
     @property
     def measured(self) -> tuple[Column, ...]:
@@ -93,31 +88,41 @@ class Layout:
         return [name for name, there in some if there]
 
     def flag(self, where: Where) -> str:
-        """The column that tells whether a filter lets a scenario through."""
+        """The column that tells whether a filter selects a scenario."""
         return f"where_{self.wheres.index(where)}"
 
 
-def lay_out(parts: Sequence[SourcePart], request: Request) -> Layout:
+def layout_of(parts: Sequence[SourcePart], request: Request) -> Layout:
     """What takes part in this request over these files."""
     wanted: list[Term | Percentile] = [*request.terms, *request.percentiles]
     named = dict.fromkeys(item.column for item in wanted)
+    # Columns of the user's own get numbered names in SQL: their real names may be anything.
     extras = tuple(name.removeprefix(EXTRA) for name in named if name.startswith(EXTRA))
+    quantities = of_request(named, extras, request.ends)
     weights, weight_index = _weight_index(request.weights)
     return Layout(
         slices=request.slices,
-        wheres=tuple(dict.fromkeys(where for where in (*_filters(request), *(item.where for item in wanted)) if where)),
+        wheres=tuple(dict.fromkeys(where for where in (*_wheres(request), *(item.where for item in wanted)) if where)),
         extras=extras,
-        quantities=of_request(named, extras, request.ends),
+        quantities=quantities,
         weights=weights,
         weight_index=weight_index,
         columns=frozenset(name for part in parts for name in part.columns) | _described(request),
         per_k=any(name.startswith(("pass_at_", "pass_hat_")) for name in named),
         demands=bool(request.suite and request.suite.demands),
         ends=request.ends,
+        lone_bits=_lone_bits(quantities),
     )
 
 
-def _filters(request: Request) -> Iterator[Where]:
+def _lone_bits(quantities: Mapping[str, QuantitySql]) -> Mapping[str, int]:
+    """A bit for every column that counts trials; quantities that share the column share the bit."""
+    counts = dict.fromkeys(one.count for one in quantities.values() if not one.of_every_trial)
+    bits = {count: 1 << place for place, count in enumerate(counts)}
+    return {name: bits.get(one.count, 0) for name, one in quantities.items()}
+
+
+def _wheres(request: Request) -> Iterator[Where]:
     """The filters of rules whose undecided trials are named: a margin's sums are not asked for, but these are."""
     for demand in request.undecided:
         yield from (where for _, where in demand.parts)
@@ -126,7 +131,7 @@ def _filters(request: Request) -> Iterator[Where]:
 def _described(request: Request) -> frozenset[str]:
     """The columns that the suite fills in for trials that do not have them."""
     fields = request.suite.scenarios.values() if request.suite else ()
-    return frozenset({*DESCRIBING} & {name for each in fields for name in each})
+    return frozenset({*DESCRIPTION_COLUMNS} & {name for each in fields for name in each})
 
 
 def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
@@ -135,6 +140,7 @@ def _weight_index(weights: Weights) -> tuple[tuple[Fraction, ...], str]:
     categories = [*((f"category = {literal(name)}", w) for name, w in weights.by_category.items()), any_other]
     capabilities = [*((f"capability = {literal(name)}", w) for name, w in weights.by_capability.items()), any_other]
     products = sorted({a * b for _, a in categories for _, b in capabilities})
+    # Without weights the column would be one more key by which every row is grouped.
     if len(products) == 1:
         return ONE, "0"
     cases = [

@@ -21,7 +21,7 @@ SOME_ROWS = 20_000
 
 MOST_IDS_AT_ONCE = 5_000_000
 """Ids that are compared at once; more are compared in two turns, which needs half the memory."""
-MOST_KEPT_SCENARIOS = 1_000_000
+MOST_STORED_SCENARIOS = 1_000_000
 """Scenarios with undecided trials up to which those trials are stored, not read and scored for every query again."""
 MOST_VALUES_AT_ONCE = 20_000_000
 """Values of a grouping whose quantiles are found with all of them in memory; beyond, those near a rank are counted."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from highbar.engine import twice
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """{name: bool} or [{name, `key`: bool}] as SQL: names by their mark, and whether the form is bad.
 
     A name whose mark is null is unmarked: nobody says whether it is true. Only {name: bool} can have such a name.
@@ -26,22 +25,23 @@ def marked(json: str, key: str) -> Marks:
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
     items = f"CAST(CAST({json} AS JSON) AS JSON[])"
     item_name, item_mark = "json_extract(x, '/name')", f"json_extract(x, '/{key}')"
-    keyed = f"starts_with({json}, '{{')"
+    is_object = f"starts_with({json}, '{{')"
     no_mark = "(x.value IS NULL OR x.value = 'null')"
 
     def names(of_pairs: str, of_items: str) -> str:
         return (
-            f"CASE WHEN {keyed} THEN list_transform(list_filter({pairs}, lambda x: {of_pairs}), lambda x: x.key)"
+            f"CASE WHEN {is_object} THEN list_transform(list_filter({pairs}, lambda x: {of_pairs}), lambda x: x.key)"
             f" ELSE list_transform(list_filter({items}, lambda x: {of_items}),"
             " lambda x: json_extract_string(x, '/name')) END"
         )
 
     every = names("true", "true")
     sound_item = f"coalesce(json_type({item_name}) = 'VARCHAR' AND {item_mark} IN ('true', 'false'), false)"
+    # A name that is marked twice could be true and false: which of the two counts would depend on the reader.
     again = twice.again("json_keys(x)")
     odd_mark = "x.value IS NOT NULL AND x.value NOT IN ('true', 'false', 'null')"
     bad = (
-        f"CASE WHEN {keyed} THEN len(list_filter({pairs}, lambda x: {odd_mark})) > 0 OR {twice.key_again(pairs)}"
+        f"CASE WHEN {is_object} THEN len(list_filter({pairs}, lambda x: {odd_mark})) > 0 OR {twice.key_again(pairs)}"
         f" WHEN starts_with({json}, '[') THEN len(list_filter({items}, lambda x: NOT {sound_item} OR {again})) > 0"
         f" OR list_unique(list_transform({every}, lambda n: lower(n))) < len({items}) ELSE true END"
     )

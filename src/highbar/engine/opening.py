@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine.protocol import Engine, FileEngine, PathEngine
 from highbar.errors import InputError, Problem
@@ -25,8 +27,7 @@ Needs = Callable[[Sequence[str]], Request]
 """What is needed of results that have these columns."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EngineKind:
+class EngineKind(Struct, frozen=True, eq=False):
     """How an engine is opened over results, and whether it finds and reads the files by their paths itself."""
 
     open: Callable[[Results], AbstractContextManager[Engine]]
@@ -55,7 +56,7 @@ ENGINES: Mapping[str, EngineKind] = MappingProxyType(
 )
 
 
-def names() -> tuple[str, ...]:
+def engine_names() -> tuple[str, ...]:
     """The engines of this package, then those that installed packages add."""
     return tuple(dict.fromkeys((*ENGINES, *_entry_points())))
 
@@ -81,7 +82,7 @@ def _entry_points() -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def choose(
+def choose_engine(
     name: str = "duckdb",
     *,
     memory_limit: str | None = None,
@@ -101,7 +102,7 @@ def open_(results: Results) -> AbstractContextManager[Engine]:
 def reduce(results: Results, needs: Needs) -> Reduction:
     """The sums that are needed, once every result that the files hold is in them. Raises InputError with lines."""
     with refusals.explained(results), open_(results) as engine, engine.watched(results.progress):
-        with _accounted(results, engine) as settle:
+        with _counted(results, engine) as settle:
             reduction = _reduced(engine, results, needs)
             settle(reduction.whole.trials + (reduction.selection.rows if reduction.selection else 0))
         return reduction
@@ -109,6 +110,8 @@ def reduce(results: Results, needs: Needs) -> Reduction:
 
 def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
     """Reduce until the columns are known for sure: some of them may show only while the rows are read."""
+    # JSON rows of a large file are first assumed to have the keys of the first row; if not, more columns appear, and
+    # the policy may need other sums.
     while True:
         columns = engine.columns()
         refusals.refuse_columns(results, columns)
@@ -124,12 +127,13 @@ def _reduced(engine: Engine, results: Results, needs: Needs) -> Reduction:
 
 
 @contextmanager
-def _accounted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
+def _counted(results: Results, engine: Engine) -> Iterator[Callable[[int], None]]:
     """Count the results without the engine, and give a function that refuses another number of used rows."""
     if results.table is not None:
         yield lambda _: None  # a table is what the caller gave: there is nothing to compare its rows with
         return
     if not results.paths:
+        # Counted by another reader than the engine's: a row that the engine loses silently would change the verdict.
         yield lambda used: accounts.settle(results.accounts(), used, cast("FileEngine", engine).rows_of)
         return
     from highbar.load import shared  # only for an engine that reads paths

@@ -20,13 +20,14 @@ _OF_FORM: Mapping[Form, str] = {
 }
 """The forms that Parquet has a type for; a column of any other gets the type of what it holds."""
 _TYPES = {column.name: _OF_FORM[column.form] for column in COLUMNS if column.form in _OF_FORM}
-_NO_EXTENSIONS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
+_SAFE_SETTINGS = {"autoload_known_extensions": "false", "autoinstall_known_extensions": "false"}
 
 
 def to_parquet(rows: str, target: str) -> None:
     """Write rows as Parquet: our columns with their types, others as numbers or truth values if all values are."""
-    with duckdb.connect(config=dict(_NO_EXTENSIONS)) as connection:
+    with duckdb.connect(config=dict(_SAFE_SETTINGS)) as connection:
         source = f"{literal(rows)}, format='newline_delimited', maximum_object_size={LONGEST_LINE}"
+        # Over all rows, not a sample: a type that a later row contradicts would lose that row's value.
         described = connection.execute(
             f"DESCRIBE SELECT * FROM read_json({source}, sample_size=-1, map_inference_threshold=-1)"
         ).fetchall()

@@ -7,7 +7,8 @@ sum adds what the trials with a value have, and what the trials without one coun
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.engine import scoring
 from highbar.engine.layout import Layout
@@ -18,7 +19,7 @@ COMMON_DENOMINATOR = 5_342_931_457_063_200
 FINEST = 10**15
 """The denominator if even that is no multiple: over 40 expected behaviors, and not the same number in each trial."""
 _UNDECIDED = "is_open OR NOT (is_passed OR is_failed) OR NOT violation_known OR unknown_count > 0"
-"""Whether a trial is undecided for any quantity, whatever the other trials of its scenario have."""
+"""Whether a trial is undecided for any quantity, even without a look at the other trials of its scenario."""
 
 
 def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "trials") -> str:
@@ -27,6 +28,7 @@ def relation(layout: Layout, reason: Sequence[str], world: World, of: str = "tri
     agreed += [layout.flag(where) for where in layout.wheres]
     agreed += layout.optional_columns()
     rows = _Rows(layout, world)
+    # `max` is any value: trials that disagree in such a column are refused before a sum is used.
     columns = ["id", *reason, *(f"max({name}) AS {name}" if layout.repeated else name for name in agreed)]
     columns += [f"{sql} AS {name}" for name, sql in dict(rows.columns()).items()]
     return f"SELECT {', '.join(columns)} FROM {of}{' GROUP BY id' if layout.repeated else ''}"
@@ -45,7 +47,7 @@ def ends_of(quantity: QuantitySql) -> list[str]:
     return [name for name, condition in counted if condition]
 
 
-def undecided(layout: Layout, column: str) -> str:
+def is_undecided(layout: Layout, column: str) -> str:
     """Whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
     quantity = layout.quantities[column]
     if not layout.may_differ and column in ("passed", "violated"):
@@ -80,8 +82,7 @@ def _lacks(quantity: QuantitySql) -> str:
     return f"NOT ({quantity.given} OR {quantity.alone})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """The columns of a scenario: of all its trials together, or of its one trial, which needs no grouping."""
 
     layout: Layout
@@ -107,6 +108,7 @@ class _Rows:
 
     def has(self, quantity: QuantitySql) -> str:
         """Whether the scenario has the quantity: a trial is given it, or the suite demands it."""
+        # A suite's demand counts even if no trial of the scenario answers it: else leaving an answer out would help.
         demanded = f" OR ({self._suite_bits()} & {quantity.bit}) > 0" if self._may_be_demanded(quantity) else ""
         given = " AND ".join(map(self._any, quantity.apart or (quantity.given,)))
         return f"({given}{demanded})"
@@ -153,11 +155,12 @@ class _Rows:
         if name == "behavior_score" and self.world == "best":
             # An open trial without expectations may have met them all, so at best it adds a whole score.
             amount += f" + {self._denominator()} * {self._count('is_open AND expected_count = 0 AND NOT is_violated')}"
+        # Silence about violations is no good news in a scenario whose other trials were checked for them.
         if name == "violated" and self.world == "worst" and self.layout.may_differ:
             return f"{amount} + {self._unsaid()}"
         if quantity.unit == MOST_EXPECTED:
             return self._pooled(name, quantity)
-        # The sum of what trials lack is kept apart: only the scenario as a whole tells whether they lack anything.
+        # What trials lack is summed separately: only the scenario as a whole shows whether they lack anything.
         lack = quantity.lack(self.world)
         if lack == "0" or not self._may_lack(quantity):
             return amount
@@ -168,8 +171,8 @@ class _Rows:
     def _pooled(self, name: str, quantity: QuantitySql) -> str:
         """Behaviors counted one by one: a trial that expects none lacks as many as another of its scenario expects.
 
-        If only the suite expects some, it lacks at least one. If nobody does, an open trial counts as one behavior, and
-        so does a crashed trial without expectations.
+        If only the suite expects some, it lacks at least one. If nothing expects any, an open trial counts as one
+        behavior, and so does a crashed trial without expectations.
         """
         amount, lack = self._sum(quantity.amount(self.world)), quantity.lack(self.world)
         alone = self._count("is_open AND expected_count = 0") if self.world == "best" else "0"
@@ -239,8 +242,9 @@ class _Rows:
 
         Whether those count depends on the other scenarios, so the sum is made first and perhaps ignored later.
         """
+        # As bits of one number: a column for each quantity would be a key for each in the profile.
         bits = {
-            self.layout.lone_bit(name): f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
+            self.layout.lone_bits[name]: f"NOT {self.has(quantity)} AND {self._any(quantity.alone)}"
             for name, quantity in self.layout.quantities.items()
             if not quantity.of_every_trial
         }

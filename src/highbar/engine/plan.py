@@ -10,11 +10,12 @@ Only what the request asks for and the files hold takes part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.engine import descriptions, per_scenario, ratios, scoring, trials
 from highbar.engine.database import Query
-from highbar.engine.layout import Layout, lay_out
+from highbar.engine.layout import Layout, layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR, World, total_name
 from highbar.engine.sources import SourcePart
@@ -24,8 +25,7 @@ WEIGHTED = tuple(total_name(name) for name in ("passed", "behavior_score", "corr
 """The sums that are also taken with each scenario's own weight: those of the weighted measures in the catalogue."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReductionPlan:
+class ReductionPlan(Struct, frozen=True):
     """The relations, and how to read their columns."""
 
     layout: Layout
@@ -56,7 +56,7 @@ def make(
     sums. `world` says what undecided trials are taken for. `fill`: what describes a scenario in one trial describes it
     in the others, which costs a join.
     """
-    layout = lay_out(parts, request)
+    layout = layout_of(parts, request)
     sides = ratios.Sides(layout)
     keys = _keys(layout)
     sums = _sums(layout, world)
@@ -71,12 +71,17 @@ def make(
     aside, grave = (f", {worst.aggregate()}", f", {worst.aggregate(worst.grave())}") if at_worst else ("", "")
     # `has_undecided` is a key, so that the rows without anything undecided can be reused for the best world.
     head = f"SELECT {', '.join(keys)}, has_undecided, count(*) AS scenarios, {', '.join(totals)}"
-    scenarios = "scenarios" if world == "worst" else "scenarios WHERE has_undecided"
+    # Each side of a ratio is in many products: named once, it is parsed and planned once, which a small check feels.
+    named = [] if layout.clustered else ratios.columns(sides, request)
+    beside = "".join(f", {sql} AS {name}" for name, sql in named)
+    scenarios = f"(SELECT *{beside} FROM scenarios) AS sided" if beside else "scenarios"
+    # Rows in which nothing is undecided are taken over from the worst case: few scenarios are reduced a second time.
+    scenarios += "" if world == "worst" else " WHERE has_undecided"
     before = "" if world == "worst" else "SELECT * FROM settled UNION ALL "
     return ReductionPlan(
         layout=layout,
         sides=sides,
-        described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
+        described=descriptions.in_suite(request.suite, trials.named_columns(layout)),
         trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
         scenarios=per_scenario.relation(layout, reason, world),
         settled=_settled(keys, sums, products),
@@ -101,8 +106,7 @@ def _settled(keys: Sequence[str], sums: Sequence[tuple[str, str]], products: Seq
     return f"SELECT {', '.join(columns)} FROM profile WHERE NOT has_undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(Struct, frozen=True):
     """SQL for the worst scenarios, the worst first: their ids, whether they are required, and why they failed.
 
     `reason` is the column that says why: `why`, in words; `evidence`, from which the words are made, if trials are a
@@ -142,6 +146,7 @@ class Worst:
             return f"SELECT w.by.id, NOT w.by.optional FROM {each} {limit}"
         if self.reason == "why":
             return f"SELECT w.by.id, NOT w.by.optional, w.category, w.reason FROM {each} {limit}"
+        # Words are made for the listed scenarios alone: for every failed trial they would cost more than the sums.
         evidence = (
             f"SELECT w.by.id AS id, NOT w.by.optional AS required, w.category, unnest(w.reason) FROM {each} {limit}"
         )
@@ -188,6 +193,7 @@ def _sums(layout: Layout, world: World) -> list[tuple[str, str]]:
     if layout.repeated:
         sums.append(("flaky", "CAST(passed_trials > 0 AND failed_trials > 0 AS INTEGER)"))
         sums.append(("sum_passed_squares", "passed_trials * passed_trials"))
+    # Each scenario may bring another weight, so weights cannot be a key of the profile as those of the policy are.
     if layout.own_weight:
         sums.append(("sum_weight", "own_weight"))
         sums += [(f"sum_weighted_{name}", f"own_weight * {name}") for name in WEIGHTED]

@@ -46,4 +46,4 @@ class PathEngine(Engine, Protocol):
         """Of all files that are read."""
 
     def count(self) -> int:
-        """How many results there are, by a query of its own that nothing else is part of."""
+        """How many results there are, by a separate query."""

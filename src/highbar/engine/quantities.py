@@ -7,8 +7,9 @@ Quantities that are computed from judgments are listed here. Those of a measured
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, MEASURED, QUANTITIES, Column
 from highbar.engine import scoring
@@ -20,11 +21,10 @@ EVERY_TRIAL = "trial_count"
 
 
 World = Literal["worst", "best"]
-"""What undecided trials are taken for: every check is made at the worst, and once more at the best if there are any."""
+"""How undecided trials count: every check is made at the worst, and again at the best if there are any."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuantitySql:
+class QuantitySql(Struct, frozen=True):
     """A number that a trial may have, as SQL over `trials`, and the names of its sums over a scenario.
 
     `count` is the column that counts the trials which have the number, `total` the one that sums it up.

@@ -78,7 +78,7 @@ def grouping(group: str) -> str:
     return group.partition(":")[0]
 
 
-def find(
+def find_percentiles(
     database: Database,
     profiles: Mapping[str, Profile],
     layout: Layout,
@@ -99,6 +99,7 @@ def find(
     for wanted in percentiles:
         together.setdefault((wanted.column, wanted.where), []).append(wanted)
     for (name, where), same in together.items():
+        # A percentile takes a query over all numbers of its column: not a second time if nothing in it is undecided.
         if at_worst is not None and not any(profile.ranked(name, where)[2] for profile in profiles.values()):
             for group, ranks in at_worst.items():
                 found.setdefault(group, {}).update({wanted: ranks[wanted] for wanted in same if wanted in ranks})
@@ -145,6 +146,7 @@ def _ranked(layout: Layout, column: str, trials: str, where: Where, groups: Coll
     by = [f"'{place}:' || by_{place}" for place in range(len(layout.slices))]
     group = f"unnest([{', '.join((WHOLE, *by))}])" if by else WHOLE
     numbers = f"SELECT {group} AS group_name, {column} AS number, {columns} FROM {trials} WHERE {there}"
+    # Every trial appears once per slice column, so groups that nobody asked for are dropped before they are ranked.
     cut_off = len(groups) > MOST_SLICES  # then some values of a slice are not measured
     measured = f"IN ({', '.join(literal(one) for one in groups)})" if cut_off else "IS NOT NULL"
     return f"SELECT * FROM ({numbers}) WHERE group_name {measured}" if by else numbers
@@ -210,5 +212,5 @@ def _ends(
 ) -> dict[tuple[str, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
     if layout.repeated or layout.clustered:
-        return clustered.ends(database, layout, same, alpha, ranked, sizes)
+        return clustered.rank_ends(database, layout, same, alpha, ranked, sizes)
     return {(group, wanted): percentile_ranks(n, wanted.share, alpha) for group, n in sizes.items() for wanted in same}

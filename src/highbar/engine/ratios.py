@@ -9,11 +9,13 @@ d is 0 or 1, nothing needs to be summed: then Σz² and Σzd are Σz, and Σd² 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
+
+from highbar.catalogue import is_repeated
 from highbar.columns import BY_NAME, quantities
-from highbar.engine.contribution import contribution, is_repeated, repeated_sql
+from highbar.engine.contribution import contribution, pass_k_sql
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
@@ -32,8 +34,7 @@ def double(number: Fraction) -> str:
     return f"CAST({float(number)!r} AS DOUBLE)"
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(Struct, frozen=True):
     """How a scenario's part in each sum is written."""
 
     layout: Layout
@@ -50,12 +51,12 @@ class Sides:
     def is_mean(self, ratio: Ratio) -> bool:
         """Whether d only says which scenarios have a value: then Σzd is Σz, and Σd² is Σd."""
         (term, factor), *more = ratio.d
-        counting = term.of == "count" or term.column == "scenario"
-        return counting and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
+        counts_scenarios = term.of == "count" or term.column == "scenario"
+        return counts_scenarios and factor == 1 and not more and not self.layout.clustered and not self._weighted(ratio)
 
     def _weighted(self, ratio: Ratio) -> bool:
-        weighing = self.layout.own_weight or len(self.layout.weights) > 1
-        return weighing and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
+        has_weights = self.layout.own_weight or len(self.layout.weights) > 1
+        return has_weights and any(term.weighted for term, _ in (*ratio.z, *ratio.d))
 
     def linear(self, linear: Linear) -> str:
         """SQL for a scenario's part in a weighted sum of terms."""
@@ -107,7 +108,7 @@ class Sides:
         if column == "scenario":
             return "", ONE
         if is_repeated(column):
-            return "", repeated_sql(column)
+            return "", pass_k_sql(column)
         of_scenario = contribution(self.layout, column)
         return of_scenario.count, of_scenario.sql
 
@@ -118,45 +119,45 @@ def _never_both(linear: Linear) -> bool:
     return len(linear) == 1 or (columns in ({"tp", "fp"}, {"tp", "fn"}) and all(term.of == "sum" for term, _ in linear))
 
 
+def columns(sides: Sides, request: Request) -> list[tuple[str, str]]:
+    """Names and SQL of z and d of every ratio that `aggregates` over scenarios names."""
+    crossed = {ratio for pair in request.crosses for ratio in pair}
+    named = [(i, ratio) for i, ratio in enumerate(request.ratios) if ratio in crossed or not sides.is_plain(ratio)]
+    return [(f"{side}_{i}", sides.linear(of)) for i, ratio in named for side, of in (("z", ratio.z), ("d", ratio.d))]
+
+
 def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[str, str]]:
-    """Names and SQL of the sums to take: over scenarios in one pass, or over clusters that have columns z_i and d_i."""
+    """Names and SQL of the sums to take: over scenarios in one pass, or over clusters; each has columns z_i and d_i."""
     found: list[tuple[str, str]] = []
     for i, ratio in enumerate(request.ratios):
         if one_pass and sides.is_plain(ratio):
             continue
-        z, d = (sides.linear(ratio.z), sides.linear(ratio.d)) if one_pass else (f"z_{i}", f"d_{i}")
-        found.append((f"zz_{i}", f"sum(({z}) * ({z}))"))
+        z, d = f"z_{i}", f"d_{i}"
+        found.append((f"zz_{i}", f"sum({z} * {z})"))
         if not (one_pass and sides.is_mean(ratio)):
             found += [
-                (f"units_{i}", f"sum(CAST(({d}) > 0 AS INTEGER))"),
-                (f"zd_{i}", f"sum(({z}) * ({d}))"),
-                (f"dd_{i}", f"sum(({d}) * ({d}))"),
+                (f"units_{i}", f"sum(CAST({d} > 0 AS INTEGER))"),
+                (f"zd_{i}", f"sum({z} * {d})"),
+                (f"dd_{i}", f"sum({d} * {d})"),
                 (f"largest_{i}", f"max({d})"),
             ]
         if ratio in request.thirds:
             cubes = ((z, z, z), (z, z, d), (z, d, d), (d, d, d))
-            products = (" * ".join(f"({side})" for side in sides_of) for sides_of in cubes)
-            found += [(f"{kind}_{i}", f"sum({sql})") for kind, sql in zip(THIRDS, products, strict=True)]
+            found += [(f"{kind}_{i}", f"sum({' * '.join(cube)})") for kind, cube in zip(THIRDS, cubes, strict=True)]
         if request.count_failures:
             found += [
-                (f"imperfect_{i}", f"sum(CAST(({z}) < ({d}) AS INTEGER))"),
-                (f"nonzero_{i}", f"sum(CAST(({z}) > 0 AS INTEGER))"),
+                (f"imperfect_{i}", f"sum(CAST({z} < {d} AS INTEGER))"),
+                (f"nonzero_{i}", f"sum(CAST({z} > 0 AS INTEGER))"),
             ]
         if request.trial_noise:
             found.append((f"heaviest_{i}", f"max({sides.heaviest_trial(ratio) if one_pass else f'heaviest_{i}'})"))
     for j, (first, second) in enumerate(request.crosses):
         a, b = request.ratios.index(first), request.ratios.index(second)
-        z1, d1, z2, d2 = (
-            (sides.linear(first.z), sides.linear(first.d), sides.linear(second.z), sides.linear(second.d))
-            if one_pass
-            else (f"z_{a}", f"d_{a}", f"z_{b}", f"d_{b}")
-        )
-        pairs = (("zz", z1, z2), ("zd", z1, d2), ("dz", d1, z2), ("dd", d1, d2))
-        found += [(f"cross_{kind}_{j}", f"sum(({left}) * ({right}))") for kind, left, right in pairs]
+        found += [(f"cross_{kind}_{j}", f"sum({kind[0]}_{a} * {kind[1]}_{b})") for kind in ("zz", "zd", "dz", "dd")]
     return found
 
 
-def combined(name: str) -> str:
+def profile_aggregate(name: str) -> str:
     """How a sum over profile rows is put together from its parts."""
     return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
 
@@ -169,6 +170,7 @@ def by_cluster(sides: Sides, request: Request, by: str, there: str) -> str:
         columns.append(f"sum({z}) AS z_{i}, sum({d}) AS d_{i}")
         if request.trial_noise:
             columns.append(f"max({sides.heaviest_trial(ratio)}) AS heaviest_{i}")
+    # `CASE … THEN id`: scenarios without a cluster must not fall together into the one group of NULL.
     inner = (
         f"SELECT {by} AS value, {', '.join(columns)} FROM scenarios WHERE {there}"
         " GROUP BY value, cluster, CASE WHEN cluster IS NULL THEN id END"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.columns import BY_NAME, EXTRA, QUANTITIES
 from highbar.engine.contribution import contribution
@@ -23,8 +25,8 @@ from highbar.model.reduction import Records
 WHOLE_RUN = ("judge", "suite")
 """Columns of a run rather than of a scenario: their values are listed once."""
 ALL_TERMS = tuple(Term(name) for name in QUANTITIES)
-"""What makes every measure take part, whatever the policy of today needs."""
-_OMITTED_AT_0 = ("error", "violated", "unjudged")
+"""All measures, even those that today's policy does not need: a later one may."""
+_LEFT_OUT_AT_0 = ("error", "violated", "unjudged")
 
 
 def widened(request: Request, columns: Iterable[str]) -> Request:
@@ -40,8 +42,7 @@ def widened(request: Request, columns: Iterable[str]) -> Request:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _RecordColumns(Struct, frozen=True):
     """The names of a row's columns, in the order of the query."""
 
     layout: Layout
@@ -66,9 +67,9 @@ class _Columns:
         return tuple(dict.fromkeys(names))
 
 
-def find(rows: Rows, layout: Layout, request: Request) -> Records:
+def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
     """All scenarios, sorted by id as text; `scenarios` and `trials` must be defined for this request."""
-    listed = scenarios(rows, layout, request, "worst")
+    listed = scenario_records(rows, layout, request, "worst")
     whole = {
         name: tuple(row[0] for row in rows(f"SELECT DISTINCT by_{i} FROM trials WHERE by_{i} IS NOT NULL ORDER BY 1"))
         for i, name in enumerate(layout.slices)
@@ -77,9 +78,9 @@ def find(rows: Rows, layout: Layout, request: Request) -> Records:
     return Records(listed, judges=whole.get("judge", ()), suites=whole.get("suite", ()))
 
 
-def scenarios(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
+def scenario_records(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
     """All scenarios, as `scenarios` has them now, with undecided trials as `world` says."""
-    columns = _Columns(layout)
+    columns = _RecordColumns(layout)
     names = columns.names()
     ranks = _ranks(rows, layout, request, world)
     records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]
@@ -110,7 +111,7 @@ def _record(
     row: Mapping[str, Any], layout: Layout, ranks: Mapping[str, Mapping[str, tuple[Fraction | None, ...]]]
 ) -> ScenarioRecord:
     values = {name: value for name in layout.quantities if (value := _value(row, layout, name)) is not None}
-    lone = frozenset(name for name in values if row["lone"] & layout.lone_bit(name))
+    lone = frozenset(name for name in values if row["lone"] & layout.lone_bits[name])
     valueless = frozenset(
         name for name, one in layout.quantities.items() if one.valueless and row[f"valueless_{one.total}"]
     )
@@ -131,6 +132,7 @@ def _record(
         valueless=valueless,
         undecided=row[EVERY_TRIAL] - row["passed_trials"] - row["failed_trials"],
     )
+    # Most scenarios have one trial, whose rank follows from its value: to write it twice would double a baseline.
     own = {name: listed for name, listed in ranks[record.id].items() if listed != record.single_rank(name)}
     return replace(record, ranks=own) if own else record
 
@@ -138,6 +140,6 @@ def _record(
 def _value(row: Mapping[str, Any], layout: Layout, name: str) -> Fraction | None:
     """The mean over the trials that have the measure."""
     value = contribution(layout, name).exact(row)
-    if name == "passed" or (name in _OMITTED_AT_0 and not value):
+    if name == "passed" or (name in _LEFT_OUT_AT_0 and not value):
         return None
     return ONE if value == 1 else value  # one object for the most frequent value, which comparisons look for

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine import checks, descriptions, plan, ranks, ratios, scenarios, suite, trials
 from highbar.engine.database import Database, Query
 from highbar.engine.limits import (
     MOST_FLAKY,
     MOST_IDS_AT_ONCE,
-    MOST_KEPT_SCENARIOS,
     MOST_NAMED,
     MOST_SLICES,
+    MOST_STORED_SCENARIOS,
     SOME_ROWS,
 )
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, is_pattern, literal, matches
-from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
+from highbar.engine.sql import any_match, literal, matches_sql
+from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition_sums
 from highbar.model import FailedScenario, FlakyScenario, Percentile
 from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums
+from highbar.policy.patterns import is_pattern
 
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails
@@ -32,8 +35,7 @@ _UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
 """Whether a scenario failed a trial; whether it failed none and did not pass them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
+class _Groups(Struct, frozen=True):
     """The sums of the whole and of every slice, and what to warn of; with the ranks that they came from."""
 
     whole: Group
@@ -42,8 +44,7 @@ class _Groups:
     ranks: Mapping[str, dict[Percentile, Rank]]
 
 
-@dataclass(frozen=True, slots=True)
-class Reducer:
+class Reducer(Struct, frozen=True):
     """Reduces the trials of some parts to sums."""
 
     database: Database
@@ -56,7 +57,7 @@ class Reducer:
             return self._reduced(request, fill=False)
         from highbar.engine import selecting  # most checks judge every row
 
-        choice = selecting.choose(self.database, self.parts, request.select)
+        choice = selecting.choose_rows(self.database, self.parts, request.select)
         left = selecting.left_out(self.database.rows, self.parts, choice, request)
         some = replace(self, parts=choice.taken)
         return replace(some.reduce(replace(request, select=())), selection=left)
@@ -72,6 +73,7 @@ class Reducer:
                 of_profile=True,
             )
         )[0]
+        # Every refusal comes before the first metric: no sum over rows that were refused may reach a verdict.
         checks.refuse_bad_rows(trials=trials, bad=bad)
         checks.refuse_mixed_ids(rows, self.parts)
         turns = 2 if self.many and trials > MOST_IDS_AT_ONCE else 1
@@ -93,27 +95,28 @@ class Reducer:
             failed=failed,
             scenarios_failed=worst,
             patterns=self._patterns(request),
-            suite=suite.compare(self.database, request, self.parts) if request.suite else None,
+            suite=suite.match_suite(self.database, request, self.parts) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
             agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.columns else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices),
             warnings=(*warnings, *groups.warnings),
-            scenarios=scenarios.listed(rows, request) if request.scenario_limit else (),
+            scenarios=scenarios.list_scenarios(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
         )
+        # With nothing undecided the worst case and the best case are the same: a second reduction would change nothing.
         if not open_:
             return reduction
-        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_KEPT_SCENARIOS, fill=fill)
+        return self._with_best(reduction, made, request, groups, few=open_ <= MOST_STORED_SCENARIOS, fill=fill)
 
     def _define(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
         """Name the three relations of a request."""
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, fill=fill)
         self._define_trials(made, request)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
         grave = self._mostly_grave(made, request)
-        self.database.define("profile", made.profile_of_grave if grave else made.profile, kept=True)
+        self.database.define("profile", made.profile_of_grave if grave else made.profile, materialized=True)
         return made
 
     def _define_best(self, request: Request, *, fill: bool) -> plan.ReductionPlan:
@@ -121,23 +124,23 @@ class Reducer:
         made = plan.make(self.parts, request, smallest=self.database.has_smallest, world="best", fill=fill)
         # The sums of a cluster need all of its scenarios, decided or not.
         scenarios = made.scenarios if made.layout.clustered else made.scenarios_unsettled
-        self.database.define("settled", made.settled, kept=True)
-        self.database.define("scenarios", scenarios, kept=made.layout.repeated)
-        self.database.define("profile", made.profile, kept=True)
+        self.database.define("settled", made.settled, materialized=True)
+        self.database.define("scenarios", scenarios, materialized=made.layout.repeated)
+        self.database.define("profile", made.profile, materialized=True)
         return made
 
     def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
         if made.described and request.suite:
-            descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
-        self.database.define("trials", made.trials, kept=made.parse_once)
+            descriptions.define(self.database, request.suite, trials.named_columns(made.layout))
+        self.database.define("trials", made.trials, materialized=made.parse_once)
 
     def _with_best(
         self, reduction: Reduction, made: plan.ReductionPlan, request: Request, worst: _Groups, *, few: bool, fill: bool
     ) -> Reduction:
         """The reduction with undecided trials named, and with the sums at their best."""
-        self.database.define("unsettled", made.unsettled, kept=few)
+        self.database.define("unsettled", made.unsettled, materialized=few)
         named = scenarios.undecided_trials(self.database.rows, made.layout, request)
-        listed = scenarios.undecided(self.database.rows, request)
+        listed = scenarios.list_undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
         return replace(
             reduction,
@@ -154,7 +157,7 @@ class Reducer:
         if request.select:
             from highbar.engine import selecting  # most checks judge every row
 
-            choice = selecting.choose(self.database, self.parts, request.select)
+            choice = selecting.choose_rows(self.database, self.parts, request.select)
             return replace(self, parts=choice.taken).records(replace(request, select=()))
         made = plan.make(self.parts, request)
         self._define_trials(made, request)
@@ -162,13 +165,13 @@ class Reducer:
         made = plan.make(self.parts, request, fill=fill)
         if fill:
             self._define_trials(made, request)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
-        found = records.find(self.database.rows, made.layout, request)
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
+        found = records.find_records(self.database.rows, made.layout, request)
         if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
         made = plan.make(self.parts, request, world="best", fill=fill)
-        self.database.define("scenarios", made.scenarios, kept=made.layout.repeated)
-        return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
+        self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
+        return replace(found, best=records.scenario_records(self.database.rows, made.layout, request, "best"))
 
     def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
         """A warning if the results of several agents are judged together."""
@@ -178,10 +181,10 @@ class Reducer:
         return (variants.note(found),) if found else ()
 
     def _categories(self, slices: Sequence[str]) -> tuple[str, ...]:
-        sliced = "category" in slices  # then the profile has them all
-        column, relation = (f"by_{slices.index('category')}", "profile") if sliced else ("category", "trials")
+        has_category = "category" in slices  # then the profile has them all
+        column, relation = (f"by_{slices.index('category')}", "profile") if has_category else ("category", "trials")
         sql = f"SELECT DISTINCT {column} FROM {relation} WHERE {column} IS NOT NULL ORDER BY 1"
-        rows = self.database.rows(Query(sql, of_profile=sliced))
+        rows = self.database.rows(Query(sql, of_profile=has_category))
         return tuple(row[0] for row in rows)
 
     def _groups(
@@ -193,9 +196,12 @@ class Reducer:
         for place, column in enumerate(request.slices):
             if not profiles[place]:
                 warnings.append(f"no result has a value for the slice {column}")
+            # The query asks for one value more than is shown, only to see whether there are more.
             if len(profiles[place]) > MOST_SLICES:
                 profiles[place].popitem()
                 warnings.append(f"the slice {column} has more than {MOST_SLICES} values; only the largest are shown")
+        # The profile counts undecided values only for scenarios of one trial each: with several it cannot say that the
+        # percentile is the same.
         known = worst.ranks if worst and not made.layout.repeated else None
         ranked = self._ranks(profiles, made, request, open_trials=open_trials, at_worst=known)
         products = {place: self._products(made, request, place, values) for place, values in profiles.items()}
@@ -222,6 +228,7 @@ class Reducer:
             f"SELECT {by} AS value, sum(scenarios) AS size FROM profile WHERE {there}"
             f" GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MOST_SLICES + 1}"
         )
+        # Limited in SQL, before rows are fetched: a slice column of the user's own may have as many values as rows.
         sql = (
             f"SELECT value, {', '.join(names)} FROM (SELECT {by} AS value, {', '.join(shape)}, {sums} FROM profile"
             f" WHERE {there} GROUP BY ALL) JOIN ({largest}) AS largest USING (value) ORDER BY size DESC, value"
@@ -239,6 +246,7 @@ class Reducer:
     ) -> dict[str | None, dict[str, Any]]:
         """The sums of products of the whole (under None), or of each value of a slice."""
         by, there = ("NULL", "true") if place is None else (f"by_{place}", f"by_{place} IS NOT NULL")
+        # Otherwise a column with a million values would be grouped by all of them, and all but a thousand thrown away.
         if len(values) == MOST_SLICES:
             there = f"by_{place} IN ({', '.join(literal(value or '') for value in values)})"
         names: Sequence[str] = made.products
@@ -246,7 +254,7 @@ class Reducer:
             names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
             sql = ratios.by_cluster(made.sides, request, by, there)
         else:
-            sums = ", ".join(f"{ratios.combined(name)} AS {name}" for name in names)
+            sums = ", ".join(f"{ratios.profile_aggregate(name)} AS {name}" for name in names)
             sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
         if not names:
             return {}
@@ -261,7 +269,7 @@ class Reducer:
             f" ORDER BY abs(passed_trials / trial_count - 0.5), id LIMIT {MOST_FLAKY}"
         )
         listed = tuple(FlakyScenario(*row) for row in flaky)
-        return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
+        return repetition_sums([dict(zip(names, row, strict=True)) for row in rows], listed)
 
     def _ranks(
         self,
@@ -276,7 +284,7 @@ class Reducer:
         if not request.percentiles:
             return {}
         named = {ranks.group_name(place, value): one for place, of in profiles.items() for value, one in of.items()}
-        return ranks.find(
+        return ranks.find_percentiles(
             self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
         )
 
@@ -321,7 +329,7 @@ class Reducer:
     def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
         from highbar.engine import details  # few reports need it
 
-        return details.read(self.database, self.parts, failed)
+        return details.read_details(self.database, self.parts, failed)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
         """What each demand on ids found; all plain ids in one query, however many there are."""
@@ -334,7 +342,7 @@ class Reducer:
         return found | {pattern: self._matched(pattern) for pattern in wanted if is_pattern(pattern)}
 
     def _matched(self, pattern: str) -> Matched:
-        there = f"FROM scenarios WHERE ({matches(pattern)})"
+        there = f"FROM scenarios WHERE ({matches_sql(pattern)})"
         scenarios, failed, undecided = self.database.rows(
             f"SELECT count(*), coalesce(count_if({_FAILED}), 0), coalesce(count_if({_UNDECIDED}), 0) {there}"
         )[0]

@@ -63,12 +63,13 @@ ANSWER, BEHAVIORS, MUST_NOTS, OWN, VIOLATIONS = 1, 2, 4, 8, 16
 
 def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
     """First step: what was seen. `extras` is how many columns of the user's own the policy measures."""
+    # A behavior that is listed twice is expected once: else repeating an easy one would raise the score.
     repeats = f"list_position(list_transform(expected_behaviors, lambda x, i: {FIRST}), false) IS NOT NULL"
     seen_count = "len(list_filter(seen, lambda x: x))"
     unmarked = "coalesce(len(list_filter(must_not, lambda x: list_contains(unmarked, x))) > 0, false)"
     # A score is a judgment too, so a row that has one is not silent; nor is one that has a number of the user's own.
     scores = [column.name for column in MEASURED if column.bounded] + [f"extra_{i}" for i in range(extras)]
-    unscored = "".join(f" AND {name} IS NULL" for name in scores)
+    no_scores = "".join(f" AND {name} IS NULL" for name in scores)
     return {
         "is_error": "coalesce(error <> '', false)",
         "is_unjudged": "coalesce(unjudged <> '', false)",
@@ -98,7 +99,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
         ),
         "is_silent": (
             "passed IS NULL AND NOT has_answer AND NOT coalesce(has_behaviors, false) AND violation_count IS NULL"
-            f" AND NOT marks_must_nots{unscored}"
+            f" AND NOT marks_must_nots{no_scores}"
         ),
         "expected_positive": _positive("expected", positive),
         "predicted_positive": f"coalesce({_positive('predicted', positive)}, false)",
@@ -107,6 +108,7 @@ def evidence_columns(positive: str | None, extras: int) -> dict[str, str]:
 
 def answer_columns() -> dict[str, str]:
     """Second step: what follows for the answer and the behaviors."""
+    # The caller's own `correct` comes first: it may accept answers that are not equal to `expected`.
     right = "CASE WHEN correct IS NOT NULL THEN correct WHEN outcome IS NOT NULL THEN outcome IN ('tp', 'tn')"
     unnamed = (
         "len(list_filter(wanted, lambda x: NOT list_contains(behaviors, x)"
@@ -120,7 +122,7 @@ def answer_columns() -> dict[str, str]:
         ),
         "score_unknown": "CASE WHEN is_violated THEN 0 ELSE unknown_count END",
         "is_correct": f"has_answer AND NOT is_error AND coalesce({right} ELSE predicted = expected END, false)",
-        # No prediction is a wrong one, unless the row says that nobody judged it.
+        # No prediction is a wrong one, unless the row is unjudged.
         "outcome_known": "NOT is_unjudged OR is_error OR outcome IS NOT NULL OR predicted IS NOT NULL",
         "answer_known": "outcome_known OR correct IS NOT NULL",
         "has_outcome": "outcome IS NOT NULL OR expected_positive IS NOT NULL",
@@ -159,7 +161,8 @@ def passing_columns(pass_score: Fraction) -> dict[str, str]:
     digits = [f"CAST({n} AS HUGEINT)" if n > 10**12 else f"{n}" for n in (pass_score.denominator, pass_score.numerator)]
     at_best = f"expected_count = 0 OR (observed_count + unknown_count) * {digits[0]} >= {digits[1]} * expected_count"
     # An agent that answers nothing does nothing forbidden either: a blank output earns no pass by its must-nots alone.
-    kept_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
+    clean_must_nots = "lists_must_nots AND must_nots_checked AND NOT coalesce(output_blank, false)"
+    # A trial that was judged by less than the others of its scenario cannot pass: to record less must never help.
     unlisted = "NOT lists_must_nots AND violation_count IS NULL"
     return {
         "is_failed": (
@@ -168,7 +171,7 @@ def passing_columns(pass_score: Fraction) -> dict[str, str]:
         ),
         "is_passed": (
             "NOT is_failed AND NOT is_unjudged AND CASE WHEN passed IS NOT NULL THEN passed"
-            f" ELSE (expected_count > 0 OR has_answer OR ({kept_must_nots})) AND unknown_count = 0"
+            f" ELSE (expected_count > 0 OR has_answer OR ({clean_must_nots})) AND unknown_count = 0"
             " AND (must_nots_checked OR NOT lists_must_nots) END"
         ),
         "lacking_bits": (
@@ -202,7 +205,7 @@ _ONE_LINE = (
     rf" THEN regexp_replace({_TRIMMED}, '(?s)[\n\r].*$', '')"
     rf" ELSE regexp_replace({_TRIMMED}, '(?s)^.*[\n\r]\s*', '') END"
 )
-"""What a stack trace comes to: its last line, as Python has it, or the first if the last says where, as in Java."""
+"""The message of a stack trace: its last line, as in Python, or its first if the last is a location, as in Java."""
 
 
 def why_column() -> str:
@@ -234,7 +237,7 @@ def why_column() -> str:
 
 def _undecided() -> str:
     """Why a trial is undecided: the first reason that applies."""
-    unlooked = "nothing says whether it did what it must not; if it did not, record violations: []"
+    unknown_must_not = "nothing says whether it did what it must not; if it did not, record violations: []"
     unseen = "no behaviors say which of the expected ones were observed; if none was, record behaviors: []"
     alone = (
         "behaviors without expected_behaviors to hold them against; a suite demands those, but does not fill them in"
@@ -243,7 +246,7 @@ def _undecided() -> str:
     return (
         "CASE WHEN is_unjudged THEN left(unjudged, 300)"
         f" WHEN unknown_count > 0 THEN {literal(unseen)}"
-        f" WHEN lists_must_nots AND NOT must_nots_checked THEN {literal(unlooked)}"
+        f" WHEN lists_must_nots AND NOT must_nots_checked THEN {literal(unknown_must_not)}"
         " WHEN lists_must_nots AND output_blank THEN 'the output is blank, and only its must-nots were checked'"
         f" WHEN expected_count = 0 AND behaviors IS NOT NULL THEN {literal(alone)}"
         f" ELSE {literal(silent)} END"

@@ -1,11 +1,13 @@
-"""Which rows take part: parts and a choice in, parts of those rows out; and what is left out, which must be said."""
+"""Which rows take part: parts and a choice in, parts of those rows out, and a report of the rows left out."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.engine.checks import BadRows
 from highbar.engine.database import Database, Query, Rows
@@ -25,21 +27,20 @@ from highbar.model.judging import Selection
 _OF_OURS = ("agent_version", "suite", "judge")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The parts with the rows that take part, and with those that are left out."""
 
     taken: tuple[SourcePart, ...]
     left: tuple[SourcePart, ...]
 
 
-def choose(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
+def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
     """Which rows take part. A row without one of the columns has that of its scenario's other trials.
 
-    Raises InputError if those differ, if a row is bad, or if the choice is by what is no text.
+    Raises InputError if those differ, if a row is bad, or if the column is not text.
     """
     _refuse_numbers(database.rows, parts, where)
-    inherited = _inherit(database, parts, where)
+    inherited = _define_inherited(database, parts, where)
     return Choice(
         _parts(parts, where, inherited=inherited, left=False), _parts(parts, where, inherited=inherited, left=True)
     )
@@ -65,14 +66,14 @@ def _fits(part: SourcePart, place: int, where: Where, *, inherited: bool) -> str
     """SQL: whether a row has one of the values in one of the columns, of its own or by its scenario's other trials."""
     column, values = where[place]
     listed = ", ".join(map(literal, values))
-    ways = [f"({column_text('', column, part).columns[0][1]}) IN ({listed})"]
+    conditions = [f"({column_text('', column, part).columns[0][1]}) IN ({listed})"]
     if inherited and "id" in part.columns:
         id_ = READERS["id"]("id", part.columns["id"]).columns[0][1]
-        ways.append(f"({id_}) IN (SELECT id FROM inherited WHERE col_{place} IN ({listed}))")
-    return f"coalesce({', '.join(ways)}, false)"
+        conditions.append(f"({id_}) IN (SELECT id FROM inherited WHERE col_{place} IN ({listed}))")
+    return f"coalesce({', '.join(conditions)}, false)"
 
 
-def _inherit(database: Database, parts: Sequence[SourcePart], where: Where) -> bool:
+def _define_inherited(database: Database, parts: Sequence[SourcePart], where: Where) -> bool:
     """Name `inherited`: what the trials of a scenario agree on, if a row lacks a column; whether any does.
 
     Raises InputError if the other trials of such a row do not agree, and the choice depends on it.
@@ -95,13 +96,14 @@ def _inherit(database: Database, parts: Sequence[SourcePart], where: Where) -> b
     least = ", ".join(f"min(col_{i}) AS least_{i}, max(col_{i}) AS most_{i}" for i in places)
     short = " OR ".join(f"count(col_{i}) < count(*)" for i in places)
     shared = f"SELECT id, {agreed}, {least} FROM ({each}) AS {TYPED} GROUP BY id HAVING {short}"
-    database.define("inherited", Query(shared, stages=(TYPED,)), kept=True)
-    _refuse_untold(database.rows, each, where)
+    database.define("inherited", Query(shared, stages=(TYPED,)), materialized=True)
+    _refuse_unknown(database.rows, each, where)
     return True
 
 
-def _refuse_untold(rows: Rows, each: str, where: Where) -> None:
-    """Refuse rows of which nobody can say whether they are chosen; not those that another column leaves out."""
+def _refuse_unknown(rows: Rows, each: str, where: Where) -> None:
+    """Refuse rows that may or may not be chosen, unless another column leaves them out anyway."""
+    # A row that cannot be told apart must not be dropped silently: that could drop exactly the failed trials.
     perhaps = " AND ".join(
         f"coalesce(coalesce(t.col_{i}, inherited.col_{i}) IN ({', '.join(map(literal, values))}), true)"
         for i, (_, values) in enumerate(where)
@@ -113,10 +115,10 @@ def _refuse_untold(rows: Rows, each: str, where: Where) -> None:
         f" WHERE {perhaps} AND ({' OR '.join(f'({one})' for one in split)}) ORDER BY t.id, t.trial LIMIT {MOST_NAMED}"
     )
     if found:
-        raise InputError(*(_untold(row, where) for row in found))
+        raise InputError(*(_unknown(row, where) for row in found))
 
 
-def _untold(row: Sequence[Any], where: Where) -> Problem:
+def _unknown(row: Sequence[Any], where: Where) -> Problem:
     """A row without a column in which the other trials differ: id, trial, and for each column three marks."""
     id_, trial, *marks = row
     place = next(place for place in range(len(where)) if marks[3 * place])
@@ -133,7 +135,7 @@ def _needed(part: SourcePart, where: Where) -> tuple[str, ...]:
 
 
 def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: Request) -> Selection:
-    """What the choice leaves out. Raises InputError if a scenario loses all its rows and nobody said that it may."""
+    """What the choice leaves out. Raises InputError if a scenario loses all its rows and may not."""
     where = request.select
     rest = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.left)
     taken = " UNION ALL ".join(f"SELECT id FROM ({typed(part)})" for part in choice.taken)
@@ -145,8 +147,8 @@ def left_out(rows: Rows, parts: Sequence[SourcePart], choice: Choice, request: R
     some = tuple(id_ for (id_,) in rows(f"SELECT id FROM ({gone}) ORDER BY id LIMIT {MOST_NAMED}")) if lost else ()
     if lost and not request.subset:
         more = f" and {lost - len(some)} more" if lost > len(some) else ""
-        message = f"no row with {_said(where)} is left of {count(lost, 'scenario')}: {', '.join(some)}{more}"
-        raise InputError(Problem(message, hint="--subset judges the others all the same"))
+        message = f"there is no row with {_said(where)} in {count(lost, 'scenario')}: {', '.join(some)}{more}"
+        raise InputError(Problem(message, hint="--subset judges the other scenarios without them"))
     return Selection(where, number, some, lost)
 
 
@@ -174,7 +176,7 @@ def _nothing_fits(rows: Rows, parts: Sequence[SourcePart], where: Where) -> Prob
         found = _values(rows, parts, column)
         if not found:
             message = f"no row has a value for {column!r}, by which rows are chosen"
-            return Problem(message, hint=_hint(column, _choosable(rows, parts)))
+            return Problem(message, hint=_hint(column, _selectable(rows, parts)))
         if not set(values) & set(found):
             return Problem(f"no row has {_said(((column, values),))}", hint=_hint(values[0], found))
     return Problem(f"no row has {_said(where)} together")
@@ -185,11 +187,11 @@ def _hint(word: str, found: Sequence[str]) -> str | None:
     if not found:
         return None
     shown = ", ".join(repr(value) for value in found[:MOST_NAMED]) + (", …" if len(found) > MOST_NAMED else "")
-    meant = did_you_mean(word, found)
+    meant = f"did you mean 'tags.{word}'?" if f"tags.{word}" in found else did_you_mean(word, found)
     return f"{meant} found {shown}" if meant else f"found {shown}"
 
 
-def _choosable(rows: Rows, parts: Sequence[SourcePart]) -> list[str]:
+def _selectable(rows: Rows, parts: Sequence[SourcePart]) -> list[str]:
     """The tags and columns by which the rows can be chosen."""
     found: set[str] = set()
     for part in parts:
@@ -204,12 +206,12 @@ def _choosable(rows: Rows, parts: Sequence[SourcePart]) -> list[str]:
 
 def _values(rows: Rows, parts: Sequence[SourcePart], column: str) -> list[str]:
     named: Where = ((column, ()),)
-    having = [part for part in parts if _needed(part, named)]  # DuckDB reads no file without a column
-    if not having:
+    with_column = [part for part in parts if _needed(part, named)]  # DuckDB reads no file without a column
+    if not with_column:
         return []
     each = " UNION ALL ".join(
         f"SELECT {column_text('', column, part).columns[0][1]} AS value FROM {part.relation(_needed(part, named))}"
-        for part in having
+        for part in with_column
     )
     found = rows(f"SELECT DISTINCT value FROM ({each}) WHERE value IS NOT NULL ORDER BY 1 LIMIT 1000")
     return [value for (value,) in found]

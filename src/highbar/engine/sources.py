@@ -6,9 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.columns import names, of_form
 from highbar.engine import twice
@@ -28,8 +30,7 @@ NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 TEXT_IDS, NUMBER_IDS = frozenset({"text"}), frozenset({"number"})
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePart:
+class SourcePart(Struct, frozen=True):
     """Files, or a table, with one format and one set of columns, which one query reads."""
 
     columns: Mapping[str, Raw]
@@ -38,7 +39,7 @@ class SourcePart:
     alike: bool = False  # rows are assumed to be alike, and have their text in `json`
     costly: bool = False  # a relation whose rows are cheaper to store than to read again
     id_kinds: frozenset[str] = TEXT_IDS  # whether the ids are text, numbers, or may be both
-    nested: tuple[str, ...] = ()  # columns of the user's own in which a key may stand twice
+    nested: tuple[str, ...] = ()  # columns of the user's own in which a key may occur twice
     chosen: str = ""  # an SQL condition on a row; without one every row takes part
     chosen_by: tuple[str, ...] = ()  # the columns that it needs
 
@@ -57,7 +58,7 @@ class SourcePart:
         return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])
 
 
-def parts(
+def source_parts(
     connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False
 ) -> tuple[SourcePart, ...]:
     """The files, grouped so that each group has one format and one set of columns.
@@ -68,10 +69,11 @@ def parts(
     found: list[SourcePart] = []
     for format_, compression in dict.fromkeys((file.format, file.compression) for file in files):
         same = tuple(file for file in files if (file.format, file.compression) == (format_, compression))
+        # Rows that an importer wrote are ours: to look for faults in them would cost a pass and find none.
         known = _written_part(same) if all(file.columns for file in same) else None
         if known is None and alike and format_ in ("jsonl", "json"):
             known = _alike_part(connection, same)
-        found.extend([known] if known else _DISCOVERIES[format_](connection, same))
+        found.extend([known] if known else _PARTS_OF_FORMAT[format_](connection, same))
     return tuple(found)
 
 
@@ -108,6 +110,7 @@ def _declared(name: str, type_: str) -> Raw:
 
 
 def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") -> str:
+    # Declared, never detected: detection looks at the first rows, and a later one may differ.
     layout = "array" if files[0].format == "json" else "newline_delimited"
     compression = files[0].compression or "none"
     return (
@@ -117,24 +120,26 @@ def _json_source(function: str, files: Sequence[ResultsFile], more: str = "") ->
 
 
 def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
-    """Rows that we wrote: their columns are known, and they have none of the faults that discovery looks for."""
+    """Rows that an importer wrote: their columns are known, and no fault needs to be looked for."""
     return SourcePart(_as_json({name for file in files for name in file.columns}), files)
 
 
-def _as_json(names: Collection[str]) -> dict[str, Raw]:
-    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON") for name in sorted(names)}
+def _as_json(names: Collection[str], *, may_mark: bool = True) -> dict[str, Raw]:
+    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON", may_mark) for name in sorted(names)}
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
     source = _json_source("read_json_objects", files)
     text = "CAST(json AS VARCHAR)"
+    # Marks are an object, or objects in a list. Few files have any, and the SQL that reads them takes long to plan.
+    marked = [f"/{name}{item}" for name in of_form("observed", "violated") for item in ("", "/0")]
     keys = (
         f"SELECT DISTINCT json_keys(json) AS keys, {NOT_JSON.format('json')} AS odd, {twice.in_row(text)} AS inside,"
-        f" coalesce(json_type(json, '/id') <> 'VARCHAR', false) AS number FROM {source}"
+        f" json_type(json, {literals(['/id', *marked])}) AS types FROM {source}"
     )
     rows = connection.execute(
         f"SELECT DISTINCT unnest(keys), len(list_distinct(keys)) <> len(keys) OR inside = 'twice', odd,"
-        f" inside = 'large', number FROM ({keys})"
+        f" inside = 'large', coalesce(types[1] <> 'VARCHAR', false), list_contains(types[2:], 'OBJECT') FROM ({keys})"
     ).fetchall()
     if any(again for _, again, *_ in rows):
         raise InputError(Problem("duplicate key in a result", file=files[0].name))
@@ -142,11 +147,13 @@ def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
         raise InputError(
             Problem("NaN, an infinity or a trailing comma in a result: this is not JSON", file=files[0].name)
         )
-    if any(large for *_, large, _ in rows):
+    if any(large for _, _, _, large, *_ in rows):
         cursor = connection.execute(f"SELECT {text} FROM {source} WHERE {twice.in_row(text)} = 'large'")
         twice.refuse_large_rows(_one_by_one(cursor), files[0].name)
-    kinds = frozenset("number" if number else "text" for *_, number in rows)
-    return [SourcePart(_as_json({str(name) for name, *_ in rows}), files, id_kinds=kinds)]
+    # `1` and `"1"` become the same text, so it must be known whether both kinds of ids occur.
+    kinds = frozenset("number" if number else "text" for *_, number, _ in rows)
+    columns = _as_json({str(name) for name, *_ in rows}, may_mark=any(marks for *_, marks in rows))
+    return [SourcePart(columns, files, id_kinds=kinds)]
 
 
 def _one_by_one(cursor: DuckDBPyConnection) -> Iterator[tuple[str]]:
@@ -222,7 +229,7 @@ def _csv_header(file: ResultsFile) -> tuple[str, ...]:
     if problem:
         message, hint = problem
         raise InputError(Problem(message, file=file.name, line=1, hint=hint))
-    twice.refuse_columns(header, file.name, line=1)
+    twice.refuse_duplicate_columns(header, file.name, line=1)
     return header
 
 
@@ -239,6 +246,7 @@ def _header_problem(line: str, header: tuple[str, ...]) -> tuple[str, str] | Non
 
 
 def _csv_relation(part: SourcePart, _wanted: list[str]) -> str:
+    # All columns, wanted or not: a CSV file is read by position, and a short or long line must be refused.
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in part.columns)
     return (
         f"read_csv({literals([file.path for file in part.files])}, columns={{{columns}}}, header=true,"
@@ -253,7 +261,7 @@ _TEXTS = {*of_form("id", "text", "shown", "outcome")} - {"unjudged"}
 _SHORT_TEXTS = _TEXTS - {*names("shows")}
 _TEXT_LISTS = {*of_form("names", "observed", "violated", "count")}
 _LISTS = {*_TEXT_LISTS, *of_form("tags")}
-_TRUTHS = of_form("truth", "label")
+_BOOLEANS = of_form("truth", "label")
 
 
 def csv_cell(name: str, cell: str) -> str:
@@ -262,7 +270,7 @@ def csv_cell(name: str, cell: str) -> str:
     truth = f"lower({cell}) IN ('true', 'false')"
     if name in _TEXTS or name.startswith("tags."):
         return as_text
-    if name in _TRUTHS:
+    if name in _BOOLEANS:
         return f"CASE WHEN {truth} THEN lower({cell}) ELSE {as_text} END"
     if name in _LISTS:
         items = f"list_filter(list_transform(string_split({cell}, ';'), lambda x: trim(x)), lambda x: x <> '')"
@@ -344,5 +352,5 @@ def _parquet_relation(part: SourcePart, _wanted: list[str]) -> str:
     return _parquet_source(part.files)
 
 
-_DISCOVERIES = {"jsonl": _json_parts, "json": _json_parts, "csv": _csv_parts, "parquet": _parquet_parts}
+_PARTS_OF_FORMAT = {"jsonl": _json_parts, "json": _json_parts, "csv": _csv_parts, "parquet": _parquet_parts}
 _RELATIONS = {"jsonl": _json_relation, "json": _json_relation, "csv": _csv_relation, "parquet": _parquet_relation}

@@ -22,7 +22,7 @@ from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
-from highbar.engine.twice import KEEP_ONE, refuse_columns
+from highbar.engine.twice import KEEP_ONE, refuse_duplicate_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 from highbar.model.reduction import Records, Reduction
@@ -75,6 +75,7 @@ def refused() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         condition = CONDITION.search(str(error))
+        # Any other error is ours or the cluster's: to blame the results would send the user to look for a fault there.
         if condition is None or not condition["name"].startswith(OF_THE_RESULTS):
             raise
         raise InputError(Problem(f"cannot be read by Spark: {condition[0]}")) from error
@@ -89,14 +90,14 @@ class SparkEngine:
         """Take the rows: typed columns as Parquet has them, or lines of text as `format_` says (jsonl, csv)."""
         self._session: SparkSession = frame.sparkSession
         self._source, self.format = frame, format_
-        _refuse_lenient(self._session)
+        _refuse_loose_settings(self._session)
         own = uuid.uuid4().hex[:12]  # the session may be the caller's, with views of its own
         self._names = {name: f"highbar_{own}_{name}" for name in RELATIONS}
         self._tag = f"highbar-{own}"
         # Tags of a session are those of a thread, and could not be named from another; a Connect server has no context.
         self._context = self._session.sparkContext if hasattr(self._session, "_jsparkSession") else None
         (self._context.addJobTag if self._context else self._session.addTag)(self._tag)
-        self._kept: list[DataFrame] = []
+        self._stored: list[DataFrame] = []
         self._profile: DuckDBPyConnection | None = None
         self._large = NO_LARGE_NUMBERS
         self._doubles: frozenset[str] = frozenset()
@@ -110,7 +111,7 @@ class SparkEngine:
             raise
 
     def _named(self, frame: DataFrame, format_: str) -> SourcePart:
-        """The rows under a name of our own, with what their columns hold."""
+        """Name the rows, and say what their columns hold."""
         with refused():
             rows, columns = _READERS[format_](frame)
         if not columns:
@@ -167,9 +168,9 @@ class SparkEngine:
             return [tuple(_plain(value) for value in row) for row in self._waiting_for(frame.collect)]
 
     def _waiting_for(self, work: Callable[[], list[Any]]) -> list[Any]:
-        """Run work in a thread of its own, so that a signal reaches this thread at once and can interrupt the work.
+        """Run work in another thread, so that a signal reaches this thread at once and can interrupt the work.
 
-        In this thread pyspark would not let go of the query before its end, since it has more to ask of Java then.
+        In this thread pyspark would block until the query ends, since it then asks Java for more.
         """
         from pyspark import inheritable_thread_target  # an optional extra
 
@@ -184,15 +185,15 @@ class SparkEngine:
         threading.Thread(target=inheritable_thread_target(self._session)(run), daemon=True).start()
         return done.result()
 
-    def define(self, name: str, query: str | Query, *, kept: bool) -> None:
-        """Name a query; rows that are `kept` stay in memory, and on disk if that is full."""
+    def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
+        """Name a query; a `materialized` one runs once, and its rows stay in memory, or on disk if memory is full."""
         asked = as_query(query)
         if asked.large != NO_LARGE_NUMBERS:
             self._large = asked.large
         frame = self._frame(self._translated(asked))
-        if kept:
+        if materialized:
             frame = frame.persist()
-            self._kept.append(frame)
+            self._stored.append(frame)
         frame.createOrReplaceTempView(self._names[name])
         # Large numbers of one trial each are passed on as doubles: their sums in the profile must be exact too.
         if name == "scenarios":
@@ -205,7 +206,7 @@ class SparkEngine:
         """Name a table of texts."""
         schema = ", ".join(f"{column} string" for column in columns)
         frame = self._session.createDataFrame([tuple(row) for row in rows], schema).persist()
-        self._kept.append(frame)
+        self._stored.append(frame)
         frame.createOrReplaceTempView(self._names[name])
 
     def values_at(self, ranked: str, wanted: Wanted, sizes: Sizes) -> Found:
@@ -221,11 +222,11 @@ class SparkEngine:
         if progress is None or self._context is None:
             yield
             return
-        tracker, done = self._context.statusTracker(), threading.Event()
+        status, done = self._context.statusTracker(), threading.Event()
 
         def watch() -> None:
             while not done.wait(0.2):
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
                 tasks = sum(stage.numTasks for stage in stages if stage)
                 progress(sum(stage.numCompletedTasks for stage in stages if stage) / max(tasks, 1))
 
@@ -248,7 +249,7 @@ class SparkEngine:
         """Release what was stored; leave the session as it was."""
         if self._profile is not None:
             self._profile.close()
-        for frame in self._kept:
+        for frame in self._stored:
             frame.unpersist()
         for name in self._names.values():
             self._session.catalog.dropTempView(name)
@@ -272,6 +273,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
         return None
     import duckdb  # not needed by a profile that is too large
 
+    # The queries on it are the same ones in the same dialect, so DuckDB can answer them in Spark's place.
     types = {name: "HUGEINT" if type_.startswith("decimal") else TYPES[type_] for name, type_ in frame.dtypes}
     connection = duckdb.connect(":memory:")
     connection.execute(f"CREATE TABLE profile ({', '.join(f'{name} {type_}' for name, type_ in types.items())})")
@@ -280,7 +282,7 @@ def _fetched(frame: DataFrame, rows: list[Any]) -> DuckDBPyConnection | None:
     return connection
 
 
-def _refuse_lenient(session: SparkSession) -> None:
+def _refuse_loose_settings(session: SparkSession) -> None:
     """Refuse a session that skips files which it cannot read: their rows would be lost silently."""
     for setting in ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"):
         if str(session.conf.get(setting, "false")).lower() == "true":
@@ -295,7 +297,7 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    refuse_columns(frame.columns)
+    refuse_duplicate_columns(frame.columns)
     return frame, {name: _declared(_own_name(place), type_) for place, (name, type_) in enumerate(frame.dtypes)}
 
 
@@ -354,7 +356,7 @@ def _refuse_renamed(frame: DataFrame) -> None:
     if len(ending) > 1:
         reader = frame.sparkSession.read.option("multiLine", "true").option("escape", '"')
         header = reader.csv(frame.inputFiles()[:1], header=False).first()
-        refuse_columns([str(name) for name in header or ()])
+        refuse_duplicate_columns([str(name) for name in header or ()])
 
 
 _READERS = {"parquet": _typed, "jsonl": _json_lines, "csv": _csv}

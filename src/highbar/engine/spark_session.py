@@ -30,12 +30,12 @@ def over_frame(frame: Any) -> Iterator[SparkEngine]:
     _demand_pyspark()
     from highbar.engine.spark import SparkEngine  # imports pyspark, an optional extra
 
-    with _closing(SparkEngine(frame)) as engine:
+    with _closed_after(SparkEngine(frame)) as engine:
         yield engine
 
 
 @contextmanager
-def _closing(engine: SparkEngine) -> Iterator[SparkEngine]:
+def _closed_after(engine: SparkEngine) -> Iterator[SparkEngine]:
     """The engine; if a signal ends the check, its jobs end too."""
     try:
         yield engine
@@ -61,7 +61,7 @@ def over_paths(
     try:
         with refused():
             frame = read_files(session, list(paths), format_)
-        with _closing(SparkEngine(frame, format_=format_)) as engine:
+        with _closed_after(SparkEngine(frame, format_=format_)) as engine:
             yield engine
     finally:
         if started:
@@ -83,7 +83,8 @@ def _format(paths: Sequence[str], input_format: str | None) -> str:
 
 def _demand_pyspark() -> None:
     try:
-        import pyspark  # noqa: F401 - only to see if it is there
+        # Only to see whether the extra is installed: the message must name the package that is missing.
+        import pyspark  # noqa: F401
         import sqlglot  # noqa: F401
     except ImportError as error:
         raise InputError(
@@ -96,21 +97,21 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
     from pyspark.errors import PySparkException  # an optional extra
     from pyspark.sql import SparkSession  # an optional extra
 
-    active = SparkSession.getActiveSession()
-    if active is not None and master is None and remote is None:
-        return active, False
+    current = SparkSession.getActiveSession()
+    if current is not None and master is None and remote is None:
+        return current, False
     builder = SparkSession.builder.appName("highbar")
     builder = builder.remote(remote) if remote else builder.master(master or "local[*]")
     local = {"spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1))} if not master else {}
     for name, value in ({} if remote else QUIET | local).items():
         builder = builder.config(name, value)
-    handler = signal.getsignal(signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT)
     try:
         if remote:
-            _knock(remote)
+            _reach(remote)
         session = builder.getOrCreate()
     except KeyboardInterrupt:  # from pyspark's handler, which has replaced the caller's by now
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, previous)
         signal.raise_signal(signal.SIGINT)
         raise
     except (PySparkException, RuntimeError, OSError) as error:
@@ -118,12 +119,12 @@ def _session(master: str | None, remote: str | None) -> tuple[SparkSession, bool
         hint = "is Java 17 or newer there, and the address right?"
         raise InputError(Problem(f"no Spark session: {text}", hint=hint)) from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, handler)  # pyspark puts its own in the place of the caller's
+        signal.signal(signal.SIGINT, previous)  # pyspark puts its own in the place of the caller's
     return session, True
 
 
-def _knock(remote: str) -> None:
-    """Raise OSError if nobody listens at the address: pyspark itself would try again for ten minutes."""
+def _reach(remote: str) -> None:
+    """Raise OSError if no server listens at the address: pyspark would retry for ten minutes."""
     place = urlsplit(remote.partition(";")[0].rstrip("/"))
     with (
         suppress(TimeoutError),

@@ -7,9 +7,9 @@ FUNCTIONS: one line each. Nothing else of the reduction is written twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from sqlglot import exp, parse_one
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.parsers.duckdb import DuckDBParser
@@ -78,7 +78,7 @@ FROM_DOUBLES = (
     " + sum(CAST({0} - floor({0} / 4294967296D) * 4294967296D AS BIGINT)))"
 )
 """The exact sum of such numbers, in two halves."""
-IN_HALVES = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
+SUM_IN_PARTS = f"(CAST(sum({{0}} >> 24) AS {WHOLE}) * 16777216 + sum({{0}} & 16777215))"
 """A sum of whole numbers of 64 bits that may need more; one of decimals takes several times as long."""
 FUNCTIONS: Mapping[str, Builder] = {
     "LEN": lambda arguments: exp.Anonymous(this="array_size", expressions=list(arguments)),  # NULL of NULL, always
@@ -108,18 +108,18 @@ FUNCTIONS: Mapping[str, Builder] = {
     "JSON_KEYS": _spark("json_object_keys({0})"),
     "JSON_VALID": _spark("(try_parse_json({0}) IS NOT NULL)"),
     "JSON_TYPE": _spark("CASE WHEN startswith({0}, '\"') THEN 'VARCHAR' END"),
-    "JSON_EXTRACT_STRING": lambda arguments: _extracted(arguments, "STRING"),
-    "JSON_EXTRACT": lambda arguments: _extracted(arguments, None),
+    "JSON_EXTRACT_STRING": lambda arguments: _json_value(arguments, "STRING"),
+    "JSON_EXTRACT": lambda arguments: _json_value(arguments, None),
 }
 """By the name that DuckDB knows: what Spark has for it."""
 
 
-def _extracted(arguments: Arguments, type_: str | None) -> exp.Expression:
+def _json_value(arguments: Arguments, type_: str | None) -> exp.Expression:
     """A value of a JSON text, as text or as JSON; a pointer (`/name`) is a path to one key, `$` the value itself."""
     text, pointer = arguments
     key = pointer.name.removeprefix("/").replace("~1", "/").replace("~0", "~")
     path = "$" if pointer.name == "$" else f"$[{_quoted(key)}]"
-    got = exp.Anonymous(
+    found = exp.Anonymous(
         this="variant_get",
         expressions=[
             exp.Anonymous(this="try_parse_json", expressions=[text]),
@@ -127,7 +127,7 @@ def _extracted(arguments: Arguments, type_: str | None) -> exp.Expression:
             exp.Literal.string((type_ or "variant").lower()),
         ],
     )
-    return got if type_ else exp.Anonymous(this="to_json", expressions=[got])
+    return found if type_ else exp.Anonymous(this="to_json", expressions=[found])
 
 
 def _quoted(key: str) -> str:
@@ -141,8 +141,7 @@ class _Ours(DuckDB):
         FUNCTIONS: ClassVar[dict[str, Any]] = {**DuckDBParser.FUNCTIONS, **FUNCTIONS}
 
 
-@dataclass(frozen=True, slots=True)
-class Translated:
+class Translated(Struct, frozen=True):
     """A query for Spark, and whether a limit is the last thing it does."""
 
     sql: str
@@ -154,9 +153,10 @@ def translate(
 ) -> Translated:
     """The same query for Spark; `relations` says what each of the reduction's relations is called there.
 
-    The large `values` of trials are kept in doubles, which hold them exactly: all that happens to them is that they are
-    added up. `doubles` are columns of scenarios that are such numbers.
+    The large `values` of trials are doubles, which represent them exactly: they are only added up.
+    `doubles` are columns of scenarios that are such numbers.
     """
+    # The tree is rewritten, not the text: names and values of the results inside of literals stay as they are.
     tree = parse_one(query.sql, read=_Ours)
     numbers = query.large if query.large != NO_LARGE_NUMBERS else large
     subqueries = list(tree.find_all(exp.Subquery))
@@ -168,12 +168,13 @@ def translate(
         if table.name in relations:
             table.set("this", exp.to_identifier(relations[table.name], quoted=True))
             if not table.alias:
-                table.set("alias", exp.TableAlias(this=exp.to_identifier(_unaliased(table, relations))))
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(_relation(table, relations))))
+    # Before the nodes are rewritten: afterwards a sum no longer has the column by which it is recognized.
     for total in list(tree.find_all(exp.Sum)):
         if _of_doubles(total.this, numbers.values, doubles):
             total.replace(_spark(FROM_DOUBLES)([total.this]))
     limited = _is_limited(tree)
-    return Translated(tree.transform(_Rewriting(numbers).node).sql(dialect="spark"), limited)
+    return Translated(tree.transform(_Rewrite(numbers).node).sql(dialect="spark"), limited)
 
 
 def _is_limited(tree: exp.Expr) -> bool:
@@ -220,12 +221,11 @@ def _by_its_values(select: exp.Select) -> None:
     select.set("distribute", exp.Distribute(expressions=names))
 
 
-def _unaliased(table: exp.Table, relations: Mapping[str, str]) -> str:
+def _relation(table: exp.Table, relations: Mapping[str, str]) -> str:
     return next(name for name, own in relations.items() if own == table.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rewriting:
+class _Rewrite(Struct, frozen=True):
     """What Spark writes in another way than DuckDB, node by node."""
 
     large: LargeNumbers
@@ -233,11 +233,11 @@ class _Rewriting:
     def node(self, node: exp.Expression) -> exp.Expression:
         """The node as Spark has it."""
         if isinstance(node, exp.Literal) and node.is_string and "${" in node.name:
-            return _unsubstituted(node.name)
+            return _as_text(node.name)
         if isinstance(node, exp.Cast):
             return self._cast(node)
         if isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.name in self.large.sums:
-            return _spark(IN_HALVES)([node.this])
+            return _spark(SUM_IN_PARTS)([node.this])
         if isinstance(node, exp.Lambda) and len(node.expressions) == 2:
             _count_from_one(node)
         return node
@@ -258,7 +258,7 @@ class _Rewriting:
         return node
 
 
-def _unsubstituted(text: str) -> exp.Expression:
+def _as_text(text: str) -> exp.Expression:
     """Text in two parts: Spark replaces `${name}` by a setting, even inside literals."""
     parts = text.split("${")
     pieces = [exp.Literal.string(part) for part in ("$".join((parts[0], "")), *("{" + p + "$" for p in parts[1:-1]))]

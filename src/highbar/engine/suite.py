@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar.engine.database import Database
 from highbar.engine.limits import MOST_SUITE_IDS
@@ -27,20 +28,21 @@ _SAID_BY = {
 """By what the suite demands, the columns that say what became of it."""
 
 
-def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
+def match_suite(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
     """Which scenarios of the suite have no result, which results are not in the suite, and which columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.
     `parts` are the results as they were given.
     """
     suite = request.suite or Suite("", {})
+    # A table, not a list in the query: a suite of 100,000 ids would take longer to parse than to join.
     database.list_texts("suite", ("id",), [(id_,) for id_ in suite.scenarios])
     excused = f"({any_match(request.optional)}) AND NOT ({any_match(request.required)})"
 
-    def difference(first: str, second: str, let_through: str = "true") -> str:
+    def difference(first: str, second: str, condition: str = "true") -> str:
         return (
             f"SELECT id FROM {first} WHERE NOT EXISTS (SELECT 1 FROM {second} WHERE {second}.id = {first}.id)"
-            f" AND {let_through}"
+            f" AND {condition}"
         )
 
     def counted(sql: str) -> tuple[int, tuple[str, ...]]:
@@ -77,20 +79,20 @@ def _with_demands(match: SuiteMatch, database: Database, suite: Suite) -> SuiteM
     number = database.rows(f"SELECT count(*) FROM ({silent})")[0][0]
     return replace(
         match,
-        different=(*match.different, *_forbidden(database, suite)),
+        different=(*match.different, *_must_nots(database, suite)),
         unlooked=tuple(f"{id_}: {wants}, by {_SAID_BY[wants]}" for id_, wants in found),
         unlooked_more=number - len(found),
     )
 
 
-def _forbidden(database: Database, suite: Suite) -> list[str]:
+def _must_nots(database: Database, suite: Suite) -> list[str]:
     """Behaviors that were observed although the suite forbids them, in trials that do not count them as violations."""
-    forbidden = [
+    must_nots = [
         (id_, name) for id_, fields in suite.scenarios.items() for name in json.loads(fields.get("must_not", "[]"))
     ]
-    if not forbidden:
+    if not must_nots:
         return []
-    database.list_texts("fixed", ("id", "wants"), forbidden)
+    database.list_texts("fixed", ("id", "wants"), must_nots)
     rows = database.rows(
         "SELECT DISTINCT id, wants FROM trials JOIN fixed USING (id)"
         f" WHERE NOT is_violated AND list_contains(observed, wants) ORDER BY id, wants LIMIT {MOST_SUITE_IDS}"
@@ -105,11 +107,11 @@ def _different(database: Database, suite: Suite, parts: Sequence[SourcePart]) ->
     for column in dict.fromkeys(column for fields in suite.scenarios.values() for column in fields):
         if (column in columns or column.startswith("tags.")) and column != "answer":
             fixed = {id_: fields[column] for id_, fields in suite.scenarios.items() if column in fields}
-            found += (_lacking if column in _LISTS else _otherwise)(database, parts, column, fixed)
+            found += (_lacking if column in _LISTS else _other_values)(database, parts, column, fixed)
     return tuple(found)
 
 
-def _otherwise(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
+def _other_values(database: Database, parts: Sequence[SourcePart], column: str, fixed: Mapping[str, str]) -> list[str]:
     """A column that has one value, compared as text; a number in the results is compared as a number.
 
     Text is never read as a number: version "1" and version "1.0" are two things.
@@ -121,6 +123,7 @@ def _otherwise(database: Database, parts: Sequence[SourcePart], column: str, fix
         f" FROM {part.relation(dict.fromkeys(('id', column.partition('.')[0], column)))}"
         for part in parts
     )
+    # 1 in the results and "1.0" in the suite are the same number; a cast that fails must not pass for equal.
     same = "coalesce(is_number AND TRY_CAST(has AS DOUBLE) = TRY_CAST(wants AS DOUBLE), false)"
     rows = database.rows(
         f"SELECT DISTINCT id, has, wants FROM ({values}) JOIN fixed USING (id)"

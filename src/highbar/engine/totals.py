@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
+
+from highbar.catalogue import is_repeated
 from highbar.columns import BOUNDED, BY_NAME
-from highbar.engine.contribution import Contribution, contribution, is_repeated, repeated
+from highbar.engine.contribution import Contribution, contribution, pass_k_value
 from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.ratios import THIRDS, Sides
@@ -22,8 +24,7 @@ Row = Mapping[str, Any]
 _WEIGHT_SCALE = BY_NAME["weight"].scale
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The profile rows of one group."""
 
     layout: Layout
@@ -41,8 +42,8 @@ class Profile:
 
     def total(self, term: Term) -> Total:
         """The sum of a term over the group's scenarios, exact."""
-        rows = self._let_through(term.where)
-        # A filter that lets nothing through gives a sum of 0 over 0 scenarios, which no metric takes for a value.
+        rows = self._selected(term.where)
+        # A filter that selects nothing gives a sum of 0 over 0 scenarios, which every metric reports as undefined.
         if is_repeated(term.column):
             return _repeated_total(rows, term)
         if term.column == "scenario":
@@ -52,11 +53,12 @@ class Profile:
             return Total(Fraction(0), 0)
         return self._added([row for row in rows if row.get(of_scenario.count, 0)], term, of_scenario)
 
-    def _let_through(self, where: Where) -> Sequence[Row]:
+    def _selected(self, where: Where) -> Sequence[Row]:
         return [row for row in self.rows if row[self.layout.flag(where)]] if where else self.rows
 
     def _added(self, rows: Sequence[Row], term: Term, of_scenario: Contribution | None) -> Total:
         """The sum over some rows: the totals of one denominator and weight are added first, and divided once."""
+        # Whole numbers are added before anything is divided: a sum of many Fractions is slow, and one of floats rounds.
         amounts: dict[tuple[int, int], int] = {}
         for row in rows:
             amount, denominator = self._amount(row, term, of_scenario)
@@ -66,37 +68,39 @@ class Profile:
             (Fraction(amount, denominator) * (self.layout.weights[weight] if weight >= 0 else 1))
             for (denominator, weight), amount in amounts.items()
         )
-        scenarios = sum(row["scenarios"] for row in rows)
+        scenarios = sum([row["scenarios"] for row in rows])
         return Total(Fraction(value), scenarios, *self._unknown(rows, of_scenario.total if of_scenario else ""))
 
     def _unknown(self, rows: Sequence[Row], total: str) -> tuple[int, int, int]:
         """How many trials are undecided; how many scenarios have a trial without a value, and one beyond the end."""
-        undecided, valueless, beyond = (
-            sum(row.get(f"sum_{kind}_{total}", 0) for row in rows) for kind in ("undecided", "valueless", "beyond")
-        )
-        return undecided, valueless, beyond
+        undecided, valueless, beyond = f"sum_undecided_{total}", f"sum_valueless_{total}", f"sum_beyond_{total}"
+        # All rows of a group have the same columns.
+        named = [name for name in (undecided, valueless, beyond) if rows and name in rows[0]]
+        found = {name: sum([row[name] for row in rows]) for name in named}
+        return found.get(undecided, 0), found.get(valueless, 0), found.get(beyond, 0)
 
     def _any_given(self, rows: Sequence[Row], column: str) -> bool:
         """Whether some scenario has the quantity by more than errors, violations and open trials."""
-        one, bit = self.layout.quantities[column], self.layout.lone_bit(column)
+        one, bit = self.layout.quantities[column], self.layout.lone_bits[column]
         return one.of_every_trial or any(row[one.count] and not row["lone"] & bit for row in rows)
 
     def ranked(self, column: str, where: Where) -> tuple[int, int, int]:
         """How many trials a percentile ranks, how many of these are errors, and how many are undecided.
 
-        For scenarios of one trial each. Where lower is better an error is above every number, known or not.
+        For scenarios of one trial each. If lower is better, an error ranks above every number, known or not.
         """
-        one, rows = self.layout.quantities[column], self._let_through(where)
+        one, rows = self.layout.quantities[column], self._selected(where)
         if not self._any_given(rows, column):
             return 0, 0, 0
         ranked = sum(row["scenarios"] for row in rows if row[one.count])
+        # In a column from 0 to 1 a crash counts as 0, which is a number like any other.
         errors = sum(row["sum_crashed_trials"] for row in rows) if column not in BOUNDED else 0
         return ranked, errors, sum(row.get(f"sum_undecided_{one.total}", 0) for row in rows)
 
     def trial_range(self, column: str, where: Where) -> tuple[int, int]:
         """The fewest and the most trials of a scenario that has the column."""
         count = self.layout.quantities[column].count
-        counts = [row[count] for row in self._let_through(where) if row[count]]
+        counts = [row[count] for row in self._selected(where) if row[count]]
         return min(counts, default=0), max(counts, default=0)
 
     def _amount(self, row: Row, term: Term, of_scenario: Contribution | None) -> tuple[int, int]:
@@ -133,7 +137,7 @@ def cross_totals(place: int, row: Row) -> CrossSums:
     return CrossSums(*(row[f"cross_{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
 
 
-def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
+def repetition_sums(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
     """Sums over the pass rates of scenarios; all scenarios of a profile row have the same number of trials."""
 
     def added(amounts: Iterator[Fraction]) -> Fraction:
@@ -157,7 +161,7 @@ def _repeated_total(rows: Sequence[Row], term: Term) -> Total:
     """The sum of pass@k or pass^k; a scenario of fewer than k trials has none."""
     value, scenarios = Fraction(0), 0
     for row in rows:
-        share = repeated(term.column, row[EVERY_TRIAL], row["passed_trials"])
+        share = pass_k_value(term.column, row[EVERY_TRIAL], row["passed_trials"])
         if share is not None:
             scenarios += row["scenarios"]
             value += share * row["scenarios"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import BY_NAME, EXTRA, EXTRA_SCALE, LARGEST_EXTRA, Column
@@ -28,22 +29,22 @@ def relation(
     `with_evidence`: add the struct `evidence`, from which the reason of a failure can be made later. `fill`: what
     describes a scenario in one of its trials describes it in the others.
     """
-    columns = chosen_by(layout)
+    columns = named_columns(layout)
     rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
     described = descriptions.in_suite(request.suite, columns)
     filled = descriptions.joined(rows, columns, len(layout.extras), described=described, fill=fill)
     evidence = _with(filled, TYPED, scoring.evidence_columns(request.positive, len(layout.extras)))
-    answers = _with(evidence, "evidence", scoring.answer_columns())
-    passing = _with(answers, "answers", scoring.passing_columns(request.pass_score))
-    kept = ", ".join(f"{sql} AS {name}" for name, sql in _kept(layout, columns, with_evidence=with_evidence))
+    answered = _with(evidence, "evidence", scoring.answer_columns())
+    passing = _with(answered, "answers", scoring.passing_columns(request.pass_score))
+    fields = ", ".join(f"{sql} AS {name}" for name, sql in _fields(layout, columns, with_evidence=with_evidence))
     return Query(
-        f"SELECT {kept} FROM ({passing}) AS passing",
+        f"SELECT {fields} FROM ({passing}) AS passing",
         stages=(TYPED, "evidence", "answers", "passing"),
         large=layout.large_numbers,
     )
 
 
-def chosen_by(layout: Layout) -> tuple[str, ...]:
+def named_columns(layout: Layout) -> tuple[str, ...]:
     """The columns that slices and filters name."""
     return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 
@@ -53,46 +54,47 @@ def _with(inner: str, alias: str, columns: Mapping[str, str]) -> str:
     return f"SELECT *, {added} FROM ({inner}) AS {alias}"
 
 
-def _kept(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> list[tuple[str, str]]:
+def _fields(layout: Layout, columns: tuple[str, ...], *, with_evidence: bool) -> list[tuple[str, str]]:
     """The columns of a trial that later relations need."""
     places = {column: f"col_{i}" for i, column in enumerate(columns)}
+    # Only what is needed: every column of the trials of a text file is stored, once per trial.
     quantities = layout.quantities
     evidence = f"{{{', '.join(f'{name!r}: {name}' for name in scoring.EVIDENCE)}}}"
-    kept = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
-    kept += [("evidence", evidence)] if with_evidence else []
-    kept += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in layout.columns]
-    kept += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
-    kept += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
-    kept += [(layout.flag(where), _lets_through(where, places)) for where in layout.wheres]
-    kept += [
+    fields = [("id", "id"), ("category", "category"), ("why", scoring.why_column()), ("bad", "bad")]
+    fields += [("evidence", evidence)] if with_evidence else []
+    fields += [(name, name) for name in ("trial", "capability", "cluster", "agent_version") if name in layout.columns]
+    fields += [(name, name) for name in (*places.values(), "weight") if layout.repeated]
+    fields += [(f"by_{i}", places[column]) for i, column in enumerate(layout.slices)]
+    fields += [(layout.flag(where), _is_selected(where, places)) for where in layout.wheres]
+    fields += [
         (name, name)
         for name in (
             "is_error", "is_violated", "is_passed", "is_failed", "is_unjudged", "is_blank", "is_open", "is_bare_error",
             "violation_known", "has_answer", "answer_known", "is_correct",
         )
     ]  # fmt: skip
-    kept += _differing(layout)
+    fields += _differing(layout)
     if layout.demands:
         looked = " + ".join(f"CAST({sql} AS INTEGER) * {bit}" for bit, sql in scoring.LOOKED_AT.values())
-        kept += [("looked_at", looked), ("observed", "behaviors")]
-    kept.append(("is_lost", "NOT is_error AND is_unjudged AND coalesce(output_blank, true)"))
+        fields += [("looked_at", looked), ("observed", "behaviors")]
+    fields.append(("is_lost", "NOT is_error AND is_unjudged AND coalesce(output_blank, true)"))
     if "tp" in quantities or "fn" in quantities:
-        kept += [(name, name) for name in ("has_outcome", "outcome_known", "tp", "fp", "fn")]
+        fields += [(name, name) for name in ("has_outcome", "outcome_known", "tp", "fp", "fn")]
     # Small integers, since the trials of a text file are stored.
     counts = ("expected_count", "observed_count", "unknown_count", "score_expected", "score_observed", "score_unknown")
-    kept += [(name, f"CAST({name} AS INTEGER)") for name in counts]
+    fields += [(name, f"CAST({name} AS INTEGER)") for name in counts]
     for column in layout.measured:
-        kept += _measured(column)
+        fields += _measured(column)
     # Latencies are also ranked and drawn as they were recorded: scaled ones are rounded.
-    kept.append(("latency_rank", "CASE WHEN is_error THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
+    fields.append(("latency_rank", "CASE WHEN is_error THEN CAST('Infinity' AS DOUBLE) ELSE latency_ms END"))
     if len(layout.weights) > 1:
-        kept.append(("weight_index", f"CAST({layout.weight_index} AS INTEGER)"))
+        fields.append(("weight_index", f"CAST({layout.weight_index} AS INTEGER)"))
     if layout.own_weight:
-        kept.append(("own_weight", f"CAST(round(coalesce(weight, 1) * {BY_NAME['weight'].scale}) AS HUGEINT)"))
+        fields.append(("own_weight", f"CAST(round(coalesce(weight, 1) * {BY_NAME['weight'].scale}) AS HUGEINT)"))
     for i, name in enumerate(layout.extras):
         up = not layout.ends.get(f"{EXTRA}{name}", NO_ENDS).higher
-        kept.append((scaled(f"extra_{i}"), f"CAST({_scaled(f'extra_{i}', EXTRA_SCALE, up=up)} AS HUGEINT)"))
-    return kept
+        fields.append((scaled(f"extra_{i}"), f"CAST({_scaled(f'extra_{i}', EXTRA_SCALE, up=up)} AS HUGEINT)"))
+    return fields
 
 
 def _measured(column: Column) -> list[tuple[str, str]]:
@@ -112,8 +114,8 @@ def _differing(layout: Layout) -> list[tuple[str, str]]:
         return []
     unsaid = "violation_known AND NOT is_violated AND violation_count IS NULL"
     names = ["given_bits", "lacking_bits", *(["suite_bits"] if layout.demands else [])]
-    kept = [(name, name) for name in names]
-    return [*kept, ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists_must_nots")]
+    fields = [(name, name) for name in names]
+    return [*fields, ("unsaid", unsaid), ("unlisted", f"{unsaid} AND NOT lists_must_nots")]
 
 
 def _scaled(number: str, scale: int, *, up: bool = False) -> str:
@@ -143,6 +145,7 @@ def typed(
         elif part.alike:
             bad.append(NOT_JSON.format(raw.sql))
     bad += [*part.stated_twice(), *twice.in_other_case(part.columns, columns)]
+    # DuckDB accepts a trailing comma. A suspicion is enough here: the slower reading decides.
     if part.alike:
         bad.append(_perhaps_trailing(part))
     for i, column in enumerate(columns):
@@ -159,6 +162,7 @@ def typed(
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
     needed = [name for name in part.columns if name in named or name.startswith("tags.")]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
+    # A condition that is NULL says nothing: without the coalesce one absent value would hide another one's fault.
     any_bad = " OR ".join(f"coalesce({condition}, false)" for condition in bad if condition != "false") or "false"
     return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
 
@@ -174,8 +178,8 @@ def _perhaps_trailing(part: SourcePart) -> str:
     blanks = (" ", "\t", "\r")
     seldom = [f"contains(json, {literal(one + ']')})" for one in blanks]
     seldom += [f"{at}(json, {literal(one + '}')})" for one in blanks]
-    behind_blanks = f"(CASE WHEN {' OR '.join(seldom)} THEN regexp_matches(json, ',\\s+[}}\\]]') ELSE false END)"
-    return f"{at}(json, ',}}') OR contains(json, ',]') OR {behind_blanks}"
+    after_blanks = f"(CASE WHEN {' OR '.join(seldom)} THEN regexp_matches(json, ',\\s+[}}\\]]') ELSE false END)"
+    return f"{at}(json, ',}}') OR contains(json, ',]') OR {after_blanks}"
 
 
 def _outside(range_: ColumnRange, part: SourcePart) -> str:
@@ -183,7 +187,7 @@ def _outside(range_: ColumnRange, part: SourcePart) -> str:
     value = number(-LARGEST)("value", part.columns[range_.column]).columns[0][1]
     places = {column: f"({column_text('', column, part).columns[0][1]})" for column, _ in range_.where}
     beyond = f"({value} < {float(range_.least)!r} OR {value} > {float(range_.most)!r})"
-    return f"{beyond} AND {_lets_through(range_.where, places)}" if places else beyond
+    return f"{beyond} AND {_is_selected(range_.where, places)}" if places else beyond
 
 
 def column_text(name: str, column: str, part: SourcePart) -> Typed:
@@ -214,7 +218,8 @@ def _scalar_text(raw: Raw) -> tuple[str, str]:
     return text, f"left({raw.sql}, 1) IN ('[', '{{')"
 
 
-def _lets_through(where: Where, places: dict[str, str]) -> str:
+def _is_selected(where: Where, places: dict[str, str]) -> str:
+    # A column that must have one of no values selects nothing; `IN ()` is not SQL.
     if not all(values for _, values in where):
         return "false"
     conditions = [

@@ -1,4 +1,4 @@
-"""One column of the results, in whatever form the file has it → its typed value, and whether the row is bad.
+"""One column of the results, in any form that a file may have → its typed value, and whether the row is bad.
 
 A column comes as JSON text (`"12"` keeps its quotes, so it differs from a number), with the type that a Parquet file or
 a frame declares, or as text that is only assumed to be text (SUPPOSED): then a row that may have been anything else is
@@ -8,7 +8,8 @@ bad, and the file is read again the slower way. Nothing is coerced: a value of a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.columns import COLUMNS, Column, Form
 from highbar.engine import twice
@@ -23,19 +24,19 @@ NOT_JSON = (
     f"(CASE WHEN regexp_matches({{0}}, {_ODD}) THEN regexp_matches("
     rf"""regexp_replace({{0}}, '"([^"\\]|\\.)*"', '""', 'g'), {_ODD}) ELSE false END)"""
 )
-"""NaN, infinities and trailing commas, which DuckDB's parser lets through: looked for outside of strings."""
+"""NaN, infinities and trailing commas, which DuckDB's parser accepts: looked for outside of strings."""
 INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """A column as the file has it: an SQL expression and its type (`JSON`: the text of a JSON value)."""
 
     sql: str
     type: str
+    may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
 
     @property
     def is_number(self) -> bool:
@@ -47,8 +48,7 @@ class Raw:
         return self.sql if self.type == "JSON" else f"CAST(to_json({self.sql}) AS VARCHAR)"
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """The typed columns that one column of the results becomes, and the condition under which a row is bad."""
 
     columns: tuple[tuple[str, str], ...]
@@ -58,12 +58,12 @@ class Typed:
 Reader = Callable[[str, Raw], Typed]
 
 
-def _unquoted(json: str) -> str:
+def _without_quotes(json: str) -> str:
     bare = f"substring({json}, 2, length({json}) - 2)"
     return f"CASE WHEN contains({json}, '\\') THEN json_extract_string({json}, '$') ELSE {bare} END"
 
 
-_WORD_LENGTHS = "strlen({0}) < 6 OR strlen({0}) = 8"
+_MAY_BE_WORD = "strlen({0}) < 6 OR strlen({0}) = 8"
 """Whether text is as long as one of the words below."""
 
 
@@ -73,10 +73,10 @@ def _is_word(text: str) -> str:
     With AND in place of CASE, every text would be turned to small letters before its length is looked at.
     """
     words = "'true', 'false', 'nan', 'inf', 'infinity'"
-    return f"(CASE WHEN {_WORD_LENGTHS.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
+    return f"(CASE WHEN {_MAY_BE_WORD.format(text)} THEN lower({text}) IN ({words}) ELSE false END)"
 
 
-def _could_be_another(text: str) -> str:
+def _is_other_type(text: str) -> str:
     """Whether text that was read without its quotes may have been a number, a truth value, a list or an object.
 
     All of those but a few words begin outside of the letters, which costs a tenth of the pattern to see.
@@ -88,17 +88,17 @@ def _could_be_another(text: str) -> str:
 def text(name: str, raw: Raw) -> Typed:
     """Text, as it is."""
     if raw.type == "SUPPOSED":
-        return Typed(((name, raw.sql),), _could_be_another(raw.sql))
+        return Typed(((name, raw.sql),), _is_other_type(raw.sql))
     if raw.type == "VARCHAR" or raw.type.startswith("ENUM"):
         return Typed(((name, f"CAST({raw.sql} AS VARCHAR)"),))
     json = raw.as_json()
-    return Typed(((name, _unquoted(json)),), f"NOT starts_with({json}, '\"')")
+    return Typed(((name, _without_quotes(json)),), f"NOT starts_with({json}, '\"')")
 
 
 def or_absent(text: str) -> str:
     """Text of which something can be seen; NULL for any other, which describes nothing.
 
-    Nearly all text begins with a character of which that can be told at no cost.
+    Nearly all text begins with a printable ASCII character, which costs nothing to check.
     """
     seldom = f"{text} < '!' OR {text} >= '\x7f'"
     return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"
@@ -107,7 +107,16 @@ def or_absent(text: str) -> str:
 def description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
     read = text(name, raw)
-    return Typed(((name, or_absent(f"({read.columns[0][1]})")),), read.bad)
+    value = _json_or_absent(raw.as_json()) if raw.type == "JSON" else or_absent(f"({read.columns[0][1]})")
+    return Typed(((name, value),), read.bad)
+
+
+def _json_or_absent(json: str) -> str:
+    """The same as `or_absent` for text in its quotes: an empty one has a second quote behind the first."""
+    text = f"json_extract_string({json}, '$')"
+    seldom = f"contains({json}, '\\') OR {json} < '\"#' OR {json} >= '\"\x7f'"
+    bare = f"substring({json}, 2, length({json}) - 2)"
+    return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {bare} END)"
 
 
 def _has_control(text: str) -> str:
@@ -128,16 +137,18 @@ def identity(name: str, raw: Raw) -> Typed:
         bad = f"{raw.sql} IS NULL OR {value} = '' OR {_has_control(value)} OR {_has_mark(value)}"
         return Typed(((name, value),), f"{bad} OR {text(name, raw).bad}")
     json = raw.as_json()
-    value = f"CASE WHEN starts_with({json}, '\"') THEN {_unquoted(json)} ELSE {json} END"
-    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"'"
-    odd = f"starts_with({json}, '\"') AND {value} <> '' AND NOT regexp_matches({value}, {CONTROL}) OR {_is_whole(json)}"
-    sound = f"CASE WHEN {clean} THEN true ELSE {odd} END"
-    return Typed(((name, value),), f"{json} IS NULL OR {_has_mark(value)} OR NOT ({sound})")
+    quoted, value = f"starts_with({json}, '\"')", f"json_extract_string({json}, '$')"
+    marked = _has_mark(json, quote='"')
+    clean = f"regexp_full_match({json}, {CLEAN_TEXT}) AND {json} <> '\"\"' AND NOT {marked}"
+    odd = f"{value} <> '' AND NOT regexp_matches({value}, {CONTROL}) AND NOT {_has_mark(value)}"
+    sound = f"CASE WHEN {clean} THEN true WHEN {quoted} THEN {odd} ELSE {_is_whole(json)} END"
+    unquoted = f"CASE WHEN {quoted} THEN {_without_quotes(json)} ELSE {json} END"
+    return Typed(((name, unquoted),), f"{json} IS NULL OR NOT ({sound})")
 
 
-def _has_mark(text: str) -> str:
+def _has_mark(text: str, quote: str = "") -> str:
     """Whether text begins with a byte order mark: that of a second file, which was put behind a first one."""
-    return f"starts_with({text}, '\ufeff')"
+    return f"starts_with({text}, '{quote}\ufeff')"
 
 
 def _is_whole(json: str) -> str:
@@ -173,6 +184,7 @@ def whole(least: int | None) -> Reader:
     def read(name: str, raw: Raw) -> Typed:
         value = f"TRY_CAST({raw.sql if raw.is_number else raw.as_json()} AS BIGINT)"
         json = raw.as_json()
+        # A cast would round 2.5 to 3 and accept 3.0, which is no whole number in a file.
         fraction = f"contains({json}, '.') OR contains({json}, 'e') OR contains({json}, 'E')"
         same = f"{value} = {raw.sql}" if raw.is_number else f"{value} IS NOT NULL AND NOT ({fraction})"
         sound = f"{same} AND {lower.format(value=value)}"
@@ -195,7 +207,7 @@ def label(name: str, raw: Raw) -> Typed:
     quoted, truth = f"starts_with({json}, '\"')", f"{json} IN ('true', 'false')"
     return Typed(
         (
-            (name, f"CASE WHEN {quoted} THEN '\"' || {_unquoted(json)} ELSE {json} END"),
+            (name, f"CASE WHEN {quoted} THEN '\"' || {_without_quotes(json)} ELSE {json} END"),
             (f"{name}_true", f"CASE WHEN {truth} THEN {json} = 'true' END"),
         ),
         f"NOT ({quoted} OR {truth})",
@@ -213,9 +225,9 @@ def _text_list(raw: Raw) -> tuple[str, str]:
     """A list of text: its value, and whether it is bad."""
     if raw.type == "SUPPOSED[]":
         null = f"list_position({raw.sql}, NULL) IS NOT NULL"
-        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_WORD_LENGTHS.format('x')})) > 0"
-        another = f"len(list_filter({raw.sql}, lambda x: {_could_be_another('x')})) > 0"
-        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {another} ELSE false END)"
+        seldom = f"len(list_filter({raw.sql}, lambda x: x < 'a' OR x >= '{{' OR {_MAY_BE_WORD.format('x')})) > 0"
+        is_other = f"len(list_filter({raw.sql}, lambda x: {_is_other_type('x')})) > 0"
+        return raw.sql, f"{null} OR (CASE WHEN {seldom} THEN {is_other} ELSE false END)"
     if raw.type == "VARCHAR[]":
         return raw.sql, f"list_position({raw.sql}, NULL) IS NOT NULL"
     json = raw.as_json()
@@ -236,7 +248,7 @@ def behaviors(name: str, raw: Raw) -> Typed:
     """What was seen: a list of text, {name: bool} or [{name, observed}]."""
     value, bad = _text_list(raw)
     given = ("has_behaviors", f"{raw.sql} IS NOT NULL")
-    if raw.type in TEXT_LISTS:
+    if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), given), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "observed")
@@ -257,7 +269,7 @@ def must_not(name: str, raw: Raw) -> Typed:
     They say so only if every name has its mark.
     """
     value, bad = _text_list(raw)
-    if raw.type in TEXT_LISTS:
+    if raw.type in TEXT_LISTS or not raw.may_mark:
         return Typed(((name, value), ("happened", "NULL"), ("must_not_says", "false")), bad)
     json, listed = raw.as_json(), _is_text_list(raw.as_json())
     marks = marked(json, "violated")
@@ -281,6 +293,7 @@ def violations(name: str, raw: Raw) -> Typed:
         return Typed((("violation_names", value), ("violation_count", f"len({value})")), bad)
     json = raw.as_json()
     listed = f"starts_with({json}, '[')"
+    # Compared as text again, since a cast also reads 3.0 and 3e0.
     count = f"TRY_CAST({json} AS BIGINT)"
     sound = f"{count} >= 0 AND CAST({count} AS VARCHAR) = {json}"
     return Typed(
@@ -293,10 +306,11 @@ def violations(name: str, raw: Raw) -> Typed:
 
 
 def tags(name: str, raw: Raw) -> Typed:
-    """{name: text}: JSON text, from which slices extract single tags."""
+    """{name: text}: JSON text, from which slices extract single tags. A tag without a name cannot be sliced by."""
     json = raw.as_json()
     pairs = f"map_entries(CAST(CAST({json} AS JSON) AS MAP(VARCHAR, JSON)))"
-    odd = "x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"')"
+    # A tag without a value is absent, as a column without one is.
+    odd = "trim(x.key) = '' OR (x.value IS NOT NULL AND x.value <> 'null' AND NOT starts_with(x.value, '\"'))"
     sound = f"len(list_filter({pairs}, lambda x: {odd})) = 0 AND NOT {twice.key_again(pairs)}"
     return Typed(
         ((name, json),), f"{json} IS NOT NULL AND NOT (CASE WHEN starts_with({json}, '{{') THEN {sound} ELSE false END)"

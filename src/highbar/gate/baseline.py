@@ -1,14 +1,18 @@
 """A rule about the baseline and what changed since → its outcome, with a reason in words.
 
 A margin is judged by the difference over the pairs. By the estimate, a difference within the margin passes, and one
-beyond it fails once chance does not explain it; in between nothing can be said yet. With confidence, only a difference
-that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from passing.
+beyond it fails once chance does not explain it; in between the outcome is inconclusive. With confidence, only a
+difference that is surely within the margin passes. Scenarios of the baseline that have no result now keep a rule from
+passing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Compared, Evidence
 from highbar.gate.outlook import certain, of_difference, of_scenarios, without_passes
@@ -32,13 +36,11 @@ from highbar.model.comparison import Difference
 from highbar.policy import matches
 from highbar.statistics.planning import more_by_width
 
-_UNLIMITED = float("inf")
 _ALLOWED = "which --allow-missing-baseline accepts"
 _RECORD = "`highbar baseline record` makes one"
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
+class Excess(Struct, frozen=True):
     """By how much the head is better than the worst that is accepted, and the bounds of that."""
 
     value: Fraction
@@ -47,7 +49,8 @@ class Excess:
 
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
-    """What became of a rule that compares with a baseline; undefined if there is none, or not of the same kind."""
+    """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
+    # Undefined, not passed: otherwise deleting the baseline would remove the rule.
     compared = evidence.baseline
     if compared is None:
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
@@ -73,9 +76,9 @@ def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
     """The threshold of a rule that cannot be judged, so that reports can still name what it demands."""
     if isinstance(rule, NewFailuresRule):
         return None
-    head = evidence.measured.value(rule.metric, rule.where)
+    metric = evidence.metrics[rule.metric]  # not its value: over a slice it is measured only for a comparison
     step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
-    return _text(head.better, head.unit, step, relative=rule.relative)
+    return _text(metric.better, metric.unit, step, relative=rule.relative)
 
 
 def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
@@ -134,11 +137,11 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     head, base = difference.head.value or Fraction(0), difference.base.value or Fraction(0)
     share = 1 - sign * rule.margin if rule.relative else Fraction(1)
     spare = Fraction(0) if rule.relative else rule.margin
-    low: Fraction | float = -_UNLIMITED if difference.low is None else Fraction(difference.low)
-    high: Fraction | float = _UNLIMITED if difference.high is None else Fraction(difference.high)
+    low: Fraction | float = -math.inf if difference.low is None else Fraction(difference.low)
+    high: Fraction | float = math.inf if difference.high is None else Fraction(difference.high)
     if rule.relative:
         ends = compared.bounds(rule.metric, rule.where, share)
-        low, high = (end if end in (-_UNLIMITED, _UNLIMITED) else Fraction(end) for end in ends)
+        low, high = (end if end in (-math.inf, math.inf) else Fraction(end) for end in ends)
     worst, best = (low, high) if sign > 0 else (-high, -low)
     value = sign * (head - share * base) + spare
     return Excess(value, min(worst + spare, value), max(best + spare, value))
@@ -244,12 +247,12 @@ def _text(better: Better, unit: Unit, step: Fraction, *, relative: bool) -> str:
 
 
 def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence) -> Judged:
-    concerned = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
-    if not concerned:
+    matched = [id_ for id_ in compared.passed_in_base if any(matches(pattern, id_) for pattern in rule.patterns)]
+    if not matched:
         return _undefined("no scenario that it is about passed all its trials in the baseline")
-    broken = [id_ for id_ in concerned if id_ in compared.broken]
-    absent = [id_ for id_ in concerned if id_ in compared.absent]
-    outlooks = of_scenarios(len(concerned) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
+    broken = [id_ for id_ in matched if id_ in compared.broken]
+    absent = [id_ for id_ in matched if id_ in compared.absent]
+    outlooks = of_scenarios(len(matched) - len(broken), len(broken), evidence.pass_rate, evidence.noise)
     reasons = []
     if broken:
         reasons.append(f"{count(len(broken), 'scenario')} passed in the baseline and not now: {some(broken)}")
@@ -257,5 +260,5 @@ def _new_failures(rule: NewFailuresRule, compared: Compared, evidence: Evidence)
         reasons.append(f"{count(len(absent), 'scenario')} passed in the baseline, with no result now: {some(absent)}")
     if reasons:
         return Judged("fail", "; ".join(reasons), outlooks=certain("fail") if absent else outlooks)
-    each = f"each of the {count(len(concerned), 'scenario')}"
+    each = f"each of the {count(len(matched), 'scenario')}"
     return Judged("pass", f"{each} that passed in the baseline passes", outlooks=outlooks)

@@ -7,9 +7,10 @@ threshold is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
 from highbar.gate.outlook import Rests, combined
@@ -17,16 +18,16 @@ from highbar.gate.thresholds import Judged, judge_value
 from highbar.language import digits, exact, formula
 from highbar.model import (
     COMPARE,
-    Comparison,
     Condition,
     ConditionRule,
+    Constant,
     Demand,
     Expression,
     Logic,
     Name,
-    Number,
     Operator,
     Outcome,
+    Relation,
     Threshold,
     Unit,
 )
@@ -46,14 +47,14 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
 
     def shown(expression: Expression, value: Fraction, beside: Expression) -> str:
         """In the unit of the metric; a number beside a metric too, exactly."""
-        named = beside if isinstance(expression, Number) else expression
+        named = beside if isinstance(expression, Constant) else expression
         metric = evidence.metrics.get(named.name) if isinstance(named, Name) else None
         if metric is None:
             return exact.cut_decimal(value)
-        number = expression if isinstance(expression, Number) else beside
-        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Number) else ())
+        number = expression if isinstance(expression, Constant) else beside
+        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Constant) else ())
 
-    outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
+    outcome, reason = formula.evaluate_condition(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":
         return judged  # each name in it has a value, but the comparison says nothing
     return replace(judged, outcome=outcome, reason=reason)
@@ -67,7 +68,7 @@ def could_fail(condition: Condition, evidence: Evidence) -> bool:
 def _possible(condition: Condition, evidence: Evidence) -> set[bool]:
     """Whether it can hold, and whether it can fail. Comparisons are taken to vary independently."""
     match condition:
-        case Comparison(operator, left, right):
+        case Relation(operator, left, right):
             span = evidence.measured.span(left, right)
             return _possible_sign(operator, span.low, span.high)
         case Logic("not", (operand,)):
@@ -90,10 +91,10 @@ def _possible_sign(operator: Operator, low: Fraction | None, high: Fraction | No
 
 def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
     match condition:
-        case Comparison():
+        case Relation():
             return _compare(condition, demand, evidence)
         case Logic("not", (operand,)):
-            return _judge(_opposite(operand), demand, evidence)
+            return _judge(_negated(operand), demand, evidence)
         case Logic(joined_by, operands):
             parts = [_judge(operand, demand, evidence) for operand in operands]
             outcome = next(o for o in ORDER[joined_by] if any(part.outcome == o for part in parts))
@@ -108,21 +109,21 @@ def _judge(condition: Condition, demand: Demand, evidence: Evidence) -> Judged:
     assert_never(condition)
 
 
-def _opposite(condition: Condition) -> Condition:
+def _negated(condition: Condition) -> Condition:
     """What holds exactly when the condition does not. Turning its outcome would lose what evidence it demands."""
     match condition:
-        case Comparison(operator, left, right):
-            return Comparison(formula.NEGATED[operator], left, right)
+        case Relation(operator, left, right):
+            return Relation(formula.NEGATED[operator], left, right)
         case Logic("not", (operand,)):
             return operand
         case Logic(joined_by, operands):
-            return Logic("or" if joined_by == "and" else "and", tuple(_opposite(operand) for operand in operands))
+            return Logic("or" if joined_by == "and" else "and", tuple(_negated(operand) for operand in operands))
     assert_never(condition)
 
 
-def _compare(comparison: Comparison, demand: Demand, evidence: Evidence) -> Judged:
+def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged:
     left, right = comparison.left, comparison.right
-    if isinstance(left, Name) and isinstance(right, Number) and left.name in evidence.metrics:
+    if isinstance(left, Name) and isinstance(right, Constant) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]
         threshold = Threshold(
             comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value, metric.unit)

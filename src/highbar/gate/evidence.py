@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from highbar.gate.outlook import Rests, percentile_of
 from highbar.measure import Measured
@@ -56,8 +57,7 @@ class Compared(Protocol):
         """The same with undecided trials at their best; None if nothing is undecided."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The metrics, what was found of the named scenarios and of the suite, and the one-sided error that is accepted.
 
     Undecided trials count as not passed, and so on, unless `at_best`. `best` is the same evidence with them at their

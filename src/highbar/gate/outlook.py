@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from highbar.model import Call, Demand, Metric, Number, Outcome, Outlook, RuleResult, Threshold, Value
+from msgspec import Struct
+
+from highbar.model import Call, Constant, Demand, Metric, Outcome, Outlook, RuleResult, Threshold, Value
 from highbar.statistics.bounds import Sums
 from highbar.statistics.percentile import nearest_rank
 from highbar.statistics.second_run import (
@@ -45,8 +46,7 @@ class Range(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rests:
+class Rests(Struct, frozen=True):
     """What a value rests on: its sums if it is a share, how many of their units are not perfect, and trial noise.
 
     `percentile` is the share of a percentile's rank.
@@ -67,7 +67,7 @@ def percentile_of(metric: Metric | None) -> Fraction | None:
     if metric is None or metric.better != "lower" or not isinstance(expression, Call):
         return None
     share = expression.arguments[1] if expression.function == "percentile" else None
-    return share.value if isinstance(share, Number) else None
+    return share.value if isinstance(share, Constant) else None
 
 
 def cases(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
@@ -115,7 +115,9 @@ def without_passes(outlooks: Outlooks) -> Outlooks:
 # --- a value against a threshold --------------------------------------------------------------
 
 
-def of_value(value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool) -> Outlooks:
+def outlooks_of_value(
+    value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool
+) -> Outlooks:
     """What becomes of a threshold; `at_end` if only perfection reaches it."""
     number = value.value
     if number is None:
@@ -221,10 +223,14 @@ def of_difference(
     ends = float(low), float(high)
 
     def take(of: float) -> Outlook | None:
-        sure = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
-        bare = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
-        if demand.evidence == "confident" or sure is None or bare is None:
-            return sure
-        return Outlook(bare.passes, max(0.0, bare.fails - sure.fails), min(sure.fails, bare.fails))
+        by_interval = number_again(float(value), *ends, 0.0, of, alpha, confident=True)
+        by_estimate = number_again(float(value), *ends, 0.0, of, alpha, confident=False)
+        if demand.evidence == "confident" or by_interval is None or by_estimate is None:
+            return by_interval
+        return Outlook(
+            by_estimate.passes,
+            max(0.0, by_estimate.fails - by_interval.fails),
+            min(by_interval.fails, by_estimate.fails),
+        )
 
     return cases(take, noise.halved())

@@ -8,15 +8,15 @@ there are a problem.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from highbar.errors import Problem
 
 RESTORE = "put back what is missing, or name the files to check one by one"
 
 
-@dataclass(slots=True)
-class Beside:
+class Beside(Struct):
     """The files without rows to read, each with a note that says why, and the problems of what is missing."""
 
     left: dict[str, str] = field(default_factory=dict)

@@ -24,8 +24,8 @@ from highbar.importers.statuses import Statuses
 from highbar.importers.verdicts import Verdicts
 
 _CASES = ("testCases", "conversationalTestCases")
-_WRAPPER = "testRunData"
-_ARRAYS = frozenset({*_CASES, *(f"{_WRAPPER}.{name}" for name in _CASES)})
+_RUN_KEY = "testRunData"
+_ARRAYS = frozenset({*_CASES, *(f"{_RUN_KEY}.{name}" for name in _CASES)})
 _SPANS = ("agentSpans", "llmSpans", "toolSpans", "retrieverSpans", "baseSpans")
 _TOTALS = ("testPassed", "testFailed", "metricsScores")
 _REPETITION = re.compile(r"(?s)(?P<test>[^\[]*)\[(?:(?P<parameters>.*)-)?(?P<run>\d{1,9})-(?P<of>\d{1,9})\]")
@@ -62,7 +62,7 @@ class _DeepEvalSurvey:
         totals = _TestRunTotals()
         keys: set[str] = set()
         for place, text in file_parts(path, _ARRAYS):
-            key = place.removeprefix(f"{_WRAPPER}.")
+            key = place.removeprefix(f"{_RUN_KEY}.")
             keys.add(key.removesuffix("[]"))
             if key == "datasetAlias":
                 self.suite = Record({key: json.decode(text)}, "the test run").text(key)
@@ -219,7 +219,7 @@ def _question(case: Record) -> str:
     """What distinguishes cases of one name: the input, the scenario of a conversation, or its first user message."""
     if "turns" not in case:
         return case.text("input") or ""
-    asked = (turn.text("content") for turn in case.records("turns") if turn.text("role") == "user")
+    asked = (message.text("content") for message in case.records("turns") if message.text("role") == "user")
     return case.text("scenario") or next(asked, None) or ""
 
 
@@ -282,7 +282,7 @@ def _add_expectations(expectations: Record, verdicts: Verdicts, scorers: Scorers
         status = verdict.text("status")
         decided = status == "pass" if status in ("pass", "fail") else None
         if verdict.text("kind") == "MUST_NOT":
-            verdicts.forbid(condition, happened=None if decided is None else not decided)
+            verdicts.add_must_not(condition, happened=None if decided is None else not decided)
         elif judges:
             verdicts.add(condition, verdict=decided)
         if judges and decided is None:
@@ -313,8 +313,8 @@ def _error(case: Record) -> str | None:
 def _output(case: Record) -> str | None:
     if "turns" not in case:
         return as_text(case.value("actualOutput"))
-    answers = [turn.text("content") for turn in case.records("turns") if turn.text("role") == "assistant"]
-    return answers[-1] if answers else None
+    outputs = [message.text("content") for message in case.records("turns") if message.text("role") == "assistant"]
+    return outputs[-1] if outputs else None
 
 
 def _latency(case: Record) -> float | None:

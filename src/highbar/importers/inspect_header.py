@@ -74,8 +74,8 @@ class Header:
     def refuse_unfinished(self, keys: Collection[Key], *, crashed: int, invalidated: int) -> None:
         """Refuse a log without some of its samples: their category is unknown, so that no rule could count them."""
         if not keys:
-            unlogged = self._config.flag("log_samples") is False
-            refuse("there is no sample in this log" + (": it was written without them" if unlogged else ""))
+            without_samples = self._config.flag("log_samples") is False
+            refuse("there is no sample in this log" + (": it was written without them" if without_samples else ""))
         ids = {id_ for id_, _ in keys}
         lacking = [id_ for id_ in self._ids if id_ not in ids and not self._stopped(id_)]
         ended = f"the run ended with the status {self.status}"

@@ -33,7 +33,7 @@ class _RunPlan(NamedTuple):
     scorers: frozenset[str]
 
     def difference(self, earlier: _RunPlan) -> str | None:
-        """The first difference to an earlier plan; None if there is none."""
+        """The first difference from an earlier plan; None if they are equal."""
         if self.task != earlier.task:
             return f"the task is {self.task!r}, was {earlier.task!r}"
         if self.model != earlier.model:
@@ -59,7 +59,7 @@ class _RunPlan(NamedTuple):
         return None
 
 
-class _LoggedRun(NamedTuple):
+class _RunLog(NamedTuple):
     """The run of a log, by its header."""
 
     path: str
@@ -92,7 +92,7 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
     _leave_retried(runs, found)
 
 
-def _run(path: str) -> _LoggedRun | None:
+def _run(path: str) -> _RunLog | None:
     """The run of a log; None if its header is unsound, which `read` will refuse."""
     try:
         values = read_header(path)
@@ -102,7 +102,7 @@ def _run(path: str) -> _LoggedRun | None:
         created = datetime.fromisoformat(spec.text("created") or "").timestamp()
         status = str(values.get("status") or "started")
         names = (spec.text("task_id") or "", spec.text("eval_id") or "")
-        return _LoggedRun(path, _plan(spec), *names, created, "drained" if _drained(values) else status)
+        return _RunLog(path, _plan(spec), *names, created, "drained" if _ended_early(values) else status)
     except (InputError, OSError, ValueError, OverflowError):
         return None
 
@@ -122,13 +122,13 @@ def _plan(spec: Record) -> _RunPlan:
     )
 
 
-def _drained(values: Mapping[str, Any]) -> bool:
+def _ended_early(values: Mapping[str, Any]) -> bool:
     """If a run ended successfully on request, before all samples had run."""
     results = values.get("results")
     return isinstance(results, dict) and results.get("logged_samples") is not None
 
 
-def _missing(path: str, logs: Sequence[str], runs: Sequence[_LoggedRun]) -> Iterator[str]:
+def _missing(path: str, logs: Sequence[str], runs: Sequence[_RunLog]) -> Iterator[str]:
     """A message for each log that a file lists and that is not there."""
     document = json.decode(Path(path).read_bytes())
     if Path(path).name == _SET:
@@ -146,9 +146,9 @@ def _missing(path: str, logs: Sequence[str], runs: Sequence[_LoggedRun]) -> Iter
                 yield f"{_LOGS} lists {name}, which is not there"
 
 
-def _leave_retried(runs: Sequence[_LoggedRun], found: Beside) -> None:
+def _leave_retried(runs: Sequence[_RunLog], found: Beside) -> None:
     """Of several runs of one task the last complete one counts. Copies of a log stay, and are refused later."""
-    groups: dict[str, list[_LoggedRun]] = {}
+    groups: dict[str, list[_RunLog]] = {}
     for run in runs:
         groups.setdefault(run.task_id, []).append(run)
     for group in groups.values():

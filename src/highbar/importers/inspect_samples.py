@@ -14,10 +14,10 @@ from highbar.importers.reading.json import Bytes
 from highbar.importers.record import Record, refuse
 from highbar.importers.report import Report
 
-_UNMEASURED = "there are no events that say how long the judge took: latency_ms counts its time too"
+_NO_JUDGE_TIME = "there are no events that say how long the judge took: latency_ms counts its time too"
 
 
-class Sample:
+class EvalSample:
     """One sample of a log; its parts are decoded when they are used."""
 
     def __init__(self, parts: dict[str, Bytes], report: Report) -> None:
@@ -70,7 +70,7 @@ class Sample:
         """
         metadata = self._metadata()
         usage = self._usage("model_usage")
-        spent = [one for role, one in self._usage("role_usage").items() if role in judges]
+        by_judges = [one for role, one in self._usage("role_usage").items() if role in judges]
         return {
             "id": self.key[0],
             "trial": self.key[1],
@@ -80,8 +80,8 @@ class Sample:
             "expected": short_label(self._value("target")),
             "predicted": self._answer,
             "latency_ms": self._latency(judges),
-            "tokens_used": self._without("total_tokens", usage.values(), spent),
-            "cost_usd": self._without("total_cost", usage.values(), spent),
+            "tokens_used": self._without("total_tokens", usage.values(), by_judges),
+            "cost_usd": self._without("total_cost", usage.values(), by_judges),
             **{name: metadata[name] for name in DESCRIBED if isinstance(metadata.get(name), str)},
             "tags": {**(flat_tags(metadata, DESCRIBED) or {}), **self._run_tags()},
         }
@@ -111,7 +111,7 @@ class Sample:
         """How long judging models worked; overlapping times count once."""
         events = self._parts.get("events")
         if events is None or json.is_null(events):
-            self._report.warn(_UNMEASURED)
+            self._report.warn(_NO_JUDGE_TIME)
             return 0
         spans = [span for text in json.items(events) if (span := _span(json.members(text), judges))]
         total, reached = 0.0, float("-inf")

@@ -20,7 +20,7 @@ from highbar.model.judging import ScorerDemand
 
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-_DECLARES = "accuracy"
+_JUDGING_METRIC = "accuracy"
 ALONE = "score"
 """Our name for the only score of an old log, which has none there."""
 
@@ -71,7 +71,7 @@ def _bare(metric: str) -> str:
 
 
 def score_number(value: object) -> float | None:
-    """A value as a number, like Inspect's own metrics read it; None if it is none."""
+    """A value as a number, as Inspect's own metrics read it; None if it is not a number."""
     if isinstance(value, bool):
         return float(value)
     if isinstance(value, str):
@@ -131,7 +131,7 @@ def _demanded(known: Collection[str], report: Report) -> dict[str, ScorerDemand 
 
 def _declared(metrics: Metrics, known: Collection[str]) -> dict[str, ScorerDemand | None]:
     """The scorers with a declared accuracy. A pattern without a matching value judges too, and never has a score."""
-    declared = [name for name, listed in metrics.items() if _DECLARES in listed]
+    declared = [name for name, listed in metrics.items() if _JUDGING_METRIC in listed]
     found: dict[str, ScorerDemand | None] = {}
     for name in declared:
         fitting = [one for one in known if _fits(one, name)] if _is_pattern(name, metrics) else []
@@ -157,7 +157,7 @@ def _why_not(name: str, metrics: Metrics, *, policy: bool) -> str:
 
 
 def _without(names: Collection[str], metrics: Metrics) -> str:
-    """The message that nobody judges, with the scorers."""
+    """The message that no scorer judges, with the names of the scorers."""
     if not names:
         return "nobody judges these samples: the log has no scorer"
     listed = [f"{name} ({', '.join(sorted(metrics.get(name, set()))) or 'no metric'})" for name in names]

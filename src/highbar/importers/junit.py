@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct, field
 
 from highbar.importers import Row
 from highbar.importers.junit_counts import ENDINGS, ListedTests, compare_counts
@@ -87,8 +88,7 @@ def _settle_judges(report: Report) -> None:
     report.judges = (OUTCOME,)
 
 
-@dataclass(slots=True)
-class _Ending:
+class _Ending(Struct):
     """The end of an attempt that did not pass, with its message."""
 
     kind: str
@@ -101,8 +101,7 @@ class _Ending:
         return self.message or "".join(self.text).strip() or f"a {self.kind} without a message"
 
 
-@dataclass(slots=True)
-class _TestCase:
+class _OpenCase(Struct):
     """A test case between its opening and its closing tag."""
 
     attributes: dict[str, str]
@@ -133,8 +132,7 @@ class _TestCase:
         return {name: value for name, value in joined.items() if len(value) <= LONGEST_TAG}
 
 
-@dataclass(slots=True)
-class _OpenSuite:
+class _OpenSuite(Struct):
     """A suite before its closing tag: its attributes, and its test cases without and with those of inner suites."""
 
     attributes: dict[str, str]
@@ -156,7 +154,7 @@ class _JUnitReader:
         self._buffer = buffer
         self._rows = 0
         self._suites: list[_OpenSuite] = []
-        self._cases: list[_TestCase] = []
+        self._cases: list[_OpenCase] = []
         self._endings: list[_Ending] = []
         self._properties: list[tuple[str, str, list[str]]] = []  # name, value and texts
         self._tags: list[str] = []  # the role of every open tag
@@ -224,9 +222,9 @@ class _JUnitReader:
         if in_suite:
             self._report.warn(f"not read: <{tag}> in a suite")
 
-    def _test_case(self, attributes: dict[str, str]) -> _TestCase:
+    def _test_case(self, attributes: dict[str, str]) -> _OpenCase:
         """A test case with the outcome of its attributes: a known bad word is an ending."""
-        case = _TestCase(attributes)
+        case = _OpenCase(attributes)
         for key, value in attributes.items():
             word = re.sub(r"[^a-z]", "", value.lower())
             if key not in _SAYS_OUTCOME or not value.strip():
@@ -261,7 +259,7 @@ class _JUnitReader:
             self._cases[-1].add_property(name, attribute, "".join(texts))
             self._texts = self._endings[-1].text if self._endings else None
         elif opened == "case":
-            self._put_attempts(self._cases.pop())
+            self._put_trials(self._cases.pop())
         elif opened == "suite":
             self._close_suite(self._suites.pop())
 
@@ -294,7 +292,7 @@ class _JUnitReader:
             if numbers[-1] in self._broke_late:  # what came before passed its call too, and was made again
                 self._repeated.update(numbers[:-1])
 
-    def _put_attempts(self, case: _TestCase) -> None:
+    def _put_trials(self, case: _OpenCase) -> None:
         """Put the rows of earlier attempts, then of the last one, which has the worst of its endings."""
         for ending in case.endings:
             if ending.repeated:
@@ -313,7 +311,7 @@ class _JUnitReader:
             self._note_subtests(found, case, last)
         self._put(row)
 
-    def _note_subtests(self, found: ListedTests, case: _TestCase, endings: list[_Ending]) -> None:
+    def _note_subtests(self, found: ListedTests, case: _OpenCase, endings: list[_Ending]) -> None:
         number = case.tags().get(_SUBTESTS, "").strip()
         found.subtests += int(number) if number.isascii() and number.isdigit() and len(number) <= 9 else 0
         if any(_SUBTEST.search(ending.message) or _SUBTEST.search("".join(ending.text)) for ending in endings):
@@ -323,7 +321,7 @@ class _JUnitReader:
         self._buffer.put(row, self._rows)
         self._rows += 1
 
-    def _row(self, case: _TestCase, kind: str, ending: _Ending | None, latency: float | None) -> Row:
+    def _row(self, case: _OpenCase, kind: str, ending: _Ending | None, latency: float | None) -> Row:
         self._report.records += 1
         self._report.skipped += kind == "skipped"
         unjudged = case.unknown if kind == "passed" else None
@@ -362,7 +360,7 @@ def _in_lower_case(tag: str, attributes: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _milliseconds(case: _TestCase) -> float | None:
+def _milliseconds(case: _OpenCase) -> float | None:
     """The time in milliseconds. An unreadable time is refused: without it a slow test would leave the percentiles.
 
     `1,234.5` is more than a thousand seconds and `0,5` is half a second; `1,234` is ambiguous.

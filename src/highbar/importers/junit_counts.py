@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from highbar.importers.record import refuse, shown
 
@@ -32,8 +33,7 @@ _COUNTS = "JUnit XML counts tests, failures, errors, skipped, disabled and flake
 _WRITE_AGAIN = "have the runner write the report again; nothing may be left out of it"
 
 
-@dataclass(slots=True)
-class ListedTests:
+class ListedTests(Struct):
     """The test cases of a suite, with or without those of its inner suites."""
 
     cases: int = 0
@@ -128,15 +128,15 @@ def _compare_others(name: str, attributes: Mapping[str, str], found: ListedTests
 
 def _differs(name: str, tests: int, found: ListedTests, *, is_pytest: bool) -> bool:
     """Explain why the counted and the listed number of tests differ, or refuse. Returns as `compare_counts` does."""
-    fewer, more = found.listed - tests, tests - found.listed
-    if fewer > 0 and found.repeated and tests >= len(found.places):
+    missing, extra = found.listed - tests, tests - found.listed
+    if missing > 0 and found.repeated and tests >= len(found.places):
         return True
-    if 0 < fewer <= found.ended["error"]:
+    if 0 < missing <= found.ended["error"]:
         return False
-    if is_pytest and more > 0 and (found.shows_subtests or more == found.subtests):
+    if is_pytest and extra > 0 and (found.shows_subtests or extra == found.subtests):
         return False
     message, hint = f"{name} counts {tests} tests and lists {found.listed}", _WRITE_AGAIN
-    if is_pytest and more > 0:
+    if is_pytest and extra > 0:
         message += "; pytest counts subtests that passed and does not list them, so that a lost test looks the same"
         hint = _SUBTESTS
     return refuse(message, hint=hint)

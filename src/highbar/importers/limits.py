@@ -39,7 +39,7 @@ LARGEST_STEP = 4 * 1024 * 1024
 
 # Characters of an input, an output or an error: enough to show, and no metric reads them.
 LONGEST_TEXT = 20_000
-# Characters of a value that becomes a tag or a label: longer ones are texts, and nobody slices by them.
+# Characters of a value that becomes a tag or a label: longer ones are texts, which are useless as slices.
 LONGEST_TAG = 200
 # Characters of an id that is made of a question; a longer one is cut and gets a digest.
 LONGEST_ID = 80

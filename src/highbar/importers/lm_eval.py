@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _HASHES = ("doc_hash", "prompt_hash", "target_hash")
 _FIXED = frozenset({"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", *_HASHES})
-_ACCURACIES = frozenset({"acc", "accuracy", "exact_match", "em", "pass@1", "pass_at_1", "correct"})
+_ACCURACY_NAMES = frozenset({"acc", "accuracy", "exact_match", "em", "pass@1", "pass_at_1", "correct"})
 """The metrics of the harness and its tasks for which 1 means right."""
 
 _WORDS = {"true": 1.0, "false": 0.0}
@@ -55,7 +55,7 @@ Scores = dict[Scored, float | None]
 
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file. They wait for its end: all lines of one filter precede those of the next."""
-    run = run_of(path)
+    run = task_and_date(path)
     task = run[0] if run else "samples"
     totals = totals_of(path)
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
@@ -64,7 +64,7 @@ def read(path: str, report: Report) -> Iterator[Row]:
             if number == 1 and line.lstrip()[:1] == b"{" and b'"doc_id"' not in line:
                 refuse("this holds no samples: lm_eval writes its totals so", hint=_HINT)
             samples.add(json.members(line, number), number)
-        samples.refuse_gaps(task, totals)
+        samples.refuse_missing(task, totals)
         samples.refuse_unscored(task, totals)
         yield from samples.rows(task, totals.model if totals else None)
 
@@ -126,7 +126,7 @@ class _Samples:
             self._report.warn(f"infinite scores are read as {LARGEST_SCORE:g}, so that no average hides them")
         return max(-LARGEST_SCORE, min(LARGEST_SCORE, float(value)))
 
-    def refuse_gaps(self, task: str, totals: HarnessTotals | None) -> None:
+    def refuse_missing(self, task: str, totals: TaskTotals | None) -> None:
         """Refuse a file without one of its documents or lines."""
         documents = len(self._scores)
         for filter_name, lines in self._lines.items():
@@ -137,18 +137,18 @@ class _Samples:
             return
         last = max(self._scores, default=-1)
         if last >= documents:
-            gaps = list(islice((one for one in range(last) if one not in self._scores), MOST_NAMED + 1))
+            missing = list(islice((one for one in range(last) if one not in self._scores), MOST_NAMED + 1))
             hint = "for a run with --samples, keep its results_DATE.json beside this file: it says how many there are"
-            refuse(f"{_named(gaps)} no line: documents are numbered from 0 without a gap", hint=hint)
+            refuse(f"{_named(missing)} no line: documents are numbered from 0 without a gap", hint=hint)
 
-    def refuse_unscored(self, task: str, totals: HarnessTotals | None) -> None:
+    def refuse_unscored(self, task: str, totals: TaskTotals | None) -> None:
         """Refuse a file without a metric or filter that the totals have: it may be the one that judges."""
         lacking = [key for key in totals.scored[task] if key not in self._scored] if totals else []
         if totals and lacking:
             refuse(f"{totals.name} has a score for {','.join(lacking[0])}, which no sample has", hint=_WHOLE)
 
-    def _matches(self, task: str, totals: HarnessTotals) -> bool:
-        """If the totals are of these very samples, with whatever document ids. Refuses samples of another run."""
+    def _matches(self, task: str, totals: TaskTotals) -> bool:
+        """Whether the totals are of these samples, even if document ids differ. Refuses samples of another run."""
         planned, documents = totals.documents[task], len(self._scores)
         if documents < planned:
             refuse(f"the file holds {documents} documents, and {totals.name} speaks of {planned}")
@@ -182,18 +182,18 @@ class _Samples:
 
     def _settle_judges(self) -> dict[Scored, ScorerDemand | None]:
         """Decide who judges, and note every metric in the report. Refuses a file in which that is ambiguous."""
-        accuracies = [key for key in self._scored if key[0] in _ACCURACIES]
+        declared = [key for key in self._scored if key[0] in _ACCURACY_NAMES]
         demands = self._report.judged_by
-        judges = self._demanded(demands) if demands else dict.fromkeys(accuracies if len(accuracies) == 1 else ())
+        judges = self._demanded(demands) if demands else dict.fromkeys(declared if len(declared) == 1 else ())
         for key in self._scored:
-            not_named = "one of several" if key in accuracies else "not acc or exact_match"
+            not_named = "one of several" if key in declared else "not acc or exact_match"
             why = "judged_by names another" if demands else not_named
             self._report.add_scorer(self._label(key), judges=key in judges, why_not=why)
         self._report.judges = tuple(self._label(key) for key in judges)
         if not judges and self._scored:
-            named = ", ".join(self._label(key) for key in accuracies or self._scored)
-            message = "several metrics say what is right" if accuracies else "nobody judges these documents"
-            metric, filter_name = next(iter(accuracies or self._scored))
+            named = ", ".join(self._label(key) for key in declared or self._scored)
+            message = "several metrics say what is right" if declared else "nobody judges these documents"
+            metric, filter_name = next(iter(declared or self._scored))
             judged_by = f"judged_by: {{ lm_eval: {{ metric: {metric}, filter: {filter_name} }} }}"
             refuse(f"{message}: there are {named}", hint=f"say in the policy who does: {judged_by}")
         if not judges:
@@ -238,8 +238,8 @@ def _named(documents: list[int]) -> str:
 
 def _row(parts: dict[str, Bytes], document: str, number: int) -> Row:
     asked = _flat(parts.get("doc"))
-    answers = json.decode(parts.get("filtered_resps", b"null"))
-    answer = answers[0] if isinstance(answers, list) and len(answers) == 1 else answers
+    outputs = json.decode(parts.get("filtered_resps", b"null"))
+    answer = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else outputs
     target = Record(_decoded(parts, ("target",)), f"line {number}").value("target")
     return {
         "id": document,
@@ -278,7 +278,7 @@ def _prompt(arguments: object) -> str | None:
 # --- results_DATE.json, the totals of a run ---------------------------------------------
 
 
-class HarnessTotals(NamedTuple):
+class TaskTotals(NamedTuple):
     """The totals of one run of the harness."""
 
     name: str
@@ -288,15 +288,15 @@ class HarnessTotals(NamedTuple):
     model: str | None
 
 
-def run_of(path: str) -> tuple[str, str] | None:
+def task_and_date(path: str) -> tuple[str, str] | None:
     """The task and the date in the name of a samples file."""
     found = _SAMPLES_FILE.search(Path(path).name)
     return (found[1], found[2]) if found else None
 
 
-def totals_of(path: str) -> HarnessTotals | None:
+def totals_of(path: str) -> TaskTotals | None:
     """The totals of the run of a samples file, if they are in the same folder."""
-    run = run_of(path)
+    run = task_and_date(path)
     if run is None:
         return None
     task, date = run
@@ -306,7 +306,7 @@ def totals_of(path: str) -> HarnessTotals | None:
 
 def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
     """Find the totals with samples beside them; a task without samples is a problem."""
-    samples = [path for path, tool in tools.items() if tool == "lm-eval" and run_of(path)]
+    samples = [path for path, tool in tools.items() if tool == "lm-eval" and task_and_date(path)]
     for path, tool in tools.items():
         date = _TOTALS_FILE.search(Path(path).name) if tool == "lm-eval" else None
         tasks = _tasks(path, date[1], samples) if date else []
@@ -326,11 +326,11 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
 
 def _tasks(path: str, date: str, samples: Sequence[str]) -> list[str]:
     """The tasks with samples of the same run in the folder of the totals."""
-    runs = ((run_of(one), Path(one).parent) for one in samples)
+    runs = ((task_and_date(one), Path(one).parent) for one in samples)
     return [run[0] for run, folder in runs if run and run[1] == date and folder == Path(path).parent]
 
 
-def _read_totals(path: str) -> HarnessTotals | None:
+def _read_totals(path: str) -> TaskTotals | None:
     """The totals of a file; None for older files without counts."""
     document = Record(json.decode(Path(path).read_bytes()), Path(path).name)
     counted = document.record("n-samples")
@@ -345,7 +345,7 @@ def _read_totals(path: str) -> HarnessTotals | None:
     known = {task: found for task in hashes if isinstance(found := hashes.value(task), str)}
     model = document.value("model_name")
     scored = {task: _scored_totals(document, task) for task in documents}
-    return HarnessTotals(Path(path).name, documents, known, scored, model if isinstance(model, str) and model else None)
+    return TaskTotals(Path(path).name, documents, known, scored, model if isinstance(model, str) and model else None)
 
 
 def _scored_totals(document: Record, task: str) -> list[tuple[str, str]]:

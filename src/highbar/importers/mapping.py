@@ -24,7 +24,7 @@ from highbar.model.mapping import Check, Feed, RowMap, Scalar, When
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _FLAGS = frozenset({"passed", "correct"})
 _NUMBERS = frozenset({"latency_ms", "quality_score", "cost_usd", "weight"})
-_WHOLES = frozenset({"trial", "tokens_used"})
+_WHOLE_NUMBERS = frozenset({"trial", "tokens_used"})
 _LISTS = frozenset({"expected_behaviors", "behaviors", "must_not", "violations"})
 _LABELS = frozenset({"expected", "predicted"})
 _JUDGING = frozenset({"passed", "correct", "outcome", "expected", "expected_behaviors", "must_not", "error"})
@@ -286,7 +286,7 @@ def _refuse(feed: Feed, scope: Scope, value: object, wanted: str) -> NoReturn:
 
 def _fitted(column: str, value: object, scope: Scope) -> object:
     """The value in the type of its column: cells are parsed, and numbers in text columns become text."""
-    fitted = _from_cell(column, value) if scope.cells and isinstance(value, str) else value
+    fitted = from_cell(column, value) if scope.cells and isinstance(value, str) else value
     wanted = None
     if column in _TEXTS:
         fitted = scalar(fitted)
@@ -295,9 +295,9 @@ def _fitted(column: str, value: object, scope: Scope) -> object:
             return scenario_id(str(fitted)) or refuse(f"{scope.place}: id: found an empty text")
     elif column in _FLAGS:
         wanted = None if isinstance(fitted, bool) else "true or false"
-    elif column in _WHOLES or column in _NUMBERS:
+    elif column in _WHOLE_NUMBERS or column in _NUMBERS:
         wanted = None if is_number(fitted) else "a number"
-        if column in _WHOLES and isinstance(fitted, float) and fitted.is_integer():
+        if column in _WHOLE_NUMBERS and isinstance(fitted, float) and fitted.is_integer():
             fitted = int(fitted)
     elif column in _LABELS:
         fitted = fitted if isinstance(fitted, bool) else scalar(fitted)
@@ -326,14 +326,16 @@ def _hint(column: str, value: object) -> str | None:
         return f"write null where there is no number; a mapping cannot turn {value} into a {column}"
     if column in _FLAGS:
         return f"say which values are true: {column}: {{ path: …, is: … }}"
-    return "text that says a number is read with { path: …, as: number }" if column in _WHOLES | _NUMBERS else None
+    return (
+        "text that says a number is read with { path: …, as: number }" if column in _WHOLE_NUMBERS | _NUMBERS else None
+    )
 
 
-def _from_cell(column: str, cell: str) -> object:
+def from_cell(column: str, cell: str) -> object:
     """A CSV cell, parsed if the column takes true and false, numbers, or lists separated by `;`."""
     if column in _FLAGS | _LABELS and cell.lower() in ("true", "false"):
         return cell.lower() == "true"
-    if column in _WHOLES | _NUMBERS:
+    if column in _WHOLE_NUMBERS | _NUMBERS:
         number = _number(cell, cells=True)
         return cell if number is None else _plain(number)
     if column in _LISTS or column == "tags":

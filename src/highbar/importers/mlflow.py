@@ -26,7 +26,7 @@ from highbar.importers.verdicts import Verdicts
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _VALUE = "/value"
 _EXACT = "exact_match"
-_SHEET = "root_span"
+_ROOT_SPAN = "root_span"
 _STATES = Statuses(
     frozenset({"OK"}),
     frozenset({"ERROR", "IN_PROGRESS", "STATE_UNSPECIFIED"}),
@@ -130,7 +130,7 @@ def _feedback(record: Record) -> Iterator[tuple[str, object, bool]]:
     expected: set[str] = set()
     found: set[str] = set()
     for assessment in record.records("assessments"):
-        name, feedback = _assessed(assessment), assessment.record("feedback")
+        name, feedback = _assessment_name(assessment), assessment.record("feedback")
         if "expectation" in assessment:
             expected.add(name)
         else:
@@ -152,7 +152,7 @@ def _value(feedback: Record) -> Any:
     return value
 
 
-def _assessed(assessment: Record) -> str:
+def _assessment_name(assessment: Record) -> str:
     return assessment.text("assessment_name") or refuse(f"{assessment.place}: found no assessment_name")
 
 
@@ -189,7 +189,7 @@ def _verdicts(record: Record, survey: _MLflowSurvey, report: Report) -> Verdicts
     values: dict[str, list[object]] = {}
     given: set[str] = set()
     for assessment in record.records("assessments"):
-        name, feedback = _assessed(assessment), assessment.record("feedback")
+        name, feedback = _assessment_name(assessment), assessment.record("feedback")
         if "expectation" in assessment:
             report.unread["expectations"] += 1
             given.add(name)
@@ -234,15 +234,15 @@ def _alike(value: object, found: object) -> bool:
 
 def _add(name: str, feedback: Record, assessment: Record, verdicts: Verdicts, scorers: Scorers, report: Report) -> None:
     value = _value(feedback)
-    broke = feedback.value("error") or assessment.value("error")
-    if broke or value is None:
-        reason = broke.get("error_message") or broke.get("error_code") if isinstance(broke, dict) else broke
+    failure = feedback.value("error") or assessment.value("error")
+    if failure or value is None:
+        reason = failure.get("error_message") or failure.get("error_code") if isinstance(failure, dict) else failure
         scorers.add_broken(verdicts, name, as_text(reason) or "gave no value")
     elif is_number(value) or isinstance(value, bool | str) or scorers.judges(name):
         verdicts_alone = scorers.judges(name) and not scorers.by_policy
         score = None if verdicts_alone or isinstance(value, bool) else value
-        silence = f"said {shown(value)}, which is no verdict"
-        scorers.add(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), silence=silence)
+        why = f"said {shown(value)}, which is no verdict"
+        scorers.add(verdicts, name, verdict=_rating(value), score=score, judge=_judge(assessment), why=why)
     else:
         report.unread["feedback that is neither a verdict nor a score nor a label"] += 1
 
@@ -274,7 +274,7 @@ def _latency(record: Record) -> float | None:
     """How long the agent took. For an answer sheet MLflow makes a trace of one span, which measures nothing."""
     milliseconds = record.number("execution_duration")
     spans = record.records("spans")
-    if spans and all(span.text("name") == _SHEET for span in spans):
+    if spans and all(span.text("name") == _ROOT_SPAN for span in spans):
         return None
     if milliseconds != 0:
         return milliseconds
@@ -326,7 +326,7 @@ def _score_row(record: Record, survey: _MLflowSurvey, report: Report) -> Row:
         value = record.value(column)
         score = value if isinstance(value, str) else record.number(column)
         verdict = score == 1 if name[1] == _EXACT and score in (0, 1) else None
-        survey.scorers.add(verdicts, name[1], verdict=verdict, score=score, silence="gave no verdict")
+        survey.scorers.add(verdicts, name[1], verdict=verdict, score=score, why="gave no verdict")
     for name_of in survey.names:
         if survey.scorers.judges(name_of) and not verdicts.knows(name_of):
             verdicts.add_broken(name_of, "gave no value")

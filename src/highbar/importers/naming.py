@@ -60,7 +60,7 @@ def score_column(name: str) -> str:
     column = _NOT_NAME.sub("_", _WORDS.sub("_", plain).lower()).strip("_")
     if not column:
         # Formulas know no letters of other alphabets; code points are stable and unique.
-        return "score_" + "_".join(f"{ord(letter):x}" for letter in name[:16])
+        return "score_" + "_".join(f"{ord(character):x}" for character in name[:16])
     taken = column in COLUMN_NAMES or near_miss(column, COLUMN_NAMES) or column[0].isdigit()
     return f"score_{column}" if taken else column
 
@@ -76,7 +76,7 @@ def means_correct(name: str) -> bool:
 
 
 def flat_tags(values: Mapping[str, object], skip: Collection[str] = ()) -> dict[str, str] | None:
-    """The members that are no lists or objects, as text. None if there are none.
+    """The members that are scalars, as text; None if there are no such members.
 
     >>> flat_tags({"locale": "de", "turns": 3, "rag": True, "docs": ["a"]})
     {'locale': 'de', 'turns': '3', 'rag': 'true'}

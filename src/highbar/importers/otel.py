@@ -29,12 +29,14 @@ _SUITE = "test.suite.name"
 _FOUND_BY = frozenset((*_NAMES, *DESCRIBED, *(f"highbar.{name}" for name in DESCRIBED), _SUITE))
 _OPERATION = "gen_ai.operation.name"
 _RESPONSE = "gen_ai.response.id"
-_INVOKE = "invoke_agent"
-_EVALUATED = frozenset({"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"})
-_INTEREST = Interest(_FOUND_BY | _EVALUATED, _OPERATION, _INVOKE, _RESPONSE)
+_AGENT_SPAN = "invoke_agent"
+_EVALUATION_KEYS = frozenset(
+    {"gen_ai.evaluation.name", "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"}
+)
+_INTEREST = Interest(_FOUND_BY | _EVALUATION_KEYS, _OPERATION, _AGENT_SPAN, _RESPONSE)
 _ABOUT = "gen_ai.evaluation"
-_READ = _EVALUATED | {_RESPONSE}
-_CONVENTIONS = ("gen_ai.", "error.", "event.")
+_READ = _EVALUATION_KEYS | {_RESPONSE}
+_KNOWN_PREFIX = ("gen_ai.", "error.", "event.")
 _LABELS = {"pass": True, "passed": True, "correct": True, "relevant": True}
 _LABELS |= dict.fromkeys(("fail", "failed", "incorrect", "not_relevant", "irrelevant"), False)
 _TWICE = "a collector that tried again may have written it twice: keep one"
@@ -47,7 +49,7 @@ class Evaluation(NamedTuple):
     name: str
     score: float | None
     label: str | None
-    broke: str | None
+    failure: str | None
 
     @property
     def verdict(self) -> bool | None:
@@ -184,9 +186,9 @@ class _OtelSurvey:
         for event in judgments:
             self._add(key, event, item.resource, report)
         self._unread.update(item.events_about(_ABOUT, EVENT))
-        if item.any_of(_EVALUATED):
+        if item.any_of(_EVALUATION_KEYS):
             self._unread[self._names[key]] += 1
-        is_agent = item.get(_OPERATION) == _INVOKE
+        is_agent = item.get(_OPERATION) == _AGENT_SPAN
         if is_agent:
             self._agents[key] = span_error(item)
         if (is_agent or judgments) and self._room > 0:
@@ -203,7 +205,7 @@ class _OtelSurvey:
         self.evaluations.setdefault(judged, []).append(_evaluation(found))
         self.resources[judged] = resource
         report.unread.update(name for name in found if name.startswith("gen_ai.") and name not in _READ)
-        own = {name: value for name, value in found.items() if not name.startswith(_CONVENTIONS)}
+        own = {name: value for name, value in found.items() if not name.startswith(_KNOWN_PREFIX)}
         if own:
             self._attributes[judged] = {**own, **self._attributes.get(judged, {})}
 
@@ -255,7 +257,7 @@ class _OtelSurvey:
 def _is_evaluation(item: Item) -> bool:
     """If a log record is an evaluation: by its name or, without a name, by its attributes."""
     name = item.text("eventName") or item.get("event.name")
-    return _is_event(name, item.place) or (not name and item.any_of(_EVALUATED))
+    return _is_event(name, item.place) or (not name and item.any_of(_EVALUATION_KEYS))
 
 
 def _is_event(name: object, place: str) -> bool:
@@ -282,12 +284,12 @@ def _target(item: Item) -> str:
 
 def _evaluation(found: Attributes) -> Evaluation:
     name, label = found.get("gen_ai.evaluation.name"), found.get("gen_ai.evaluation.score.label")
-    broke = found.get("error.type") if "error.type" in found else None
+    failure = found.get("error.type") if "error.type" in found else None
     return Evaluation(
         sys.intern(name) if isinstance(name, str) and name else "evaluation",
         finite_number(found.get("gen_ai.evaluation.score.value")),
         label if isinstance(label, str) else None,
-        None if "error.type" not in found else text_of(broke) or "error",
+        None if "error.type" not in found else text_of(failure) or "error",
     )
 
 
@@ -324,11 +326,11 @@ def _row(run: str, item: Item | None, survey: _OtelSurvey, trials: Trials, repor
 def _verdicts(evaluations: list[Evaluation], scorers: Scorers) -> Verdicts:
     verdicts = Verdicts()
     for one in evaluations:
-        if one.broke or (one.score is None and one.label is None):
-            scorers.add_broken(verdicts, one.name, one.broke or "gave no verdict")
+        if one.failure or (one.score is None and one.label is None):
+            scorers.add_broken(verdicts, one.name, one.failure or "gave no verdict")
             continue
-        silence = "gave no verdict" if one.label is None else f"said {one.label!r}, which is no verdict"
-        scorers.add(verdicts, one.name, verdict=one.verdict, score=one.score, silence=silence)
+        why = "gave no verdict" if one.label is None else f"said {one.label!r}, which is no verdict"
+        scorers.add(verdicts, one.name, verdict=one.verdict, score=one.score, why=why)
         if one.label and one.verdict is None:
             verdicts.add_score(one.name if one.score is None else f"{one.name} label", one.label)
     return verdicts

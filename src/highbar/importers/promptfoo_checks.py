@@ -88,7 +88,7 @@ def _component_assertions(
     placed: list[tuple[dict[str, Any], _Assertion]], declared: list[_Assertion]
 ) -> Iterator[_Assertion]:
     """The assertions of the components, with the parts of a set once."""
-    has_sets = any(assertion_kind(one) == _SET for one in declared)
+    has_set = any(assertion_kind(one) == _SET for one in declared)
     beside: Counter[_Key] = Counter()
     for component, assertion in placed:
         own = as_object(component.get("assertion"))
@@ -100,7 +100,7 @@ def _component_assertions(
         beside.update(_key(part) for part in parts)
         if assertion_kind(own) != _UNKNOWN:
             yield own
-        elif isinstance(inner, list) and has_sets:
+        elif isinstance(inner, list) and has_set:
             yield {"type": _SET}
             yield from parts
         else:
@@ -195,7 +195,7 @@ def as_object(value: object) -> dict[str, Any]:
 
 
 def value_digest(value: object) -> str:
-    """A short digest of a value, whatever the order of its keys."""
+    """A short digest of a value that does not depend on the order of its keys."""
     try:
         text = msgspec.json.encode(value, order="sorted")
     except UnicodeEncodeError:  # half of a surrogate pair

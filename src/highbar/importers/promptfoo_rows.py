@@ -66,7 +66,7 @@ class Result:
         return "errors" if self._top.value("failureReason") == _ERROR else "failures"
 
     def add_labels(self, known: set[str]) -> None:
-        """Add the labels of its assertions, or of the declared ones if none was checked."""
+        """Add the labels of its assertions, or of the declared ones if no assertion was checked."""
         for one in self._checked:
             known.add(one.label)
         if not self._checked:
@@ -150,7 +150,7 @@ class Result:
 
     @staticmethod
     def _by_demand(one: Checked, demands: dict[str, ScorerDemand]) -> Checked:
-        """The assertion with the policy's bound applied. A must-not keeps its result, whatever its score is."""
+        """The assertion with the policy's bound applied. A must-not keeps its result: a score cannot excuse it."""
         demand = demands.get(one.label) or demands.get(one.name)
         return one if demand is None or forbids(one.kind) else one._replace(passed=_passes(one, demand))
 
@@ -247,7 +247,7 @@ class Result:
         reason = self._top.value("failureReason")
         if reason in (_NONE, _ASSERTION) and not isinstance(reason, bool):
             failed = as_text(self._response.get("error")) if self._response.get("output") is None else None
-            return failed, None  # an error without an answer is a crash, whatever else the result has
+            return failed, None  # an error without an answer is a crash
         message = as_text(self._top.value("error")) or as_text(self._response.get("error"))
         if reason is None:  # before version 3: a graded result is no error
             return None if self._grading else message, None

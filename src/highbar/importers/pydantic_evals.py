@@ -184,20 +184,20 @@ def _row(array: str, case: Record, survey: _PydanticSurvey, report: Report) -> R
 
 def _verdicts(case: Record, survey: _PydanticSurvey) -> Verdicts:
     verdicts = Verdicts()
-    evaluators: set[str] = set()
+    judges: set[str] = set()
     for kind in ("assertions", "scores"):
         for name, result in _results(case, kind):
-            evaluators.add(_evaluator(result))
+            judges.add(_evaluator(result))
             verdict = result.flag("value") if kind == "assertions" else None
             score = result.number("value") if kind == "scores" else None
             survey.scorers.add(verdicts, name, verdict=verdict, score=score, judge=_judge(result))
-    evaluators.update(_evaluator(result) for _, result in _results(case, "labels"))
+    judges.update(_evaluator(result) for _, result in _results(case, "labels"))
     for failure in case.records("evaluator_failures"):
         reason = failure.text("error_message") or "it broke"
         for name in survey.judges_of(_evaluator(failure)) or [failure.text("name") or "evaluator"]:
             survey.scorers.add_broken(verdicts, name, reason)
     # An evaluator with several results gives all of them at once, so a missing one was removed.
-    for evaluator in evaluators - {_NO_SOURCE}:
+    for evaluator in judges - {_NO_SOURCE}:
         for name in survey.judges_of(evaluator):
             if not verdicts.knows(name):
                 survey.scorers.add_broken(verdicts, name, "says nothing of this trial")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:  # most checks read no file of another tool
     from highbar.model.judging import ScorerDemand
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """Filled while a file is read. Every record becomes a row, is merged into another row, or is left out.
 
     `unaccounted` is the number of those without any of these ends; if it is not 0, the importer has a bug.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from highbar.importers.data_frames import line_records, table_records
 from highbar.importers.documents import file_head, file_parts
@@ -24,8 +25,7 @@ _ROWS = "the mapping's `rows` says where the records are"
 _ONE_PER_LINE = re.compile(rb"[^\n]*\}[ \t\r]*(\n|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """A record, the ones around it (the nearest first), the document, and its place."""
 
     record: object
@@ -136,16 +136,16 @@ def _has_lines(path: str) -> bool:
 def _document(rows: Rows, path: str, needed: Collection[str]) -> Iterator[Scope]:
     """One document: its outermost list or object is read element by element, with the needed rest in memory."""
     (keys, kind), inner = rows[0], rows[1:]
-    outermost = ".".join(keys)
+    outer = ".".join(keys)
     document = _rest(keys, kind, path, needed)
     number = 0
     for steps, listed, text in _parts(path, keys, kind):
         if not _is_record(steps, keys, kind, listed=listed):
             if steps == keys:
-                refuse(f"{outermost}: found {shown(json.decode(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
+                refuse(f"{outer}: found {shown(json.decode(text))}, wanted {_KINDS[kind]}", hint=_ROWS)
             continue
         key = None if kind == "[]" else steps[-1]
-        name = f"{outermost or 'record'}[{number}]" if key is None else ".".join(steps)
+        name = f"{outer or 'record'}[{number}]" if key is None else ".".join(steps)
         yield from _inner_scopes(inner, Scope(json.decode(text), name, (document,), document, key, number))
         number += 1
 
@@ -156,12 +156,12 @@ def _is_record(steps: tuple[str, ...], keys: tuple[str, ...], kind: str, *, list
 
 def _parts(path: str, keys: tuple[str, ...], kind: str) -> Iterator[tuple[tuple[str, ...], bool, json.Bytes]]:
     """The parts of the document: the keys of each, if it is an element of the list, and its text."""
-    outermost = ".".join(key.replace(".", "\\.") for key in keys)
-    # json.parts splits an object into members only if it contains a wanted array, so it gets a name that cannot occur.
-    wanted = outermost if kind == "[]" else f"{outermost}.\0"
+    outer = ".".join(key.replace(".", "\\.") for key in keys)
+    # json_parts splits an object into members only if it contains a wanted array, so it gets a name that cannot occur.
+    wanted = outer if kind == "[]" else f"{outer}.\0"
     for place, text in file_parts(path, {wanted}):
-        listed = kind == "[]" and place == f"{outermost}[]"
-        bare = outermost if listed else place
+        listed = kind == "[]" and place == f"{outer}[]"
+        bare = outer if listed else place
         yield tuple(step.replace("\\.", ".") for step in _POINT.split(bare)) if bare else (), listed, text
 
 

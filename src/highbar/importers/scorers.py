@@ -79,14 +79,14 @@ class Scorers:
         self._of_scenario[scenario].add(sys.intern(name))
 
     def settle(self) -> None:
-        """Decide who judges, and note it in the report. Raises InputError if nobody does."""
+        """Decide who judges, and note it in the report. Raises InputError if no scorer does."""
         names = dict.fromkeys((*self._declared, *self._columns))
         unknown = [name for name in self._demands if name not in names]
         if unknown:
             known = ", ".join(sorted(names)) or "none"
             refuse(f"the policy has this file judged by {', '.join(unknown)}; the scorers in it are: {known}")
         if not self._demands:
-            self._settle_undeclared()
+            self._settle_without_judge()
         judging = tuple(self._demands or self._declared)
         if not judging:
             refuse_without_judge(self._tool, names)
@@ -96,7 +96,7 @@ class Scorers:
             self._report.add_scorer(name, judges=name in self._judging, why_not=why)
         self._report.judges = judging
 
-    def _settle_undeclared(self) -> None:
+    def _settle_without_judge(self) -> None:
         """Warn of scorers with values of two kinds. One single value shows no kind: if others judge, it judges too."""
         asked = f"say in the policy who judges: judged_by: {{ {self._tool.replace('-', '_')}: [ … ] }}"
         lone = [name for name, others in self._others.items() if others == 1 and name not in self._declared]
@@ -127,7 +127,7 @@ class Scorers:
         verdict: bool | None,
         score: float | str | None = None,
         judge: str | None = None,
-        silence: str = "gave no verdict",
+        why: str = "gave no verdict",
     ) -> None:
         """Add the result of one scorer to one trial; `silence` is the reason if a judge has no verdict."""
         if name not in self._judging:
@@ -136,7 +136,7 @@ class Scorers:
         met = self._meets_demand(name, verdict=verdict, score=score) if self._demands else verdict
         verdicts.add(name, verdict=met, score=score, judge=judge)
         if met is None:
-            verdicts.add_broken(name, silence)
+            verdicts.add_broken(name, why)
 
     def add_broken(self, verdicts: Verdicts, name: str, reason: str) -> None:
         """Add a scorer that broke on one trial. Unless the policy says who judges, any broken scorer counts."""

@@ -54,7 +54,7 @@ class Verdicts:
         """Add a judge without a verdict, and the reason. It is not the agent's fault, so the trial is undecided."""
         self._broken.setdefault(name, reason)
 
-    def forbid(self, name: str, *, happened: bool | None) -> None:
+    def add_must_not(self, name: str, *, happened: bool | None) -> None:
         """Add a must-not, and if it happened; None, together with a broken judge, if that is unknown."""
         self._must_not[name] = self._must_not.get(name) or happened
 

@@ -7,7 +7,8 @@ error, a violation or a verdict may be in another field.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from highbar.columns import JUDGING
 from highbar.errors import InputError, Problem
@@ -21,8 +22,7 @@ Passes = Callable[[Check, object, Scope], bool]
 """If a value passes a check of the mapping."""
 
 
-@dataclass(slots=True)
-class _WatchedPath:
+class _WatchedPath(Struct):
     """A path of the mapping, for a column or in a condition, and what the records had there so far."""
 
     path: Path
@@ -66,7 +66,7 @@ class Watch:
                 continue
             if place.reached:
                 found = _never_equal(place)
-            elif not place.condition and place.inside is None and self._given_otherwise(place.column):
+            elif not place.condition and place.inside is None and self._given_by_other(place.column):
                 continue
             else:
                 found = _never_reached(place)
@@ -78,7 +78,7 @@ class Watch:
         if problems:
             raise InputError(*problems)
 
-    def _given_otherwise(self, column: str) -> bool:
+    def _given_by_other(self, column: str) -> bool:
         """If another feed of the column gives a value."""
         feeds = (one for one in self._all if one.column == column and not one.condition and one.inside is None)
         return any(one.reached or one.optional for one in feeds)

@@ -116,17 +116,17 @@ def _line(row: Row) -> bytes:
     try:
         return _escaped(text).encode() + b"\n"
     except UnicodeEncodeError:
-        return _escaped(_encode(_without_halves(row))).encode() + b"\n"
+        return _escaped(_encode(_without_surrogates(row))).encode() + b"\n"
 
 
 def _escaped(text: str) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _without_halves(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     """The value with U+FFFD for halves of surrogate pairs, which JavaScript writes if it cuts a text within one."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_without_halves(key): _without_halves(item) for key, item in value.items()}
-    return [_without_halves(item) for item in value] if isinstance(value, list | tuple) else value
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return [_without_surrogates(item) for item in value] if isinstance(value, list | tuple) else value

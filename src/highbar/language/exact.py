@@ -29,10 +29,10 @@ def write_decimal(value: Fraction) -> str:
     ('0.95', '(1 / 3)')
     """
     rest, places = value.denominator, 0
-    for prime in (2, 5):
+    for factor in (2, 5):
         power = 0
-        while rest % prime == 0:
-            rest //= prime
+        while rest % factor == 0:
+            rest //= factor
             power += 1
         places = max(places, power)
     return cut_decimal(value, places) if rest == 1 else f"({value.numerator} / {value.denominator})"

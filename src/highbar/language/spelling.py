@@ -10,19 +10,40 @@ from functools import lru_cache
 from highbar.language.limits import LONGEST_WORD, SHORTEST_SLIP
 
 _UNSEEN = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp"})
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
+# Patterns as text: few policies have a word beyond ASCII, and these take 4 ms to compile.
+_INVISIBLE = "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 """Characters that show nothing, though Unicode counts them as letters, marks or symbols."""
-_IDEOGRAPH = re.compile(
+_IDEOGRAPH = (
     "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00017000-\U00018dff\U00020000-\U0003ffff]"
 )
 """Characters that mean a word or a syllable each; Korean blocks too, as one of them turns high into low."""
-_LOOK_ALIKES = str.maketrans(
+_SAME_LOOK = str.maketrans(
     # Cyrillic, Greek, Armenian, Latin beyond ASCII and Cherokee, after case folding.
     "авсԁеёһіїјкӏмнорԛгѕтуүѵԝхьαβϲεγηικμνορσςτυχωօսհոցքզյıɑɡɩɪʏɴʀʟɢʙʜᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢđøłħᎠᎡᎢᎪᎫᎬᎳᎷᎻᏀᏃᏚᏟᏢᏦᏞᏴᏙ",
     "abcdeehiijklmhopqrstyyvwxbabceynikmvopostuxwouhngpqjiagiiynrlgbhacdefjkmopstuvwzdolhdrtajewmhgzscpklbv",
 )
+
+_REPEATED = re.compile(r"pass([@^])([1-9][0-9]*)")
+
+
+def spelled_out(name: str) -> str:
+    """The name of a metric as policies and reports have it: `pass@3` and `pass^3` are other spellings.
+
+    >>> spelled_out("pass@3"), spelled_out("pass^3"), spelled_out("accuracy")
+    ('pass_at_3', 'pass_hat_3', 'accuracy')
+    """
+    found = _REPEATED.fullmatch(name)
+    return f"pass_{'at' if found[1] == '@' else 'hat'}_{found[2]}" if found else name
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """The ways to write the name of a metric.
+
+    >>> spellings("pass_at_3"), spellings("accuracy")
+    (('pass_at_3', 'pass@3'), ('accuracy',))
+    """
+    other = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^")
+    return (name, other) if other != name and spelled_out(other) == name else (name,)
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -58,7 +79,7 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
     """Remembered, as thousands of scenarios have the same few columns and categories."""
     if word in candidates:
         return None
-    folded = fold(word)
+    folded = folded_word(word)
     bare = _bare(folded)
     for name, folded_name, bare_name in _folded(candidates):
         if bare == bare_name or _misspelled(folded, folded_name):
@@ -69,20 +90,20 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
 @lru_cache(maxsize=64)
 def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     """Each candidate, as it is, folded, and bare: the same few are compared with thousands of words."""
-    return tuple((name, fold(name), _bare(fold(name))) for name in sorted(candidates))
+    return tuple((name, folded_word(name), _bare(folded_word(name))) for name in sorted(candidates))
 
 
-def fold(word: str) -> str:
+def folded_word(word: str) -> str:
     """A word as a reader sees it: without case, width, spaces and invisible characters, look-alikes as a to z.
 
-    >>> fold("Ｐassed\u200b"), fold("раssеd"), fold("happy-path")
+    >>> folded_word("Ｐassed\u200b"), folded_word("раssеd"), folded_word("happy-path")
     ('passed', 'passed', 'happy_path')
     """
     if word.isascii():
         folded = word.lower()
     else:
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_LOOK_ALIKES)
-        folded = _INVISIBLE.sub("", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN))
+        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold()).translate(_SAME_LOOK)
+        folded = re.sub(_INVISIBLE, "", "".join(c for c in folded if unicodedata.category(c) not in _UNSEEN))
     return "".join(folded.replace("-", "_").split())
 
 
@@ -99,14 +120,16 @@ def _misspelled(first: str, second: str) -> bool:
 
 
 def _is_alphabetic(folded: str) -> bool:
-    return all(c == "_" or (c.isalpha() and not _IDEOGRAPH.match(c)) for c in folded)
+    if not folded.replace("_", "a").isalpha():
+        return False
+    return folded.isascii() or re.search(_IDEOGRAPH, folded) is None
 
 
 def _one_edit_apart(first: str, second: str) -> bool:
     """Whether one letter inserted, deleted, replaced, or swapped with its neighbor makes one word of the other."""
     if len(first) > len(second):
         first, second = second, first
-    at = next((i for i, letter in enumerate(first) if letter != second[i]), len(first))
+    at = next((i for i, character in enumerate(first) if character != second[i]), len(first))
     if len(first) < len(second):
         return first[at:] == second[at + 1 :]
     swapped = first[at : at + 2] == second[at : at + 2][::-1] and first[at + 2 :] == second[at + 2 :]
@@ -119,11 +142,11 @@ def _distance(first: str, second: str) -> int:
         return LONGEST_WORD
     before: list[int] = []
     row = list(range(len(second) + 1))
-    for i, letter in enumerate(first, 1):
+    for i, character in enumerate(first, 1):
         before, last, row = row, before, [i]
         for j, other in enumerate(second, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other:
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (character != other))
+            if i > 1 and j > 1 and character == second[j - 2] and first[i - 2] == other:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
     return row[-1]

@@ -7,9 +7,10 @@ metric can have, and the metric's own direction.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from highbar.errors import HighbarError
 from highbar.language.exact import NUMBER, write_decimal
@@ -26,7 +27,7 @@ _OPERATORS: dict[str, Operator] = {
     "=": "=",
     "==": "=",
 }
-_THRESHOLD = re.compile(rf"\s*(≥|>=|>|≤|<=|<|==|=)?\s*(-?)({NUMBER})\s*(%|ms|s)?\s*", re.ASCII)
+_THRESHOLD = re.compile(rf"\s*(≥|>=|>|≤|<=|<|==|=)?\s*(-?)(?:\$({NUMBER})|({NUMBER})\s*(%|ms|s|USD)?)\s*", re.ASCII)
 _OF_BASELINE = re.compile(rf"\s*({NUMBER})\s*%\s+of\s+(?:the\s+)?baseline\s*", re.ASCII | re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ _UNITS: dict[Unit, _UnitFacts] = {
     "ms": _UnitFacts(
         "a time in milliseconds", "5000ms, 5s, or 5000", {"": _ONE, "ms": _ONE, "s": Fraction(1000)}, _ZERO, None
     ),
-    "USD": _UnitFacts("an amount in US dollars", "0.05", {"": _ONE}, _ZERO, None),
+    "USD": _UnitFacts("an amount in US dollars", "$0.05", {"": _ONE, "$": _ONE}, _ZERO, None),
     "per token": _UnitFacts("a number per token", "0.002", {"": _ONE}, _ZERO, None),
     "number": _UnitFacts("a plain number", "12.5", {"": _ONE}, None, None),
 }
@@ -61,17 +62,15 @@ class ThresholdError(HighbarError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """How much worse is still accepted: in the metric's unit, or as a share of the baseline's value if `relative`."""
 
     value: Fraction
     relative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A threshold's text, taken apart; `suffix` is its unit, "" if it has none."""
+class _ThresholdText(Struct, frozen=True):
+    """A threshold's text, taken apart; `suffix` is its unit, "" if it has none, "$" for dollars in either spelling."""
 
     operator: Operator | None
     value: Fraction
@@ -86,7 +85,7 @@ def read(text: str, metric: Metric) -> Threshold:
     bare `1` could be either and is refused. If lower is better, such a number is refused unless it is a fraction
     with an operator before it.
     """
-    written = _take_apart(text, _UNITS[metric.unit].example)
+    written = _take_apart(text, metric.unit, _UNITS[metric.unit].example)
     value = _value(written, metric)
     operator = written.operator or (">=" if metric.better == "higher" else "<=")
     check(metric, operator, value)
@@ -131,22 +130,28 @@ def read_margin(text: str, metric: Metric) -> Margin:
         if metric.unit == "ratio":
             raise ThresholdError(f"found '{text}' for {metric.name}, which is a ratio", f"write {wanted}")
         return Margin(_fraction(relative.group(1)) / 100, relative=True)
-    written = _take_apart(text, wanted)
+    written = _take_apart(text, metric.unit, wanted)
     factor = _UNITS[metric.unit].factors.get(written.suffix)
     if written.operator or written.value < 0 or factor is None:
-        raise ThresholdError(
-            f"found '{text}' as a margin of {metric.name}, {_UNITS[metric.unit].name}", f"write {wanted}"
-        )
+        message = f"found '{text}' as a margin of {metric.name}, {_UNITS[metric.unit].name}"
+        raise ThresholdError(message, _margin_hint(written, metric.unit) or f"write {wanted}")
     if metric.unit == "ratio" and written.value * factor >= 1:
         raise ThresholdError(f"a margin of {text} accepts everything", f"write {wanted}")
     return Margin(written.value * factor)
 
 
+def _margin_hint(written: _ThresholdText, unit: Unit) -> str | None:
+    """The margin that was most likely meant; None if that is not clear."""
+    if unit != "ratio" or written.suffix or not 0 < written.value < 1:
+        return None
+    return f"write {write_decimal(written.value * 100)}%, in percentage points"
+
+
 def read_share(text: str) -> Fraction:
     """A share from 0 to 1, as `5%` or `0.05`; a bare 1 is refused as it is in a threshold."""
-    written = _take_apart(text, "5%, or 0.05")
+    written = _take_apart(text, "ratio", "5%, or 0.05")
     value = written.value / 100 if written.suffix == "%" else written.value
-    if written.operator or written.suffix in ("ms", "s"):
+    if written.operator or written.suffix not in ("", "%"):
         raise ThresholdError(f"found '{text}', wanted a share", _share_hint(written))
     if value == 1 and written.digits == "1":
         raise ThresholdError("1 could be 1% or 100%", "write 1%, 100% or 1.0")
@@ -155,9 +160,9 @@ def read_share(text: str) -> Fraction:
     return value
 
 
-def _share_hint(written: _Written) -> str:
+def _share_hint(written: _ThresholdText) -> str:
     """The share that was most likely meant; an example if that is not clear."""
-    if written.suffix in ("ms", "s") or not 0 <= written.value <= 100:
+    if written.suffix not in ("", "%") or not 0 <= written.value <= 100:
         return "write 5% or 0.05"
     if written.suffix or written.value <= 1:
         return f"write {written.digits}{written.suffix}"
@@ -167,7 +172,7 @@ def _share_hint(written: _Written) -> str:
 
 def read_duration(text: str) -> Fraction:
     """A time above 0 in milliseconds, as `5000ms`, `5s` or `5000`."""
-    written = _take_apart(text, _UNITS["ms"].example)
+    written = _take_apart(text, "ms", _UNITS["ms"].example)
     factor = _UNITS["ms"].factors.get(written.suffix)
     if written.operator or factor is None or written.value <= 0:
         raise ThresholdError(f"found '{text}', wanted a time above 0", f"write {_UNITS['ms'].example}")
@@ -176,19 +181,80 @@ def read_duration(text: str) -> Fraction:
 
 def read_positive(text: str) -> Fraction:
     """A plain number above 0, as a weight is."""
-    written = _take_apart(text, "2.0")
+    written = _take_apart(text, "number", "2.0")
     if written.operator or written.suffix or written.value <= 0:
-        raise ThresholdError(f"found {text}, wanted a number above 0", "write 2.0, say")
+        raise ThresholdError(f"found {text}, wanted a number above 0", "for example 2.0")
     return written.value
 
 
-def _take_apart(text: str, wanted: str) -> _Written:
+def read_dollars(text: str) -> Fraction:
+    """An amount of US dollars above 0, as `$0.05` or `0.05`."""
+    written = _take_apart(text, "USD", _UNITS["USD"].example)
+    if written.operator or written.suffix not in _UNITS["USD"].factors or written.value <= 0:
+        raise ThresholdError(
+            f"found '{text}', wanted an amount of US dollars above 0", f"write {_UNITS['USD'].example}"
+        )
+    return written.value
+
+
+def has_unit(text: str) -> bool:
+    """Whether a threshold's text names its unit: `5s` does, `5` does not."""
+    return text.strip()[-1:].isalpha() or "%" in text or "$" in text
+
+
+def _take_apart(text: str, unit: Unit, example: str) -> _ThresholdText:
     match = _THRESHOLD.fullmatch(text)
     if not match:
-        raise ThresholdError(f"'{text[:60]}' is not a number that can be read", f"write {wanted}")
-    operator, sign, digits, suffix = match.groups()
+        hint = f"write {meant(text, unit) or example}"
+        raise ThresholdError(f"cannot read '{text[:60]}' as {_UNITS[unit].name}", hint)
+    operator, sign, dollars, number, suffix = match.groups()
+    digits = dollars or number
     value = _fraction(digits)
-    return _Written(_OPERATORS[operator] if operator else None, -value if sign else value, digits, suffix or "")
+    unit_sign = "$" if dollars or suffix == "USD" else suffix or ""
+    return _ThresholdText(_OPERATORS[operator] if operator else None, -value if sign else value, digits, unit_sign)
+
+
+# Not compiled until a threshold cannot be read: start-up must stay fast.
+_ANY_NUMBER = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*[.,]?[0-9]+"
+_AT_LEAST = r"at least|minimum|more than|above|over|>|≥|\+"
+_AT_MOST = r"at most|maximum|\bmax\b|less than|below|under|within|<|≤"
+_MINUTES = r"[0-9]\s*m(in|inute|inutes)?\b"
+_MILLISECONDS = r"[0-9]\s*(ms|msec|millis|milliseconds?)\b"
+_SECONDS = r"[0-9]\s*(s|secs?|seconds?)\b"
+
+
+def meant(text: str, unit: Unit) -> str | None:
+    """What a text that is no threshold most likely means, for a hint; None unless it has one number.
+
+    >>> meant("at least 90 percent", "ratio"), meant("5 seconds", "ms"), meant("2 min", "ms"), meant("5 cents", "USD")
+    ('≥ 90%', '5s', '120s', None)
+    """
+    numbers = re.findall(_ANY_NUMBER, text, re.ASCII)
+    if len(numbers) != 1 or len(numbers[0]) > MOST_DIGITS:
+        return None
+    grouped = re.fullmatch(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?", numbers[0])
+    number = Fraction(numbers[0].replace(",", "" if grouped else "."))
+    amount = _meant_amount(text, number, unit)
+    least, most = re.search(_AT_LEAST, text, re.IGNORECASE), re.search(_AT_MOST, text, re.IGNORECASE)
+    operator = "" if bool(least) == bool(most) else "≥ " if least else "≤ "
+    return None if amount is None else f"{operator}{amount}"
+
+
+def _meant_amount(text: str, number: Fraction, unit: Unit) -> str | None:
+    """The number in the unit that the words around it say."""
+    digits = write_decimal(number)
+    if unit == "ratio":
+        whole = number > 1 or "%" in text or "percent" in text.lower()
+        return f"{digits}%" if whole else f"{write_decimal(number * 100)}%"
+    if unit == "ms":
+        if re.search(_MILLISECONDS, text, re.IGNORECASE):
+            return f"{digits}ms"
+        if re.search(_SECONDS, text, re.IGNORECASE):
+            return f"{digits}s"
+        return f"{write_decimal(number * 60)}s" if re.search(_MINUTES, text, re.IGNORECASE) else None
+    if unit == "USD":
+        return f"${digits}" if re.search(r"\$|usd|dollar", text, re.IGNORECASE) else None
+    return digits
 
 
 def _fraction(digits: str) -> Fraction:
@@ -197,20 +263,26 @@ def _fraction(digits: str) -> Fraction:
     return Fraction(digits)
 
 
-def _value(written: _Written, metric: Metric) -> Fraction:
+def _value(written: _ThresholdText, metric: Metric) -> Fraction:
     if metric.unit == "ratio" and not written.suffix:
         return _bare_ratio(written, metric)
     factor = _UNITS[metric.unit].factors.get(written.suffix)
     if factor is None:
-        hint = f"write {_UNITS[metric.unit].example}"
+        hint = f"write {_in_its_unit(written.digits, metric.unit)}"
         if metric.unit == "number" and written.suffix == "%":
             hint = "add 'range: 0-100%' to the metric if it is a ratio"
-        found = f"{written.digits}{written.suffix}"
+        found = f"${written.digits}" if written.suffix == "$" else f"{written.digits}{written.suffix}"
         raise ThresholdError(f"{metric.name} is {_UNITS[metric.unit].name}, found '{found}'", hint)
     return written.value * factor
 
 
-def _bare_ratio(written: _Written, metric: Metric) -> Fraction:
+def _in_its_unit(digits: str, unit: Unit) -> str:
+    """A number in the ways that a unit can be written."""
+    written = {"ratio": f"{digits}%", "ms": f"{digits}ms or {digits}s", "USD": f"${digits}"}
+    return written.get(unit, digits)
+
+
+def _bare_ratio(written: _ThresholdText, metric: Metric) -> Fraction:
     digits, value = written.digits, written.value
     if value < 0:
         raise ThresholdError(f"-{digits} is outside the range of {metric.name}, which is from 0% to 100%")

@@ -11,15 +11,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.load import counting, footer, unpacking
 from highbar.model import ResultsFile, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """What a file holds, counted without the engine: its digest, and its results or why they cannot be counted.
 
     `damaged` is set if the file is not whole, which explains any other problem; the engine may know better why it
@@ -72,15 +73,16 @@ def started(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
 
 def account(file: ResultsFile) -> Account:
     """Read a file to its end, once if what the engine reads is the file itself."""
+    # The digest is of the user's file, not of our copy of it: others must be able to recompute it.
     digest = hashlib.sha256()
-    copied = file.original is not None and not os.path.islink(file.path)
-    if copied:
+    is_copy = file.original is not None and not os.path.islink(file.path)
+    if is_copy:
         for block in unpacking.blocks_of(file.original or file.path):
             digest.update(block)
 
     def blocks() -> Iterator[bytes]:
         for block in unpacking.blocks_of(file.path):
-            if not copied:
+            if not is_copy:
                 digest.update(block)
             yield block
 
@@ -92,7 +94,7 @@ def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem |
     try:
         if file.format == "parquet":
             footer.refuse_several(file.path, blocks)
-            return footer.rows(file.path), None, None
+            return footer.row_count(file.path), None, None
         return _results(file, unpacking.unpacked(blocks, file.compression)), None, None
     except unpacking.Damaged as error:
         return 0, error.of_file(file.name), None
@@ -109,11 +111,11 @@ def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem |
 
 def _results(file: ResultsFile, blocks: Iterator[bytes]) -> int:
     try:
-        return counting.COUNTERS[file.format](blocks)
+        return counting.COUNT_BY_FORMAT[file.format](blocks)
     except counting.TooLong:
         if file.format != "csv":
             raise
-    return _one_by_one(file)  # a quote that is none may have hidden the ends of records
+    return _one_by_one(file)  # a stray quote may have hidden the ends of records
 
 
 def _one_by_one(file: ResultsFile) -> int:
@@ -132,7 +134,7 @@ def _line_at(file: ResultsFile, offset: int) -> int:
     return line
 
 
-def damages(accounts: Sequence[Account]) -> tuple[Problem, ...]:
+def damaged_files(accounts: Sequence[Account]) -> tuple[Problem, ...]:
     """Problems of files that do not depend on the engine: damaged, a result that is too long, or no result.
 
     A file that is the only one and has no result is the engine's to refuse: then there is nothing to judge.
@@ -144,7 +146,7 @@ def damages(accounts: Sequence[Account]) -> tuple[Problem, ...]:
     )
 
 
-def _recounted(one: Account) -> Account:
+def _counted_again(one: Account) -> Account:
     """The account of a CSV file by the slower way of counting, which no quote deceives; others as they are."""
     if one.file.format != "csv":
         return one
@@ -156,12 +158,13 @@ def _recounted(one: Account) -> Account:
 
 def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFile], int] | None = None) -> None:
     """Raise unless the engine `used` what the files hold; `used_of` asks it for one file, to name it, if it can."""
-    found = (*damages(accounts), *(one.uncountable for one in accounts if one.uncountable))
+    found = (*damaged_files(accounts), *(one.uncountable for one in accounts if one.uncountable))
     if found:
         raise Unaccounted(*found)
     if not accounts or sum(one.results for one in accounts) == used:
         return
-    accounts = tuple(_recounted(one) for one in accounts)
+    # The fast count of CSV can be wrong about quotes, so a mismatch is confirmed by the slow one before it is reported.
+    accounts = tuple(_counted_again(one) for one in accounts)
     total = sum(one.results for one in accounts)
     if total == used:
         return

@@ -10,22 +10,22 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.policy.files import similar_file
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10
-_NEARLY = re.compile(r"\.(jsonl|ndjson|json|csv|parquet)\.\w+$", re.IGNORECASE)
+_NEAR_FORMAT = re.compile(r"\.(jsonl|ndjson|json|csv|parquet)\.\w+$", re.IGNORECASE)
 """The name of results that are compressed in another way, or still written: `part-1.jsonl.bz2`, `part-2.csv.tmp`."""
 _BROKEN = "this link leads to nothing"
 _LINK_HINT = "restore what it points to, or remove the link"
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """The files that an argument names, in order, each with the folder in which it was found, if it was not named.
 
     `note` is what to say of files in a folder that are not read.
@@ -102,8 +102,7 @@ def _unreadable(path: str) -> Problem | None:
     return None
 
 
-@dataclass(slots=True)
-class _Walk:
+class _FolderWalk(Struct):
     """A folder as it is walked through: what was found so far."""
 
     is_results: Callable[[str], bool]
@@ -111,8 +110,9 @@ class _Walk:
     left: list[str]
     problems: list[Problem]
 
-    def into(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
+    def add_folder(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
         """Everything in a folder, in order; `above` are the real paths of the folders around it."""
+        # Real paths, since a link to a folder above would be walked for ever.
         real = os.path.realpath(folder)
         if real in above:
             message = "this link leads back to a folder that it is in"
@@ -134,8 +134,8 @@ class _Walk:
 
     def _entry(self, entry: os.DirEntry[str], above: frozenset[str], *, hidden: bool) -> None:
         if entry.is_dir():
-            self.into(entry.path, above, hidden=hidden)
-        elif not hidden and entry.is_file() and not self.is_results(entry.name) and _NEARLY.search(entry.name):
+            self.add_folder(entry.path, above, hidden=hidden)
+        elif not hidden and entry.is_file() and not self.is_results(entry.name) and _NEAR_FORMAT.search(entry.name):
             message, hint = "this looks like results, in a form that is not read", "unpack it, or move it elsewhere"
             self.problems.append(Problem(message, file=entry.path, hint=hint))
         elif hidden or (entry.is_file() and not self.is_results(entry.name)):
@@ -151,8 +151,8 @@ class _Walk:
 
 
 def _folder(folder: str, is_results: Callable[[str], bool]) -> Named:
-    walk = _Walk(is_results, [], [], [])
-    walk.into(folder, frozenset(), hidden=False)
+    walk = _FolderWalk(is_results, [], [], [])
+    walk.add_folder(folder, frozenset(), hidden=False)
     if not walk.files and not walk.problems:
         raise InputError(Problem("no results file in this folder", file=folder, hint=WANTED))
     if walk.problems:

@@ -39,12 +39,12 @@ def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
 def _ends_at(path: str, end: int) -> bool:
     """Whether a Parquet file ends at this byte."""
     try:
-        return rows(path, end) >= 0
+        return row_count(path, end) >= 0
     except Uncountable:
         return False
 
 
-def rows(path: str, end: int | None = None) -> int:
+def row_count(path: str, end: int | None = None) -> int:
     """The number of rows that the footer declares which ends at this byte, or with the file."""
     with open(path, "rb") as stream:
         size = stream.seek(0, os.SEEK_END) if end is None else end
@@ -91,11 +91,11 @@ class _FooterReader:
         return self._data[self._place - 1]
 
     def _varint(self) -> int:
-        value = shift = 0
+        value = bits = 0
         while (byte := self._byte()) & 128:
-            value |= (byte & 127) << shift
-            shift += 7
-        return value | byte << shift
+            value |= (byte & 127) << bits
+            bits += 7
+        return value | byte << bits
 
     def _whole(self) -> int:
         value = self._varint()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar import importers
 from highbar.errors import InputError, Problem
@@ -29,8 +33,7 @@ _VERSION = re.compile(r"\bversion\b")
 LONGEST_ROW = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(Struct, frozen=True):
     """What a policy says about files of other tools: how a record becomes a row, and by tool who judges it."""
 
     mapping: RowMap | None = None
@@ -40,21 +43,22 @@ class Guidance:
 NO_GUIDANCE = Guidance()
 
 
-def guidance(map_file: str | None, policy: Policy) -> Guidance:
-    """What the policy says about files of other tools; a mapping in a file takes the place of the policy's."""
-    if map_file is None:
+def guidance(given: str | RowMap | None, policy: Policy) -> Guidance:
+    """What the policy says about files of other tools; a mapping that is given, or in a file, replaces the policy's."""
+    if given is None:
         return Guidance(policy.mapping, policy.judged_by)
+    if not isinstance(given, str):
+        return Guidance(given, policy.judged_by)
     from highbar.policy.mapping import read_map_file  # few checks have one, and it takes 5 ms to load
 
-    return Guidance(read_map_file(map_file), policy.judged_by)
+    return Guidance(read_map_file(given), policy.judged_by)
 
 
 ONLY_JUDGES = {"junit": "the outcome of each test case", "tau-bench": "the reward", "map": "the mapping"}
 """Who judges in formats that leave nothing to choose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """A file that was read for another tool: the rows that were made of it, and what became of its records."""
 
     file: ResultsFile
@@ -62,7 +66,7 @@ class Import:
     title: str
 
 
-def format_of(path: str, name: str) -> str | None:
+def tool_of(path: str, name: str) -> str | None:
     """Whose file this is, by its name and its first bytes; None if no tool claims it."""
 
     def start(size: int = LONGEST_ROW) -> bytes:
@@ -79,15 +83,16 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
+    # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
     report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     try:
-        with open(target, "wb") as stream:
-            convert(_reader(format_name, guidance.mapping), path, name, stream, report)
+        with _readable(path, name, format_name) as readable, open(target, "wb") as stream:
+            convert(_reader(format_name, guidance.mapping), readable, name, stream, report)
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
-        raise _hinted(error, guidance.mapping, format_of(path, name)) from error
-    _refuse_unheard(report, name, format_name)
+        raise _with_hint(error, guidance.mapping, tool_of(path, name)) from error
+    _refuse_no_verdict(report, name, format_name)
     sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
     file = ResultsFile(
@@ -104,14 +109,27 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     return Import(file, report, importers.title(format_name))
 
 
+@contextmanager
+def _readable(path: str, name: str, format_name: str) -> Iterator[str]:
+    """The path of a file that the importer can read: a mapping reads Parquet and compressed files by a plain copy."""
+    if format_name != MAPPED:
+        yield path
+        return
+    from highbar.load.plain import plain  # most checks have no mapping
+
+    with tempfile.TemporaryDirectory(prefix="highbar-") as folder:
+        yield plain(path, name, folder)
+
+
 def _is_urgent(note: str, report: Report) -> bool:
     return note in report.urgent or _VERSION.search(note) is not None
 
 
-def _hinted(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
+def _with_hint(error: InputError, mapping: RowMap, tool: str | None) -> InputError:
     """The problems of a mapping that was tried on the file of a tool, with how the tool's own reader is chosen."""
+    # Most checks have no mapping, and need not load its reader.
     from highbar.columns import JUDGING
-    from highbar.importers.mapping import NEVER  # most checks have no mapping
+    from highbar.importers.mapping import NEVER
 
     judging = [column for column, _ in mapping.columns if column in JUDGING]
     if tool is None or not judging or mapping.rows or mapping.where is not None:
@@ -145,7 +163,7 @@ def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
         if file.judging and not file.judging.by_policy:
             judging_in |= {(file.judging.tool, name): file for name in file.judging.judges}
     return [
-        _contradiction(name, judging_in[file.judging.tool, name], file)
+        _disagreement(name, judging_in[file.judging.tool, name], file)
         for file in files
         if file.judging and not file.judging.by_policy
         for name in file.judging.others
@@ -153,7 +171,7 @@ def contradictions(files: Sequence[ResultsFile]) -> list[Problem]:
     ]
 
 
-def _contradiction(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
+def _disagreement(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem:
     from highbar.importers.record import quoted  # only for a refusal
 
     tool, judges = (one.judging.tool, one.judging.judges) if one.judging else ("", ())
@@ -164,7 +182,7 @@ def _contradiction(scorer: str, one: ResultsFile, other: ResultsFile) -> Problem
     )
 
 
-def _refuse_unheard(report: Report, name: str, format_name: str) -> None:
+def _refuse_no_verdict(report: Report, name: str, format_name: str) -> None:
     """A reader that does not say who judged has not listened to the policy either: its rows are not what was asked."""
     if report.judged_by and not report.judges:
         wanted = ", ".join(demand.scorer for demand in report.judged_by)
@@ -174,7 +192,7 @@ def _refuse_unheard(report: Report, name: str, format_name: str) -> None:
 
 def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
     if mapping is None:
-        return importers.named(format_name)
+        return importers.importer_named(format_name)
     from highbar.importers.mapping import on_top, reader  # most checks have no mapping
 
-    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.named(format_name))
+    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.importer_named(format_name))

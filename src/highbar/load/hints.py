@@ -45,7 +45,7 @@ def of_engine(error: Exception) -> tuple[str, str | None]:
     return f"cannot be read: {first_line}", None
 
 
-def of_value(column: str, value: object) -> str | None:
+def hint_for_value(column: str, value: object) -> str | None:
     """For a value that its column cannot have."""
     return _OF_COLUMN.get(column, _quoted)(value)
 
@@ -54,16 +54,18 @@ def of_number(value: object) -> str | None:
     """For what should be a number."""
     if not isinstance(value, str):
         return None
-    if _is_numeral(value):
+    if _is_number(value):
         return "write it without quotes"
     return "write the number alone, without a unit" if value[:1].isdigit() else None
 
 
-def _is_numeral(text: str) -> bool:
+def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).removeprefix("-").isdigit()
 
 
 def _truth(value: object) -> str | None:
+    if isinstance(value, int | float) and value in (0, 1):
+        return 'write true or false; a mapping can say it: { path: …, values: { "1": true, "0": false } }'
     return "write it without quotes" if value in ("true", "false") else "write true or false"
 
 
@@ -84,7 +86,10 @@ def _outcome(value: object) -> str | None:
 
 
 def _tags(value: object) -> str | None:
-    return "write every value as text" if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping):
+        return None
+    named = all(str(name).strip(" ") for name in value)
+    return "write every value as text" if named else "name the tag, or leave it out"
 
 
 def _score(value: object) -> str | None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from highbar import measure
 from highbar import policy as policies
 from highbar.columns import COLUMNS
-from highbar.errors import InputError, Problem, Twice
+from highbar.errors import DuplicateResults, InputError, Problem
 from highbar.language.spelling import near_miss
 from highbar.load import accounts, hints
 from highbar.load.results import Results
@@ -26,7 +26,7 @@ OF_THE_RESULTS = {
 
 @contextmanager
 def explained(results: Results) -> Iterator[None]:
-    """Turn whatever an engine raises about the results into problems with files and lines."""
+    """Turn an engine's errors about the results into problems with files and lines."""
     if results.is_remote:  # its rows cannot be looked at one by one
         yield
         return
@@ -44,7 +44,7 @@ def _explained(error: Exception, results: Results) -> InputError:
     limit = results.engine.memory_limit
     if limit and type(error).__name__ == "OutOfMemoryException":  # without a limit it is a fault of the machine
         return InputError(Problem(f"{limit} are not enough for these results", hint="give more with --memory-limit"))
-    problems = accounts.damages(results.accounts()) or _row_problems(results)
+    problems = accounts.damaged_files(results.accounts()) or _row_problems(results)
     if problems:
         return InputError(*problems)
     if isinstance(error, InputError):
@@ -57,10 +57,10 @@ def _explained(error: Exception, results: Results) -> InputError:
 
 def _placed(error: InputError, results: Results) -> InputError:
     """The same problems, with the file if there is only one, and the lines of results that are there twice."""
-    damaged = accounts.damages(results.accounts())
-    if damaged:  # a damaged file explains whatever else is wrong with it
+    damaged = accounts.damaged_files(results.accounts())
+    if damaged:  # damage explains every other fault of the file
         return InputError(*damaged)
-    if isinstance(error, Twice) and results.files:
+    if isinstance(error, DuplicateResults) and results.files:
         from highbar.load.places import name_twice  # only for results that are refused
 
         return InputError(*name_twice(error.problems, error.keys, results.files))
@@ -84,7 +84,7 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
     if results.table is not None:
         from highbar.load import tables  # only for a refused table
 
-        return tables.explain(results.table, scalars, numbers)
+        return tables.explain_table(results.table, scalars, numbers)
     from highbar.load import explain  # likewise
 
     return explain.explain(results.files, scalars, numbers)
@@ -112,7 +112,7 @@ def refuse_columns(results: Results, columns: Sequence[str]) -> None:
     problems += [
         Problem("a column without a name", file=_place(results, name).file, hint="name it, or leave it out")
         for name in columns
-        if not name.strip()
+        if not name.removeprefix("tags.").strip()
     ]
     problems += _near_misses(results, "column", columns, known, policy.allow_columns)
     if problems:
@@ -136,7 +136,7 @@ def _near_misses(
     for name in found:
         if len(problems) == MOST_NEAR_MISSES:
             break
-        meant = None if name in allowed else near_miss(name, candidates) or _nearly_a_tag(what, name)
+        meant = None if name in allowed else near_miss(name, candidates) or _near_tag(what, name)
         if meant:
             place = _place(results, name)
             key = {"column": "allow_columns", "category": "allow_categories"}[what]
@@ -145,7 +145,7 @@ def _near_misses(
     return problems
 
 
-def _nearly_a_tag(what: str, name: str) -> str | None:
+def _near_tag(what: str, name: str) -> str | None:
     """The column `tags.NAME` that a column was probably meant to be: `Tags.locale`, `tag.locale`."""
     prefix, dot, tag = name.partition(".")
     return f"tags.{tag}" if what == "column" and dot and near_miss(prefix, ("tags",)) else None

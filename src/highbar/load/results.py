@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.load import accounts, files, foreign
@@ -16,8 +18,7 @@ if TYPE_CHECKING:  # of files of other tools
     from highbar.model.judging import Judging
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Results:
+class Results(Struct, frozen=True, eq=False):
     """What an engine reads, and what is known of it without the engine; `policy` says which columns are expected."""
 
     policy: Policy
@@ -56,7 +57,7 @@ class Results:
 def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
     """Open what the job names. Raises InputError with every problem; temporary copies are removed at the end."""
     found = Results(policy, job.wants.slices, job.engine, input_format=job.input_format, progress=watch.progress)
-    guidance = foreign.guidance(job.map_file, policy)
+    guidance = foreign.guidance(job.mapping, policy)
     if job.table is not None:
         yield replace(found, table=job.table)
     elif job.engine.reads_paths:
@@ -66,7 +67,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
         yield replace(found, paths=job.results)
     else:
         with ExitStack() as stack:
-            named = files.find(
+            named = files.find_files(
                 job.results, stack=stack, input_format=job.input_format, stdin=job.stdin, guidance=guidance
             )
             read = tuple(replace(file, name=job.names.get(file.name, file.name)) for file in named)

@@ -1,4 +1,4 @@
-"""Files as they were at a git ref, read through git itself into a folder of their own."""
+"""Files as they were at a git ref, read through git into a temporary folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import posixpath
 import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 
@@ -18,11 +19,10 @@ _NOT_A_REF = re.compile(r"^-|[\x00-\x20\x7f:?*\[\\]|\.\.|\{/|^$")
 _OPTIONS = ("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbiguousRefs=true")
 """A replaced object would be another file under the same commit; an ambiguous name another commit."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
-_REGULAR = ("100644", "100755")
+_FILE_MODE = ("100644", "100755")
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """The repository that the working folder is in, as it was at one commit; `folder` receives what is read of it."""
 
     ref: str
@@ -62,12 +62,12 @@ class Revision:
         entry = _FOUND.match(self._entry(path))
         if entry is None:
             raise InputError(Problem(f"is not there at {self.ref}", path, hint=f"git show {self.name(path)}"))
-        mode, kind, blob = (part.decode("ascii") for part in entry.groups())
-        if kind != "blob" or mode not in _REGULAR:
+        mode, kind, digest = (part.decode("ascii") for part in entry.groups())
+        if kind != "blob" or mode not in _FILE_MODE:
             raise InputError(Problem("is no plain file there", self.name(path)))
         copy = self.folder / path
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(_git("cat-file", "blob", blob))
+        copy.write_bytes(_git("cat-file", "blob", digest))
         return copy
 
     def name(self, path: str) -> str:

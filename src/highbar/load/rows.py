@@ -179,6 +179,8 @@ def _other_case(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[str]
 
 def _tags(value: object) -> str | None:
     sound = isinstance(value, Mapping) and all(tag is None or isinstance(tag, str) for tag in value.values())
+    if sound and isinstance(value, Mapping) and not all(str(name).strip(" ") for name in value):
+        return "wanted a name for every tag"
     return None if sound else "wanted {name: text}"
 
 
@@ -233,7 +235,7 @@ def faults(
         value = row.get(column)
         wanted = None if value is None else check(value)
         if wanted:
-            yield f"{column}: found {shown(value)}, {wanted}", hints.of_value(column, value)
+            yield f"{column}: found {shown(value)}, {wanted}", hints.hint_for_value(column, value)
     yield from ((message, hints.DUPLICATE) for message in _stated_twice(row))
     yield from ((message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
     for column in scalars:
@@ -253,13 +255,13 @@ def _outside(value: Any, range_: ColumnRange, row: Mapping[str, Any]) -> str | N
         return "wanted a finite number"
     if abs(value) > 1e18:
         return "wanted a number from -1e18 to 1e18"
-    if range_.least <= value <= range_.most or not _let_through(range_.where, row):
+    if range_.least <= value <= range_.most or not _is_selected(range_.where, row):
         return None
     ends = f"{float(range_.least):g} to {float(range_.most):g}"
     return f"wanted a number from {ends}, which a metric of the policy declares as its range"
 
 
-def _let_through(where: Where, row: Mapping[str, Any]) -> bool:
+def _is_selected(where: Where, row: Mapping[str, Any]) -> bool:
     for column, values in where:
         tags = row.get("tags")
         tag = (

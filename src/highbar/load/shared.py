@@ -18,7 +18,7 @@ def local_files(addresses: Sequence[str], paths: Sequence[str], format_: str) ->
 
     What the paths name and Spark leaves out is refused: a link that leads to nothing, a folder inside of a folder.
     """
-    places = [urlsplit(address) for address in addresses]
+    places = [urlsplit(url) for url in addresses]
     read = [unquote(place.path) for place in places]
     if not all(place.scheme in ("", "file") and os.path.isfile(path) for place, path in zip(places, read, strict=True)):
         return None

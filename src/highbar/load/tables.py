@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, TypeGuard
+from uuid import UUID
 
-from highbar.columns import COLUMN_NAMES
+from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
-from highbar.load.explain import MOST_PROBLEMS, parse
+from highbar.load.explain import MOST_PROBLEMS, parse_row
 from highbar.load.rows import faults, said_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
-WANTED = "wanted a path, a list of paths, a list of dicts (one per trial), an Arrow table, or a pandas or polars frame"
+_TEXTS = (date, time, timedelta, UUID, PurePath)
+TRUTHS = of_form("truth")
+_AT_ONCE = 10_000
+WANTED = "wanted a path, a list of paths, dicts (one per trial), an Arrow table, or a pandas or polars data frame"
 
 
 def accept(results: object) -> Table:
@@ -31,6 +38,70 @@ def accept(results: object) -> Table:
     if hasattr(type(results), "__arrow_c_stream__") and not _is(results, "polars", "Series"):
         return _of_arrow(_through_arrow(results))
     raise InputError(Problem(f"found {_named(results)}, {WANTED}", hint=_hint(results)))
+
+
+def is_iterable(results: object) -> TypeGuard[Iterable[object]]:
+    """Whether this is a list, a generator or the like, of paths or rows; not a data frame, a column, a dict or text."""
+    odd = isinstance(results, Mapping | bytes | bytearray | memoryview) or hasattr(results, "__arrow_c_stream__")
+    library = type(results).__module__.partition(".")[0]
+    return isinstance(results, Iterable) and not odd and library not in ("pandas", "polars", "pyarrow", "pyspark")
+
+
+def records(results: object) -> list[object]:
+    """The rows of a data frame or an Arrow table as dicts, for a mapping. Raises InputError for anything else."""
+    methods = ("to_dicts", "to_pylist") if not _is(results, "pandas", "DataFrame") else ()
+    for method in methods:
+        if hasattr(results, method):
+            return list(_tried(getattr(results, method)))
+    if _is(results, "pandas", "DataFrame"):
+        frame: Any = results
+        _refuse_names(list(frame.columns))
+        rows = frame.to_dict("records")
+        return [{name: value for name, value in row.items() if not _is_absent(value)} for row in rows]
+    raise InputError(Problem(f"found {_named(results)}, {WANTED}", hint=_hint(results)))
+
+
+def line(number: int, row: object) -> str:
+    """A row as a line of a JSONL file. Raises InputError for what JSON cannot say."""
+    try:
+        if not isinstance(row, Mapping):
+            return json.dumps(row, allow_nan=False) + "\n"
+        values = (
+            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_of_row(name))}"
+            for name, value in row.items()
+            if _named_by_text(name)
+        )
+        return f"{{{', '.join(values)}}}\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "NaN and infinities are not results: leave the column out, or write None"
+        raise InputError(Problem(f"row {number}: {error}", file="<rows>", hint=hint)) from error
+
+
+def _of_row(column: str) -> Callable[[Any], object]:
+    """What becomes of values that JSON does not know: a column of the user's own may hold times and the like."""
+
+    def plain(value: Any) -> object:
+        own = column not in COLUMN_NAMES and isinstance(value, _TEXTS)
+        return str(value) if own else _simpler(value)
+
+    return plain
+
+
+def _named_by_text(name: object) -> bool:
+    if isinstance(name, str):
+        return True
+    raise TypeError(f"the column name {name!r} is not text")
+
+
+def _default(column: str) -> Callable[[Any], object]:
+    """What becomes of values that JSON does not know: a column of the user's own may hold anything."""
+    return _simpler if column in COLUMN_NAMES else _simpler_or_text
+
+
+def _is_absent(value: object) -> bool:
+    return (
+        value is None or _is(value, "pandas", "NAType", "NaTType") or (isinstance(value, float) and math.isnan(value))
+    )
 
 
 def _is(results: object, package: str, *names: str) -> bool:
@@ -49,8 +120,6 @@ def _hint(results: object) -> str | None:
         return "put each trial's dict into a list: [{'id': …}, …]"
     if isinstance(results, bytes | bytearray | memoryview):
         return "write the bytes to a file and give its path"
-    if isinstance(results, Iterable):
-        return "make a list of it first: list(rows)"
     return None
 
 
@@ -64,15 +133,15 @@ def _refuse_names(names: Sequence[object]) -> None:
         raise InputError(Problem(again.replace("key", "column"), hint=hints.DUPLICATE))
 
 
-def _refuse_nameless(names: Sequence[str]) -> None:
-    """Refuse a column without a name: the engine would give it one of its own."""
+def _refuse_unnamed(names: Sequence[str]) -> None:
+    """Refuse a column without a name: the engine would make one up."""
     if any(not name.strip() for name in names):
         raise InputError(Problem("a column without a name", hint="name it, or leave it out"))
 
 
 def _of_pandas(frame: Any) -> Table:
     _refuse_names(list(frame.columns))
-    _refuse_nameless(list(frame.columns))
+    _refuse_unnamed(list(frame.columns))
     from pandas.api.types import infer_dtype  # the caller has pandas
 
     as_json: dict[str, list[str | None]] = {}
@@ -92,12 +161,11 @@ def _of_pandas(frame: Any) -> Table:
 
 def _json(value: object, column: str, row: int) -> str | None:
     """The JSON text of a value, so that 1 and "1" stay two things; None if it is absent."""
-    if value is None or _is(value, "pandas", "NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+    if _is_absent(value):
         return None
     try:
-        default = _simpler if column in COLUMN_NAMES else _simpler_or_text
         # As DuckDB writes it: the engine's patterns know no spaces between values.
-        return json.dumps(value, allow_nan=False, default=default, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(value, allow_nan=False, default=_default(column), separators=(",", ":"), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         problem = Problem(f"row {row}: {column}: found {_named(value)}: {error}", hint="wanted what JSON can say")
         raise InputError(problem) from error
@@ -126,22 +194,45 @@ def _of_polars(frame: Any) -> Table:
     import polars as pl  # the caller has it
 
     if isinstance(frame, pl.LazyFrame):
-        frame = _attempted(frame.collect)
+        frame = _tried(frame.collect)
     for name, type_ in frame.schema.items():
         if type_ == pl.Object:
             raise InputError(
                 Problem(f"the column {name!r} holds Python objects", hint="give the column a type, or drop it")
             )
-    return _of_arrow(_attempted(frame.to_arrow))
+    _refuse_unnamed(frame.columns)
+    _refuse_polars_fields(frame.schema.items())
+    return Table(_RowStream(frame))
+
+
+def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:
+    """Refuse a schema, or a type, in which two fields of one level have one name, but for case."""
+    named = list(fields)
+    _refuse_names([name for name, _ in named])
+    for _, type_ in named:
+        element = type_
+        while hasattr(element, "inner"):  # of a list
+            element = element.inner
+        _refuse_polars_fields((field.name, field.dtype) for field in getattr(element, "fields", ()))
+
+
+class _RowStream:
+    """A polars data frame as an Arrow stream: DuckDB reads the frame itself through pyarrow, which may be missing."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
 
 
 def _of_arrow(table: Any) -> Table:
     """An Arrow table that can be read more than once: a reader of batches gives its rows only once."""
     for method in ("read_all", "to_table"):
         if _is(table, "pyarrow", "RecordBatchReader", "Scanner") and hasattr(table, method):
-            table = _attempted(getattr(table, method))
+            table = _tried(getattr(table, method))
     _refuse_fields(table.schema)
-    _refuse_nameless(table.schema.names)
+    _refuse_unnamed(table.schema.names)
     return Table(table)
 
 
@@ -160,10 +251,10 @@ def _through_arrow(results: object) -> Any:
         import pyarrow as pa  # only for objects of other libraries
     except ImportError as error:
         raise InputError(Problem(f"{_named(results)} needs pyarrow to be read", hint="pip install pyarrow")) from error
-    return _attempted(lambda: pa.table(results))
+    return _tried(lambda: pa.table(results))
 
 
-def _attempted(read: Callable[[], Any]) -> Any:
+def _tried(read: Callable[[], Any]) -> Any:
     """The result of another library for the caller's object; any exception means that the object cannot be read."""
     try:
         return read()
@@ -172,34 +263,76 @@ def _attempted(read: Callable[[], Any]) -> Any:
         raise InputError(Problem(message, hint=hint)) from error
 
 
-def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()) -> tuple[Problem, ...]:
+def explain_table(
+    table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
+) -> tuple[Problem, ...]:
     """The first problems of a table that the engine refused. Empty if this reader finds nothing to object to."""
-    import duckdb  # only for a refused table
+    import duckdb  # for its exceptions; only for a refused table
 
     found: list[Problem] = []
+    numeric: set[str] = set()  # columns of true and false that have 0 and 1: one problem for each
+    number = 0
     try:
-        with duckdb.connect() as connection:
-            connection.register("results", table.rows)
-            cursor = connection.execute("SELECT * FROM results")
-            names = [column[0] for column in cursor.description or ()]
-            number = 0
-            while rows := cursor.fetchmany(10_000):
-                for values in rows:
-                    number += 1
-                    row = {name: _value(table, name, value) for name, value in zip(names, values, strict=True)}
-                    found += [
-                        Problem(f"row {number}: {message}", hint=hint)
-                        for message, hint in faults(row, scalars, numbers)
-                    ]
-                    if len(found) >= MOST_PROBLEMS:
-                        return tuple(found[:MOST_PROBLEMS])
+        for row in _rows(table):
+            if not number and row.get("id") is None and (unnamed := _missing_id(table)):
+                return (unnamed,)
+            number += 1
+            numeric |= {column for column in TRUTHS if _is_zero_or_one(row.get(column))}
+            rest = {**row, **dict.fromkeys(numeric)}
+            wrong = faults(rest, scalars, numbers)
+            found += [Problem(f"row {number}: {message}", hint=hint) for message, hint in wrong]
+            if len(found) >= MOST_PROBLEMS:
+                break
     except (duckdb.Error, ValueError, TypeError, RuntimeError) as error:
         if isinstance(error, duckdb.InterruptException | duckdb.OutOfMemoryException):
             raise
         message, hint = hints.of_engine(error)
         found.append(Problem(message, hint=hint or "give each column one type, or drop it"))
-    return tuple(found)
+    return (*(_zero_or_one(table, column) for column in sorted(numeric)), *found)[:MOST_PROBLEMS]
+
+
+def _rows(table: Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table, one at a time, as a file would have them."""
+    import duckdb  # only for a refused table
+
+    with duckdb.connect() as connection:
+        connection.register("results", table.rows)
+        cursor = connection.execute("SELECT * FROM results")
+        names = [column[0] for column in cursor.description or ()]
+        while rows := cursor.fetchmany(_AT_ONCE):
+            for values in rows:
+                yield {name: _value(table, name, value) for name, value in zip(names, values, strict=True)}
+
+
+def _missing_id(table: Table) -> Problem | None:
+    """The problem of a table whose first rows have no id, with the code that renames its columns: a guess."""
+    from highbar.load import unnamed  # only for a refused table
+    from highbar.load.sample import MOST_ROWS  # likewise
+
+    rows = tuple(islice(_rows(table), MOST_ROWS))
+    return None if any(row.get("id") is not None for row in rows) else unnamed.of_table(rows, _package(table))
+
+
+def _package(table: Table) -> str:
+    return type(table.rows).__module__.partition(".")[0]
+
+
+def _is_zero_or_one(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+
+
+def _zero_or_one(table: Table, column: str) -> Problem:
+    """One problem for a column of numbers, with the code that makes truth values of them and leaves gaps gaps."""
+    if _package(table) != "pandas":
+        hint = f'polars: df.with_columns(pl.col("{column}") == 1); Arrow: pyarrow.compute.equal(table["{column}"], 1)'
+    elif not table.rows[column].dropna().isin((0, 1)).all():
+        hint = "say which numbers are true"
+    elif table.rows[column].isna().any():  # astype(bool) would make True of what is absent
+        hint = f'df["{column}"] = df["{column}"].map({{1: True, 0: False}})'
+    else:
+        hint = f'df["{column}"] = df["{column}"].astype(bool)'
+    return Problem(f"{column}: found 0 and 1, wanted true or false", hint=hint)
 
 
 def _value(table: Table, name: str, value: Any) -> Any:
-    return parse(value.encode()) if name in table.as_json and isinstance(value, str) else value
+    return parse_row(value.encode()) if name in table.as_json and isinstance(value, str) else value

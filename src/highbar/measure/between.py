@@ -1,4 +1,4 @@
-"""A formula and the two ends of each of its parts → what it can come to in between.
+"""A formula and the two ends of each of its parts → the range of its value in between.
 
 Undecided trials are judged at their worst and at their best. For a formula that only rises, or only falls, with each of
 its parts, nothing in between is beyond those two. `accuracy / pass_rate` is not such a formula: it is at its least if
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.language import formula
@@ -24,14 +26,15 @@ from highbar.model import (
     Better,
     Binary,
     Call,
+    Constant,
     Expression,
     Metric,
     Name,
     Negative,
-    Number,
     Percentile,
     Policy,
     Term,
+    Value,
     Where,
 )
 
@@ -47,9 +50,8 @@ Polynomial = dict[Monomial, Fraction]
 _CONSTANT: Polynomial = {(): Fraction(1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The least and the most that a formula can come to; None if there is no bound."""
+class Span(Struct, frozen=True):
+    """The least and the greatest value of a formula; None if there is no bound."""
 
     low: Fraction | None
     high: Fraction | None
@@ -59,11 +61,11 @@ UNBOUNDED = Span(None, None)
 
 
 def tree(policy: Policy, metric: Metric, where: Where = ()) -> Node:
-    """The metric over the scenarios that `where` lets through, metrics that it names written out."""
+    """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
     return _node(policy, metric.expression, catalogue.narrow(where, metric.where))
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def sums_in(node: Node) -> Iterator[Leaf]:
     """Every sum and percentile inside, as often as it occurs."""
     return (inner for inner in operations.walk(node) if isinstance(inner, Term | Percentile))
 
@@ -76,7 +78,7 @@ def is_plain(metric: Metric) -> bool:
 
 
 def span(node: Node, ends: Ends) -> Span:
-    """The least and the most that the formula can come to, each part anywhere between its ends."""
+    """The least and the greatest value of the formula, with each part anywhere between its ends."""
     box = _Box.around(ends)
     directions = {leaf: box.direction(node, leaf) for leaf in box.ranges}
     low = box.narrowed(directions, to_the_least=True).range(node)
@@ -94,10 +96,21 @@ def follows(node: Node, ends: Ends, better: Better) -> bool:
     return True
 
 
+def at_ends(worst: Value, best: Value, span: Span) -> tuple[Value, Value]:
+    """The two values at the ends of a formula's range. Its interval is not known in between."""
+    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
+    if least is None:
+        reason = "between the worst and the best of undecided trials, its formula divides by 0"
+        worst = replace(worst, value=None, reason=reason, low=None, high=None)
+    else:
+        worst = replace(worst, value=least, low=None, high=None)
+    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
+
+
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     def combine(node: Expression, operands: Iterator[Node]) -> Node:
         match node:
-            case Number(number):
+            case Constant(number):
                 return number
             case Negative():
                 return Operation("-", (Fraction(0), *operands))
@@ -119,8 +132,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     return formula.fold(expression, combine)
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
+class _Box(Struct, frozen=True):
     """Every part with its range."""
 
     ranges: Mapping[Leaf, Range]
@@ -129,9 +141,9 @@ class _Box:
     @staticmethod
     def around(ends: Ends) -> _Box:
         """The parts between their ends."""
-        varying = [leaf for leaf, (worst, best) in ends.items() if worst != best]
+        differing = [leaf for leaf, (worst, best) in ends.items() if worst != best]
         ranges = {leaf: (min(pair), max(pair)) for leaf, pair in ends.items()}
-        return _Box(ranges, {leaf: place for place, leaf in enumerate(varying)})
+        return _Box(ranges, {leaf: place for place, leaf in enumerate(differing)})
 
     def narrowed(self, directions: Mapping[Leaf, Sign], *, to_the_least: bool) -> _Box:
         """The parts with a direction at the end that makes the formula least, or most; the others as they are."""
@@ -145,7 +157,7 @@ class _Box:
         return _Box({leaf: chosen(leaf, *ends) for leaf, ends in self.ranges.items()})
 
     def range(self, node: Node) -> Range | None:
-        """What a node can come to, by interval arithmetic: never too narrow. None if there is no bound."""
+        """The range of a node, by interval arithmetic: never too narrow. None if there is no bound."""
         if isinstance(node, Fraction):
             return node, node
         if isinstance(node, Term | Percentile):
@@ -163,6 +175,7 @@ class _Box:
         directions = [self.direction(operand, leaf) for operand in node.operands]
         if not any(each != 0 for each in directions):
             return 0
+        # The rule of the operator settles most nodes at no cost; the derivative is expanded only if it does not.
         found = self._joined(node, directions)
         return found if found is not None else self._by_derivative(node, leaf)
 
@@ -183,7 +196,7 @@ class _Box:
         if operations.sign_of(self._range_of_polynomial(below)) is None:
             return None
         place = self.places[leaf]
-        slope = _added(_product(_derived(above, place), below), _product(above, _derived(below, place)), -1)
+        slope = _added(_product(_derivative(above, place), below), _product(above, _derivative(below, place)), -1)
         return operations.sign_of(self._range_of_polynomial(slope)) if slope else 0
 
     def _range_of_polynomial(self, polynomial: Polynomial) -> Range:
@@ -233,7 +246,7 @@ def _added(one: Polynomial, other: Polynomial, sign: int) -> Polynomial:
     return {monomial: factor for monomial, factor in found.items() if factor}
 
 
-def _derived(polynomial: Polynomial, place: int) -> Polynomial:
+def _derivative(polynomial: Polynomial, place: int) -> Polynomial:
     found: Polynomial = {}
     for monomial, factor in polynomial.items():
         power = Counter(monomial)[place]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.columns import BOUNDED, recorded
 from highbar.measure.limits import FEW_WEIGHTED, HEAVY, ROUNDING
@@ -28,8 +29,7 @@ Span = tuple[Fraction, Fraction]
 """The least and the greatest value that a scenario can have of a column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spans:
+class Spans(Struct, frozen=True):
     """The range of what one scenario adds to a sum, if the policy gives one."""
 
     ends: Mapping[str, Ends]

@@ -62,7 +62,7 @@ class Bounds:
         self.alpha = alpha
         self.trial_noise = trial_noise
         self.spans = spans
-        self._known: dict[Part, Interval] = {}  # not data but memory: formulas share their parts
+        self._known: dict[Part, Interval] = {}  # a cache: formulas share their parts
 
     def of(self, formula: Formula) -> Interval:
         """The bounds of a formula's value."""
@@ -111,6 +111,7 @@ class Bounds:
         totals = self.group.ratios[ratio]
         if self.trial_noise and totals.trials > 0:
             return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
+        # Equal weights keep the exact bound; unequal ones may go with difficulty, which the largest weight allows for.
         largest = Fraction(totals.largest) if is_weighted(ratio) and weights_differ(ratio, self.group) else None
         return share_bounds(totals.sums, self.alpha, largest) or Interval(0.0, 1.0)
 
@@ -177,6 +178,7 @@ class Bounds:
         points = self._points(part)
         for divisor in divisors(node):
             numbers = [self._at(divisor, {part: point}) for point in points]
+            # The divisor may be 0 inside the interval, so the quotient has no bound.
             if min(numbers) < 0 <= max(numbers):
                 return value, UNBOUNDED
         found = [value, *(self._at(node, {part: point}) for point in points)]
@@ -225,6 +227,7 @@ class Bounds:
         an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
         value falls.
         """
+        # Monotonic in every piece: then no correlation between pieces needs to be estimated, and bounds are valid.
         slopes = {piece: derivative(node, piece, values.get) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
         directions = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
@@ -266,19 +269,20 @@ class Bounds:
             return 0.0
         if first == second:
             return float(sign)
-        same_way = 1.0 if one.gradient * two.gradient >= 0 else -1.0
+        same_sign = 1.0 if one.gradient * two.gradient >= 0 else -1.0
         cross = self.group.crosses.get((first, second))
         turned = self.group.crosses.get((second, first))
         if cross is None and turned is not None:
             cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
+        # Nothing is known about how the two vary together: assume what makes the interval widest.
         if cross is None:
-            return same_way
+            return same_sign
         sums, others = self.group.ratios[first].sums, self.group.ratios[second].sums
         found = sign * correlation(sums, others, cross)
         # Two that never differed make a difference of theirs certain, which few scenarios do not show.
         units = min(sums.clusters, others.clusters)
-        never_differed = abs(found) > 1 - ROUNDING and found * same_way < 0
-        return found * units / (units + 1) if never_differed else found
+        always_same = abs(found) > 1 - ROUNDING and found * same_sign < 0
+        return found * units / (units + 1) if always_same else found
 
     def _at(self, node: Node, values: Mapping[Node, float]) -> float:
         """The value of a node, in floats, for given values of some nodes inside."""

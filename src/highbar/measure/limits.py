@@ -10,6 +10,8 @@ HEAVY = 0.10
 """The share of the weight that one scenario may carry before its luck decides the metric."""
 FALSE_DISCOVERIES = 0.10
 """The share of the slices marked as worse that may be marked by chance."""
+MOST_CATEGORIES = 10
+"""Categories that the reason of an undefined metric lists."""
 MOST_TERMS = 2000
 """Of a polynomial that is written out to find the sign of a derivative; longer ones are bounded instead."""
 STEPS = 32

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar import policy as policies
-from highbar.language.formula import comparisons
+from highbar.language.formula import relations
 from highbar.measure import unknown
 from highbar.measure.parts import is_share, is_weighted, of_metric, per_scenario, unweighted
 from highbar.measure.parts import ratios as ratios_of
@@ -36,12 +38,11 @@ from highbar.model.requests import Request
 
 MOST_SCENARIOS = 100_000
 """How many scenarios a verdict lists, if a report wants them all: about what a page or a CI system can show."""
-MOST_DETAILED = 10_000
+MOST_DETAILS = 10_000
 """How many failed scenarios the details of a verdict open."""
 
 
-@dataclass(frozen=True, slots=True)
-class SumsNeeded:
+class SumsNeeded(Struct, frozen=True):
     """What the engine must sum for the metrics of a policy."""
 
     terms: tuple[Term, ...]
@@ -83,7 +84,7 @@ def needs(policy: Policy, columns: Iterable[str] = (), wants: Wants = NOTHING_MO
         scenario_limit=MOST_SCENARIOS if wants.scenarios else 0,
         record_by=policies.chosen_by(policy) if wants.run or policy.compares else None,
     )
-    return replace(request, details=True, failed_limit=MOST_DETAILED) if wants.details else request
+    return replace(request, details=True, failed_limit=MOST_DETAILS) if wants.details else request
 
 
 def _demands(rule: Rule) -> tuple[Demand, ...]:
@@ -110,19 +111,19 @@ def sums_needed(policy: Policy) -> SumsNeeded:
     found: dict[Term | Percentile, None] = {}
     ratios: dict[Ratio, None] = {}
     crosses: dict[tuple[Ratio, Ratio], None] = {}
-    instances: list[tuple[str, Where]] = [
+    named: list[tuple[str, Where]] = [
         *((name, ()) for name in policy.metrics),
         *((r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where),
     ]
-    for name, where in instances:
-        for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
+    for name, where in named:
+        for leaf, narrowed in unknown.measures_of(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=where_of(wanted))] = None
         found.update(
             (Term("error", where=part.where), None) for part in unknown.doubtful(policy, policy.metrics[name], where)
         )
-    formulas = [of_metric(policy, policy.metrics[name], where) for name, where in instances]
+    formulas = [of_metric(policy, policy.metrics[name], where) for name, where in named]
     for sides in _compared(policy):
         formulas.append(of_metric(policy, difference(*sides)))
         for better in get_args(Better):
@@ -143,14 +144,10 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             ratios.update(dict.fromkeys(means))
             crosses[means] = None
     found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
+    # As dict keys until here: many metrics share sums, and each sum is one column of SQL.
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)
-
-
-def _errors(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[Term]:
-    """The errors among the scenarios of a part in which these count at no end that is surely worse."""
-    return (Term("error", where=part.where) for part in unknown.doubtful(policy, metric, where))
 
 
 def _is_mean(ratio: Ratio) -> bool:
@@ -167,7 +164,7 @@ def _compared(policy: Policy) -> Iterator[tuple[Expression, Expression]]:
     """What the policy's conditions compare with each other."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
-            yield from ((comparison.left, comparison.right) for comparison in comparisons(rule.condition))
+            yield from ((relation.left, relation.right) for relation in relations(rule.condition))
 
 
 def where_of(wanted: tuple[Term, ...] | Percentile) -> Where:

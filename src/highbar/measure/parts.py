@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import EXTRA, SHARES, WORSE_IF_HIGHER
@@ -19,12 +21,12 @@ from highbar.language.formula.operations import Operation
 from highbar.model import (
     Binary,
     Call,
+    Constant,
     Expression,
     Linear,
     Metric,
     Name,
     Negative,
-    Number,
     Percentile,
     Policy,
     Ratio,
@@ -35,8 +37,7 @@ from highbar.model import (
 Part = Ratio | Percentile
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """The lower sum of a ratio: a number of scenarios, which does not vary from run to run."""
 
     ratio: Ratio
@@ -46,8 +47,7 @@ Node = operations.Node[Part | Size]
 """A formula with its parts in place of names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """The tree of one metric over some scenarios."""
 
     root: Node
@@ -70,7 +70,7 @@ def _parts(node: Node) -> Iterator[Part]:
 
 
 def of_metric(policy: Policy, metric: Metric, where: Where = ()) -> Formula:
-    """The metric over the scenarios that `where` lets through, metrics that it names written out."""
+    """The metric over the scenarios that `where` selects, with the metrics that it names expanded."""
     return Formula(_node(policy, metric.expression, catalogue.narrow(where, metric.where)))
 
 
@@ -80,7 +80,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
         if ratio is not None:
             return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
         match node:
-            case Number(number):
+            case Constant(number):
                 return number
             case Name(name):
                 return _named(policy, name, where)
@@ -108,13 +108,13 @@ def _named(policy: Policy, name: str, where: Where) -> Node:
 
 def _total(term: Term) -> Node:
     """A sum that no other sum divides: the mean over the scenarios, times how many there are."""
-    everything = Term("scenario", where=term.where)
-    mean = Ratio(((term, Fraction(1)),), ((everything, Fraction(1)),))
+    every_scenario = Term("scenario", where=term.where)
+    mean = Ratio(((term, Fraction(1)),), ((every_scenario, Fraction(1)),))
     return Operation("*", (mean, Size(mean)))
 
 
 def _terms(leaf: Name | Call, where: Where) -> tuple[Term, ...]:
-    """The sums behind a leaf that is no percentile."""
+    """The sums behind a leaf that is not a percentile."""
     wanted = catalogue.terms(leaf, where)
     if isinstance(wanted, Percentile):
         raise TypeError(f"{leaf} is a percentile, not a sum")
@@ -141,9 +141,9 @@ def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | No
             return ((_terms(expression, where)[0], Fraction(1)),)
         case Negative(operand):
             return _scaled(_linear(policy, operand, where), Fraction(-1))
-        case Binary("*", Number(factor), other) | Binary("*", other, Number(factor)):
+        case Binary("*", Constant(factor), other) | Binary("*", other, Constant(factor)):
             return _scaled(_linear(policy, other, where), factor)
-        case Binary("/", other, Number(divisor)) if divisor:
+        case Binary("/", other, Constant(divisor)) if divisor:
             return _scaled(_linear(policy, other, where), 1 / divisor)
         case Binary("+" | "-" as operator, left, right):
             first = _linear(policy, left, where)
@@ -232,10 +232,10 @@ def _through_jaccard(ratio: Ratio) -> Node:
 def distinct_pieces(node: Node) -> list[Node]:
     """The pieces of a node; a part that several of them share becomes a piece of its own, so that its slopes add up."""
     pieces = list(dict.fromkeys(_pieces(node)))
-    occurrences = Counter(part for piece in pieces for part in Formula(piece).parts())
+    uses = Counter(part for piece in pieces for part in Formula(piece).parts())
     found: dict[Node, None] = {}
     for piece in pieces:
-        shared = [part for part in Formula(piece).parts() if occurrences[part] > 1]
+        shared = [part for part in Formula(piece).parts() if uses[part] > 1]
         whole = _is_choice(piece) or _has_total(piece)
         found.update(dict.fromkeys(shared if shared and not whole else [piece]))
     return list(found)

@@ -30,13 +30,13 @@ def column_ranges(policy: Policy) -> tuple[ColumnRange, ...]:
 
 
 def _is_number(column: str) -> bool:
-    """Whether rows have a number of their own in the column."""
+    """Whether rows have a number in the column."""
     counted = column in catalogue.SUMMED_COLUMNS - catalogue.RANKED_COLUMNS
     return not counted and not catalogue.is_repeated(column)
 
 
 def refuse_outside(policy: Policy, metric: Metric, value: Fraction) -> None:
-    """Refuse a value outside of the metric's range: whatever it was compared with, it says nothing."""
+    """Refuse a value outside of the metric's range: every comparison with it would be meaningless."""
     ends = declared(metric)
     if ends is None or ends[0] <= value <= ends[1]:
         return

@@ -1,10 +1,11 @@
-"""What the sums say beside the metrics: slices that stand out, repeated trials, weights that rest on few scenarios."""
+"""What the sums show besides metrics: slices that stand out, repeated trials, weights on few scenarios."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.measure import doubts
 from highbar.measure.limits import FALSE_DISCOVERIES, FEW_CLUSTERS, FEW_WEIGHTED, HEAVY
@@ -23,8 +24,7 @@ FEW_REPEATED, SMALL_PART = 5, Fraction(1, 20)
 """Below these, Σ(1 - 1/m) shows no correlation: ten scenarios of two trials, and a tenth of the suite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """How a slice compares with the rest."""
 
     worse: bool = False
@@ -34,12 +34,12 @@ class Standing:
 
 def standings(whole: Measured, slices: Sequence[Measured]) -> list[Standing]:
     """Which slices have a lower pass rate than the rest, with at most one in ten of those marked by chance."""
-    everything = whole.sums(COMPARED)
+    of_whole = whole.sums(COMPARED)
     parts = [part.sums(COMPARED) for part in slices]
     found = [i for i, part in enumerate(parts) if part is not None and part.clusters]
-    if everything is None or len(found) < 2:
+    if of_whole is None or len(found) < 2:
         return [Standing() for _ in slices]
-    whole_sums = steady(everything)
+    whole_sums = steady(of_whole)
     steady_parts = [steady(part) for part in parts if part is not None and part.clusters]
     p_values = [worse_than_rest(part, whole_sums.without(part)) for part in steady_parts]
     marked = benjamini_hochberg(p_values, FALSE_DISCOVERIES)

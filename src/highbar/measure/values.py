@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.columns import recorded
@@ -32,6 +33,7 @@ from highbar.model import (
     Value,
     Where,
 )
+from highbar.model.number import Number
 from highbar.model.reduction import Group, Rank, Total
 from highbar.policy.directions import Imputed
 from highbar.statistics.bounds import Sums
@@ -63,30 +65,35 @@ class Measured:
         best: Group | None = None,
         *,
         is_best: bool = False,
-        like: Measured | None = None,
+        formulas_of: Measured | None = None,
+        categories: tuple[str, ...] = (),
     ) -> None:
         self.policy = policy
         self.group = group
         self.best = best
         self.is_best = is_best
-        # Not data but memory: what was computed is kept, as rules and reports ask for the same values many times.
+        self.categories = categories  # those of the whole, for the reason why a category has no metric
+        # A cache: rules and reports ask for the same values many times.
         self._values: dict[tuple[str, Where], Value] = {}
         self._own_values: dict[tuple[str, Where], Value] = {}
-        self._formulas: dict[tuple[str, Where], Formula] = {} if like is None else like._formulas  # noqa: SLF001 - the same class
-        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {} if like is None else like._imputed  # noqa: SLF001 - the same class
+        self._formulas: dict[tuple[str, Where], Formula] = {}
+        self._imputed: dict[tuple[str, Where], tuple[Imputed, ...]] = {}
+        if formulas_of is not None:  # the same caches, not copies: every slice has the same formulas
+            self._formulas = formulas_of._formulas  # noqa: SLF001 - the same class
+            self._imputed = formulas_of._imputed  # noqa: SLF001 - the same class
 
     def over(self, group: Group, best: Group | None = None) -> Measured:
         """The same metrics of another group; their formulas are taken apart once for all of them."""
-        return Measured(self.policy, group, best, like=self)
+        return Measured(self.policy, group, best, formulas_of=self)
 
     def at_best(self) -> Measured | None:
         """The same with undecided trials at their best; None if nothing is undecided."""
         if self.best is None:
             return None
-        return Measured(self.policy, self.best, self.group, is_best=True, like=self)
+        return Measured(self.policy, self.best, self.group, is_best=True, formulas_of=self, categories=self.categories)
 
     def value(self, name: str, where: Where = ()) -> Value:
-        """The value of the metric `name` over the scenarios that `where` lets through."""
+        """The value of the metric `name` over the scenarios that `where` selects."""
         key = (name, where)
         if key not in self._values:
             metric = self.policy.metrics[name]
@@ -95,7 +102,7 @@ class Measured:
         return self._values[key]
 
     def _own(self, name: str, where: Where) -> Value:
-        """The value in this group, whatever the other says."""
+        """The value in this group alone."""
         key = (name, where)
         if key not in self._own_values:
             self._own_values[key] = self._measure(self.policy.metrics[name], where)
@@ -126,7 +133,7 @@ class Measured:
         return own if self.best is None else self._paired(metric, (), own)
 
     def span(self, left: Expression, right: Expression) -> between.Span:
-        """The least and the most that one expression less another can be, whatever undecided trials turn out to be."""
+        """The least and the most that one expression less another can be, over all outcomes of undecided trials."""
         metric = difference(left, right)
         node = between.tree(self.policy, metric)
         ends = self._ends_of(node)
@@ -138,7 +145,7 @@ class Measured:
         return self._between(self.policy.metrics[name], where) is None
 
     def lookup(self, where: Where = ()) -> formula.Lookup:
-        """What a formula's names are worth over the scenarios that `where` lets through."""
+        """The values of a formula's names over the scenarios that `where` selects."""
 
         def find(leaf: Name | Call) -> Fraction | Undefined:
             if isinstance(leaf, Name) and leaf.name in self.policy.metrics:
@@ -153,12 +160,12 @@ class Measured:
 
     def _other(self, metric: Metric, where: Where) -> Value:
         """The value in the other group alone."""
-        return self._twin._measure(metric, where)  # noqa: SLF001 - the same class
+        return self._other_end._measure(metric, where)  # noqa: SLF001 - the same class
 
     @cached_property
-    def _twin(self) -> Measured:
+    def _other_end(self) -> Measured:
         """The same metrics of the other group alone."""
-        return Measured(self.policy, self.best or self.group, like=self)
+        return Measured(self.policy, self.best or self.group, formulas_of=self, categories=self.categories)
 
     def _paired(self, metric: Metric, where: Where, own: Value) -> Value:
         """The worse of the two, or the better one if this is at best, with what the other says."""
@@ -166,7 +173,7 @@ class Measured:
         worst, best = (other, own) if self.is_best else (own, other)
         span = None if worst.value is None or best.value is None else self._between(metric, where)
         if span is not None:
-            worst, best = _at_ends(worst, best, span)
+            worst, best = between.at_ends(worst, best, span)
         chosen, left = (best, worst) if self.is_best else (worst, best)
         if self.is_best:
             chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
@@ -174,7 +181,7 @@ class Measured:
         return replace(_spanning(chosen, left), undecided=undecided, best=best.value if undecided else None)
 
     def _between(self, metric: Metric, where: Where) -> between.Span | None:
-        """What the metric can come to; None if it follows its parts, and the two groups say all."""
+        """The range of the metric; None if it follows its parts, so that the two groups are its ends."""
         if self.best is None or (between.is_plain(metric) and not self._doubts(metric, where)):
             return None
         node = between.tree(self.policy, metric, where)
@@ -187,7 +194,7 @@ class Measured:
         """Every part at its worst and at its best; None if one is undefined at either."""
         worst, best = (self.best or self.group, self.group) if self.is_best else (self.group, self.best or self.group)
         found: dict[between.Leaf, tuple[Fraction, Fraction]] = {}
-        for leaf in between.leaves(node):
+        for leaf in between.sums_in(node):
             if isinstance(leaf, Term):
                 found[leaf] = worst.totals[leaf].value, best.totals[leaf].value
             else:
@@ -198,6 +205,7 @@ class Measured:
         return found
 
     def _measure(self, metric: Metric, where: Where) -> Value:
+        # Undefined with a reason rather than computed over other scenarios than the formula's other parts.
         uneven = self._uneven(metric, where) or self._no_worse_end(metric, where)
         lookup = self.lookup(catalogue.narrow(where, metric.where))
         result = Undefined(uneven) if uneven else formula.evaluate(metric.expression, lookup)
@@ -207,7 +215,7 @@ class Measured:
         refuse_outside(self.policy, metric, result)
         low, high = self._bounds(metric, where, result)
         return Value(
-            result,
+            Number(result),
             scenarios,
             missing,
             metric.unit,
@@ -234,6 +242,7 @@ class Measured:
         return unknown.ends(self.policy)
 
     def _formula(self, metric: Metric, where: Where) -> Formula:
+        # A difference of two expressions is a metric without a name: a cache by name would mix them up.
         if self.policy.metrics.get(metric.name) is not metric:
             return of_metric(self.policy, metric, where)
         key = (metric.name, where)
@@ -247,6 +256,7 @@ class Measured:
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
+        # An interval never claims values that the metric cannot have.
         if metric.range is not None:
             low, high = max(low, float(metric.range[0])), min(high, float(metric.range[1]))
         elif metric.unit == "ratio":
@@ -258,7 +268,7 @@ class Measured:
     def _uneven(self, metric: Metric, where: Where) -> str | None:
         """Why a formula says nothing if it adds up a column that some scenarios lack, which its other parts count.
 
-        Whoever loses the cost of a scenario would make the others cheaper.
+        Otherwise a run that lost the cost of a scenario would look cheaper.
         """
         narrowed = catalogue.narrow(where, metric.where)
         resting: dict[str, int] = {}
@@ -271,9 +281,7 @@ class Measured:
                 resting[wanted[0].column] = self.group.totals[wanted[0]].scenarios
             if isinstance(leaf, Call) and not isinstance(wanted, Percentile):
                 there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
-                resting["scenario"] = max(
-                    resting.get("scenario", 0), there
-                )  # whoever loses a value makes a sum smaller
+                resting["scenario"] = max(resting.get("scenario", 0), there)
         return unknown.uneven(resting)
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
@@ -305,7 +313,7 @@ class Measured:
         resting: list[int] = []
         lacking: list[int] = []
         undecided: list[int] = []
-        for leaf, narrowed in unknown.leaves(self.policy, metric, where):
+        for leaf, narrowed in unknown.measures_of(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
             found: Rank | Total = (
@@ -321,7 +329,7 @@ class Measured:
         there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
         column = terms[0].column
         if not there:
-            return Undefined(_nothing_there(terms[0].where))
+            return Undefined(unknown.nothing_there(terms[0].where, self.categories))
         if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
@@ -345,7 +353,7 @@ class Measured:
         if rank.value is not None:
             return rank.value
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
-            return Undefined(_nothing_there(wanted.where))
+            return Undefined(unknown.nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
@@ -367,23 +375,6 @@ def _spanning(value: Value, other: Value) -> Value:
     return replace(value, low=low, high=high, doubt=value.doubt or other.doubt)
 
 
-def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:
-    """The two values at the ends of what a formula can come to. Its interval is not known in between."""
-    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
-    if least is None:
-        reason = "between the worst and the best of undecided trials, its formula divides by 0"
-        worst = replace(worst, value=None, reason=reason, low=None, high=None)
-    else:
-        worst = replace(worst, value=least, low=None, high=None)
-    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
-
-
 def _shown(end: float) -> float | None:
     """An end of an interval to twelve digits, which is what sums taken in any order agree on; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None
-
-
-def _nothing_there(where: Where) -> str:
-    if not where:
-        return "there are no scenarios"
-    return "no scenario with " + " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)

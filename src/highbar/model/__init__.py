@@ -1,6 +1,6 @@
 """The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
 
-from highbar.model.formulas import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model.formulas import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 from highbar.model.rules import (
     COMPARE,
     DEMANDS,
@@ -44,7 +44,7 @@ from highbar.model.verdict import (
     Verdict,
     Weakening,
 )
-from highbar.model.words import Better, Decision, Evidence, Format, Level, Operator, Outcome, Unit, Where
+from highbar.model.words import Better, Decision, EvidenceKind, Format, Level, Operator, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
 __all__ = [
@@ -57,15 +57,15 @@ __all__ = [
     "Binary",
     "Call",
     "ComparingRule",
-    "Comparison",
     "Condition",
     "ConditionRule",
+    "Constant",
     "Counts",
     "Decision",
     "Demand",
     "Doubt",
     "Ends",
-    "Evidence",
+    "EvidenceKind",
     "Expression",
     "FailedScenario",
     "FlakyScenario",
@@ -78,7 +78,6 @@ __all__ = [
     "Name",
     "Negative",
     "NewFailuresRule",
-    "Number",
     "Operator",
     "Outcome",
     "Outlook",
@@ -88,6 +87,7 @@ __all__ = [
     "Progressive",
     "ProgressiveRule",
     "Ratio",
+    "Relation",
     "Repetition",
     "ResultsFile",
     "Rule",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.model.records import ScenarioRecord
 from highbar.model.verdict import Source, Value
@@ -13,8 +14,7 @@ from highbar.model.words import Decision, Where
 SCHEMA = "highbar/baseline/1"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRule:
+class RecordedRule(Struct, frozen=True):
     """The value of a rule when the baseline was recorded; only rules about one metric are recorded."""
 
     rule: str
@@ -24,8 +24,7 @@ class RecordedRule:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(Struct, frozen=True):
     """The settings of the policy that scoring depends on: another pass_score gives another pass rate."""
 
     pass_score: Fraction = Fraction(1)
@@ -34,8 +33,7 @@ class Scoring:
     judged_by: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by tool, the scorers that judged, in words
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """A recorded run: its metrics with their bounds, and every scenario, so that later runs can be paired with it.
 
     `forced`: the --force reason, if the run did not pass or was not complete. `date` is a label that the caller gave

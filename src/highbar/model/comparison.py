@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
+from msgspec import Struct
+
+from highbar.model.judging import Judging, Selection
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
-
-if TYPE_CHECKING:  # of files of other tools, and of chosen rows
-    from highbar.model.judging import Judging, Selection
 
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
 """How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(Struct, frozen=True):
     """Head divided by base, with its bounds: 1 is no change. A bound is None if the data do not limit that end."""
 
     value: float
@@ -26,8 +24,7 @@ class Factor:
     high: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A metric over the scenarios of both runs, and head minus base with its bounds (None if unbounded).
 
     `pairs` is the number of scenarios behind it; `missing` have the metric in one run only, `lost` of those in the base
@@ -47,8 +44,7 @@ class Difference:
     doubt: Doubt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MetricChange:
+class MetricChange(Struct, frozen=True):
     """The difference of one metric, its outcome, and the margin that the policy allows, in words."""
 
     difference: Difference
@@ -56,8 +52,7 @@ class MetricChange:
     margin: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PassChange:
+class PassChange(Struct, frozen=True):
     """How many scenarios broke and were fixed, and the mid-p value of McNemar's exact test."""
 
     broken: int
@@ -65,8 +60,7 @@ class PassChange:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True)
-class SliceChange:
+class SliceChange(Struct, frozen=True):
     """The changes of the pairs that share one value of one column.
 
     `stands_out`: the pass rate changed by more than chance, corrected for the number of slices; `adjusted` is the
@@ -81,8 +75,7 @@ class SliceChange:
     stands_out: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One of the two runs: its files, the agent version, and its size."""
 
     sources: tuple[Source, ...]
@@ -96,8 +89,7 @@ class Side:
     selection: Selection | None = None  # which rows were taken, if not all
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What changed from base to head. `verdict` is None if no rule compares the two.
 
     A scenario is broken if all its trials passed in the base but not in the head, and fixed the other way round; it is
@@ -127,10 +119,30 @@ class Comparison:
         """Whether the verdict is a pass; False if no rule compares the two."""
         return self.verdict == "pass"
 
+    def __repr__(self) -> str:
+        found = "no verdict" if self.verdict is None else self.verdict
+        return f"<Comparison: {found}, {len(self.broken)} broken, {len(self.fixed)} fixed of {self.pairs} scenarios>"
+
+    def __str__(self) -> str:
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self).rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of the comparison, as `--format json` prints it, as a dict."""
+        from highbar.store.comparison import write  # a layer above, loaded on call only: see pyproject.toml
+
+        return write(self)
+
+    def to_html(self) -> str:
+        """The comparison as one HTML page, as `--output report.html` writes it."""
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self, "html")
+
     def _repr_html_(self) -> str:
         """The comparison in a notebook."""
-        from highbar.report.html.compact import (
-            compact_comparison,  # a layer above, loaded on call only: see pyproject.toml
-        )
+        # A layer above, so it may be loaded only by the call: see the import contract in pyproject.toml.
+        from highbar.report.html.compact import compact_comparison
 
         return compact_comparison(self)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.model.comparison import Comparison
 from highbar.model.verdict import FailedScenario, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """The beginning of a text, and how many characters were left out."""
 
     text: str
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TrialDetail:
+class TrialDetail(Struct, frozen=True):
     """One trial of a scenario that did not pass every trial: input, output and what was expected.
 
     `reason` says why it did not pass; None if it did. `violations` are those that happened, however they were recorded;
@@ -41,16 +40,14 @@ class TrialDetail:
     latency_ms: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioDetail:
+class ScenarioDetail(Struct, frozen=True):
     """A scenario that did not pass every trial, with its trials: those that did not pass first, a bounded number."""
 
     scenario: FailedScenario
     trials: tuple[TrialDetail, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(Struct, frozen=True):
     """How many trials took from `low` to below `high` milliseconds; without a `high`, at least `low`."""
 
     low: Fraction
@@ -58,8 +55,7 @@ class Bin:
     trials: int
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True):
     """The distribution of the latencies of all trials; trials that ended in an error never completed."""
 
     bins: tuple[Bin, ...]
@@ -67,8 +63,7 @@ class Latency:
     metrics: tuple[str, ...] = ()  # the metrics that are percentiles of it
 
 
-@dataclass(frozen=True, slots=True)
-class ScorePart:
+class ScorePart(Struct, frozen=True):
     """One term of a score: what it adds, and the most that it could add; None if that is not known."""
 
     text: str
@@ -76,8 +71,7 @@ class ScorePart:
     most: Fraction | None
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """A metric that is a sum of terms, split into them."""
 
     metric: str
@@ -85,8 +79,7 @@ class Score:
     parts: tuple[ScorePart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionPart:
+class ConditionPart(Struct, frozen=True):
     """One comparison in a condition: the rule, the metric, its value and the threshold."""
 
     rule: str
@@ -95,16 +88,14 @@ class ConditionPart:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class RowDetails:
+class RowDetails(Struct, frozen=True):
     """Details that come from the rows."""
 
     scenarios: tuple[ScenarioDetail, ...] = ()
     latency: Latency | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(Struct, frozen=True):
     """Everything that a reader may want to see in addition to the verdict."""
 
     rows: RowDetails = RowDetails()

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.model.words import Operator
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Constant(Struct, frozen=True):
     """A number as it was written, exact."""
 
     value: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A measure, a metric or a setting (`latency_limit`), by name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """`min`, `max`, `abs` of expressions; `mean`, `sum` of a column; `percentile` of a column and a share."""
 
     function: str
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Struct, frozen=True):
     """Arithmetic: `+`, `-`, `*`, `/`."""
 
     operator: str
@@ -40,15 +37,13 @@ class Binary:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Negative:
+class Negative(Struct, frozen=True):
     """`-x`."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Relation(Struct, frozen=True):
     """`left operator right`, true or false."""
 
     operator: Operator
@@ -56,13 +51,12 @@ class Comparison:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(Struct, frozen=True):
     """`and`, `or` over conditions; `not` over one."""
 
     operator: Literal["and", "or", "not"]
     operands: tuple[Condition, ...]
 
 
-Expression = Number | Name | Call | Binary | Negative
-Condition = Comparison | Logic
+Expression = Constant | Name | Call | Binary | Negative
+Condition = Relation | Logic

@@ -6,14 +6,17 @@ Nothing compares or prints these classes, and without the methods for it every s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from msgspec import Struct, field
 
 from highbar.model.rules import Policy
 
+if TYPE_CHECKING:  # few checks have a mapping
+    from highbar.model.mapping import RowMap
 
-@dataclass(frozen=True, slots=True)
-class EngineChoice:
+
+class EngineChoice(Struct, frozen=True):
     """Which engine reduces the rows, by its name in the table of engines, and its options.
 
     An engine that `reads_paths` finds and reads the files itself; others are given the files that were found.
@@ -26,8 +29,7 @@ class EngineChoice:
     spark_remote: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Table:
+class Table(Struct, frozen=True, eq=False):
     """A frame or an Arrow table with columns of one type each; some hold the JSON text of their values."""
 
     rows: Any
@@ -35,8 +37,7 @@ class Table:
     on_spark: bool = False  # the rows are a DataFrame that Spark has
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Wants:
+class Wants(Struct, frozen=True, eq=False):
     """What the caller wants of the results besides the verdict."""
 
     slices: tuple[str, ...] = ()  # columns to show the metrics by, besides those that the policy names
@@ -50,8 +51,7 @@ DUCKDB = EngineChoice()
 NOTHING_MORE = Wants()
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Job:
+class Job(Struct, frozen=True, eq=False):
     """Results in one form or the other (paths, or a table), and all that says how they are read and judged."""
 
     results: tuple[str, ...] = ()  # files, folders, patterns, or - for standard input
@@ -62,7 +62,7 @@ class Job:
     baseline: str | None = None  # instead of the file that the policy names
     allow_missing_baseline: bool = False
     input_format: str | None = None
-    map_file: str | None = None  # a mapping instead of the policy's
+    mapping: str | RowMap | None = None  # a mapping instead of the policy's, or the path of its file
     engine: EngineChoice = DUCKDB
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
@@ -73,8 +73,7 @@ Progress = Callable[[float], None]
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class JobWatch:
+class JobWatch(Struct, frozen=True, eq=False):
     """Whom to tell while a job runs: how much is read (0 to 1), and what was made of each file of another tool.
 
     `urge` is called with the notes that no option hides, for callers that do not want to hear the rest.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.model.words import Where
 
 
-@dataclass(frozen=True, slots=True)
-class ScorerDemand:
+class ScorerDemand(Struct, frozen=True):
     """One scorer that must pass: `{ scorer: NAME, at_least: 0.8 }`, or `{ metric: acc_norm, filter: none }`.
 
     Without `at_least` the scorer's own verdict decides; one that gives only a number must give at least 1.
@@ -29,18 +29,27 @@ class ScorerDemand:
         return None if value is None else Fraction(str(value)) >= self.least  # as written: 0.7 is seven tenths
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(Struct, frozen=True, eq=False):
     """Who judged the records of one tool: its scorers, by the policy's `judged_by` or by what the file declares."""
 
     tool: str
     judges: tuple[str, ...]
     by_policy: bool = False
-    others: tuple[str, ...] = field(default=(), compare=False)  # the scorers of the file that do not judge
+    others: tuple[str, ...] = ()  # the scorers of the file that do not judge
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same scorers judge; a verdict's document does not have the others."""
+        return isinstance(other, Judging) and self._who == other._who
+
+    def __hash__(self) -> int:
+        return hash(self._who)
+
+    @property
+    def _who(self) -> tuple[object, ...]:
+        return self.tool, self.judges, self.by_policy
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which rows were judged, and what was left out: the number of rows, and the scenarios without any row left."""
 
     where: Where

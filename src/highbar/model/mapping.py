@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.columns import JUDGING
 
@@ -21,8 +22,7 @@ class Walk(Enum):
     KEYS = "@keys"  # the keys of an object
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """A way into a record: from the record itself, from the one around it (`^`), or from the whole document (`$`).
 
     `key`, `number` and `repeat` are not in the record: its key or its position, and the number of its trial
@@ -34,23 +34,20 @@ class Path:
     base: Literal["record", "outer", "document", "key", "number", "repeat"] = "record"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """A condition on a value: one of `values`, none of them, at least or at most the first, or present at all."""
 
     operator: Literal["is", "is_not", "at_least", "at_most", "exists"]
     values: tuple[Scalar, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(Struct, frozen=True):
     """All of these hold: the value at each path passes its check."""
 
     checks: tuple[tuple[Path, Check], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
+class Feed(Struct, frozen=True):
     """One way to fill a column: a constant or the value at a path, converted to the type of the column."""
 
     path: Path | None = None
@@ -65,8 +62,7 @@ class Feed:
     where: When | None = None  # which elements
 
 
-@dataclass(frozen=True, slots=True)
-class RowMap:
+class RowMap(Struct, frozen=True):
     """The whole mapping. `rows` is the path from the document to the records: keys, then `[]` or `{}`, repeatedly."""
 
     rows: tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]

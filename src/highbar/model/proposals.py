@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from highbar.model.rules import Place, Threshold
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """One threshold of the policy: its new value (`after`), or None if it stays, and why."""
 
     rule: str
@@ -20,8 +19,7 @@ class Proposal:
     text_place: Place | None = None  # the start of the text, if the threshold is only a part of it
 
 
-@dataclass(frozen=True, slots=True)
-class Ratchet:
+class Ratchet(Struct, frozen=True):
     """A proposal for every threshold of a policy; `diff` is the unified diff of the policy's text."""
 
     policy: str

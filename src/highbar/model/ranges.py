@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.model.words import Where
 
-FARTHEST = Fraction(10) ** 18
+LARGEST_END = Fraction(10) ** 18
 """Larger numbers are not summed exactly by every engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRange:
+class ColumnRange(Struct, frozen=True):
     """The least and the greatest allowed value of a column, in the rows that `where` selects."""
 
     column: str
-    least: Fraction = -FARTHEST
-    most: Fraction = FARTHEST
+    least: Fraction = -LARGEST_END
+    most: Fraction = LARGEST_END
     where: Where = ()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from highbar.columns import EXTRA, UNBOUNDED_NAMES
 
 ONE = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioRecord:
+class ScenarioRecord(Struct, frozen=True):
     """One scenario: how many of its trials passed, and its value of every measure.
 
     A value is the mean over the trials that have one. `ranks` has the values of the single trials, for percentiles,

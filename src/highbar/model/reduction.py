@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from highbar.model.sums import Percentile, Ratio, Term, Trial, Undecided
 from highbar.model.verdict import FailedScenario, FlakyScenario, ScenarioResult, UndecidedScenario
@@ -19,8 +20,7 @@ if TYPE_CHECKING:  # few checks ask for details, and their classes take time to 
     from highbar.model.records import ScenarioRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """A term's exact sum over the `scenarios` that have a value.
 
     `undecided` trials are counted at their worst, or at their best in `Reduction.best`. For a column without bounds,
@@ -35,8 +35,7 @@ class Total:
     beyond: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Rank:
+class Rank(Struct, frozen=True):
     """The value at a percentile's rank: None if a trial with an error has that rank, or if no trial has a value.
 
     `low` and `high` are its bounds; None if the data do not limit that end.
@@ -53,8 +52,7 @@ class Rank:
     most: int = 0  # and the largest
 
 
-@dataclass(frozen=True, slots=True)
-class RatioTotals:
+class RatioTotals(Struct, frozen=True):
     """The sums over units (scenarios, or clusters of them) from which the bounds of a ratio are computed.
 
     `largest` is the largest d of a unit; `trials` is the effective number of trials (Kish). `thirds` has the sums of
@@ -70,8 +68,7 @@ class RatioTotals:
     nonzero: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The sums over all scenarios (`by` is None), or over those that share one value of one slice column."""
 
     by: tuple[str, str] | None
@@ -83,8 +80,7 @@ class Group:
     crosses: Mapping[tuple[Ratio, Ratio], CrossSums]
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(Struct, frozen=True):
     """The scenarios whose ids match a pattern: how many, how many failed a trial, and examples of those.
 
     `undecided` counts those that failed no trial but have an undecided one.
@@ -97,8 +93,7 @@ class Matched:
     undecided_examples: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteMatch:
+class SuiteMatch(Struct, frozen=True):
     """How the results differ from the suite: scenarios missing, scenarios extra, and other values in fixed columns."""
 
     missing: int
@@ -112,8 +107,7 @@ class SuiteMatch:
     unjudged_ids: tuple[str, ...] = ()  # scenarios with an unjudged trial
 
 
-@dataclass(frozen=True, slots=True)
-class RepetitionSums:
+class RepetitionSums(Struct, frozen=True):
     """Sums over the scenarios of their pass rate p over m trials: Σ(m-1), Σ m p (1-p), Σp, Σp², Σ1/m."""
 
     fewest: int
@@ -126,8 +120,7 @@ class RepetitionSums:
     scenarios_flaky: tuple[FlakyScenario, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+class Reduction(Struct, frozen=True):
     """Everything that is computed from the rows: a few kilobytes, however many rows there are."""
 
     whole: Group
@@ -156,8 +149,7 @@ class Reduction:
     selection: Selection | None = None  # what was left out, if rows were chosen
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(Struct, frozen=True):
     """One record per scenario, sorted by id, and the judges and the suites of the run."""
 
     scenarios: tuple[ScenarioRecord, ...]

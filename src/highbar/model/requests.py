@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar.model.ranges import ColumnRange
 from highbar.model.rules import Suite, Weights
@@ -16,8 +18,7 @@ NO_WEIGHTS = Weights()
 _Part = TypeVar("_Part")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The sums that are wanted, and what scoring a trial needs to know."""
 
     terms: tuple[Term, ...]

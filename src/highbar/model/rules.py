@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct, field
+
 from highbar.model.formulas import Condition, Expression
-from highbar.model.words import Better, Evidence, Level, Operator, Unit, Where
+from highbar.model.words import Better, EvidenceKind, Level, Operator, Unit, Where
 
 if TYPE_CHECKING:  # most checks have no mapping, and its classes take 4 ms to make
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A formula over measures and other metrics, with what is needed to read and to judge its value."""
 
     name: str
@@ -30,8 +30,7 @@ class Metric:
     range: tuple[Fraction, Fraction] | None = None  # as declared: its least and its greatest value
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """What a value must reach: the operator as written, the bound as an exact number in the metric's unit."""
 
     operator: Operator
@@ -54,23 +53,21 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """How much evidence a rule demands.
 
     `failures` is an acceptance number: a threshold of 100 % under `confident` fails only with more failed scenarios
     than that, and passes only if a failure rate of `tolerate` is excluded.
     """
 
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     margin: Fraction = Fraction(0)
     tolerate: Fraction = Fraction(5, 100)
     min_scenarios: int | None = None
     failures: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in the policy file."""
 
     file: str | None = None
@@ -78,8 +75,7 @@ class Place:
     column: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What a progressive rule demands, starting with one agent version."""
 
     version: str
@@ -89,8 +85,7 @@ class Step:
     threshold_place: Place = Place()
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """A progressive rule at one agent version: the step that applies, the one after it, and the target."""
 
     step: Step
@@ -98,8 +93,7 @@ class Stage:
     target: Threshold | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdRule:
+class ThresholdRule(Struct, frozen=True):
     """A metric, over the scenarios that `where` selects, must reach a threshold.
 
     `place` is the start of the rule, `threshold_place` the start of the threshold's text; `stage` is set if it was a
@@ -118,8 +112,7 @@ class ThresholdRule:
     stage: Stage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionRule:
+class ConditionRule(Struct, frozen=True):
     """A condition over metrics must hold (`composite.pass`)."""
 
     name: str
@@ -131,8 +124,7 @@ class ConditionRule:
     place: Place = Place()
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioRule:
+class ScenarioRule(Struct, frozen=True):
     """Every scenario whose id matches `pattern` (`*` and `?`, else exact) must have results and pass all its trials."""
 
     name: str
@@ -142,8 +134,7 @@ class ScenarioRule:
     place: Place = Place()
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteRule:
+class SuiteRule(Struct, frozen=True):
     """The results must contain every scenario of the suite, and no others."""
 
     name: str
@@ -151,8 +142,7 @@ class SuiteRule:
     place: Place = Place()
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineRule:
+class BaselineRule(Struct, frozen=True):
     """A metric must be no worse than in the baseline by more than `margin` (`relative`: a share of the baseline)."""
 
     name: str
@@ -167,8 +157,7 @@ class BaselineRule:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StepRule:
+class StepRule(Struct, frozen=True):
     """A metric must be better than in the baseline by at least `step` (`relative`: a share of the baseline)."""
 
     name: str
@@ -183,8 +172,7 @@ class StepRule:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewFailuresRule:
+class NewFailuresRule(Struct, frozen=True):
     """No scenario that matches a pattern, and passed all its trials in the baseline, may fail or be missing now."""
 
     name: str
@@ -195,8 +183,7 @@ class NewFailuresRule:
     description: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressiveRule:
+class ProgressiveRule(Struct, frozen=True):
     """A threshold that rises with the agent's version.
 
     It is replaced by a ThresholdRule of the same name as soon as the version is known; the gate cannot judge it.
@@ -216,8 +203,7 @@ ComparingRule = BaselineRule | StepRule | NewFailuresRule
 Rule = ThresholdRule | ConditionRule | ScenarioRule | SuiteRule | ComparingRule | ProgressiveRule
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """The policy's weights; the default is 1."""
 
     by_category: Mapping[str, Fraction] = field(default_factory=dict)
@@ -229,8 +215,7 @@ DEMANDS = ("expected_behaviors", "must_not", "expected", "answer")
 """What a suite can demand that every trial answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """The scenarios that must all have a result, with the columns that the suite file fixes for them."""
 
     file: str
@@ -244,8 +229,7 @@ class Suite:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A policy file, read and checked; nothing is left to interpret later."""
 
     rules: tuple[Rule, ...]
@@ -258,7 +242,7 @@ class Policy:
     suite: Suite | None = None
     slices: tuple[str, ...] = ()
     confidence: Fraction = Fraction(95, 100)
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None
     pass_score: Fraction = Fraction(1)
@@ -271,7 +255,7 @@ class Policy:
     mapping: RowMap | None = None
     select: Where = ()  # which rows are judged; empty: all
     judged_by: Mapping[str, tuple[ScorerDemand, ...]] = field(default_factory=dict)  # by tool: who judges its records
-    advisory: bool = False  # nobody named a policy: the typical thresholds advise, and decide nothing
+    advisory: bool = False  # no policy was given: the typical thresholds advise, and decide nothing
 
     @property
     def comparing(self) -> tuple[ComparingRule, ...]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from msgspec import Struct
+
+from highbar.model.judging import Judging
 from highbar.model.words import Format, Where
 
-if TYPE_CHECKING:  # of files of other tools
-    from highbar.model.judging import Judging
 
-
-@dataclass(frozen=True, slots=True)
-class ResultsFile:
+class ResultsFile(Struct, frozen=True):
     """A file to read: its path, its name in messages, and its format."""
 
     path: str
@@ -29,8 +27,7 @@ class ResultsFile:
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """A sum over scenarios: of their value of `column`, or of how many have one; with their weights if `weighted`."""
 
     column: str
@@ -39,8 +36,7 @@ class Term:
     weighted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Percentile:
+class Percentile(Struct, frozen=True):
     """The ⌈share·n⌉-th smallest value of `column` over all trials that have one."""
 
     column: str
@@ -48,8 +44,7 @@ class Percentile:
     where: Where = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
+class Ends(Struct, frozen=True):
     """The values that a trial without a value counts as, at its worst and best; None if the policy gives none."""
 
     worst: Fraction | None = None
@@ -57,8 +52,7 @@ class Ends:
     higher: bool = False  # whether higher values are better
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(Struct, frozen=True):
     """Asks which trials are undecided in any of some columns, each over some scenarios; of ids that match a pattern."""
 
     parts: tuple[tuple[str, Where], ...]
@@ -72,20 +66,8 @@ Linear = tuple[tuple[Term, Fraction], ...]
 """A weighted sum of terms."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Struct, frozen=True, cache_hash=True):  # looked up thousands of times, and a fraction's hash is slow
     """One sum divided by another, over the same scenarios: most metrics are one, and bounds are computed for it."""
 
     z: Linear
     d: Linear
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Hash once: ratios are looked up thousands of times in a check, and the hash of a fraction is slow."""
-        object.__setattr__(self, "_hash", hash((self.z, self.d)))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[type[Ratio], tuple[Linear, Linear]]:
-        return Ratio, (self.z, self.d)  # another process hashes text differently

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from highbar.errors import Problem
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.errors import Problem, ReportError
+from highbar.model.judging import Judging, Selection
 from highbar.model.rules import Demand, Place
-from highbar.model.words import Better, Decision, Evidence, Level, Outcome, Unit, Where
+from highbar.model.words import Better, Decision, EvidenceKind, Level, Outcome, Unit, Where
 from highbar.statistics.outlook import Outlook
 
-if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
+if TYPE_CHECKING:
     from highbar.model.details import Details
-    from highbar.model.judging import Judging, Selection
+else:
+    Details = object  # few checks need that module; without the name, `help(Verdict)` fails
 
 NOWHERE = Place()
+ReadAgain = Callable[[bool, bool], "Verdict"]
+"""Judges the same results again, with details and with all scenarios if wanted."""
 NO_POLICY = "no policy: nothing was judged"
 """What reports show in place of the policy's name if no policy was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(Struct, frozen=True):
     """Why no valid interval is known for a value, so that a rule with `evidence: confident` stays inconclusive.
 
     Because sums have no limit, weights leave few scenarios, or the scenarios differ too much in number of trials.
@@ -33,8 +38,7 @@ class Doubt:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A metric's value, with the count behind it. `value` is None if it is undefined; then `reason` says why."""
 
     value: Fraction | None
@@ -51,9 +55,22 @@ class Value:
     own_high: float | None = None
     doubt: Doubt | None = None
 
+    def __float__(self) -> float:
+        if self.value is None:
+            raise ValueError(f"the value is undefined: {self.reason}")
+        return float(self.value)
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+    def __format__(self, spec: str) -> str:
+        return str(self) if not spec else "undefined" if self.value is None else format(self.value, spec)
+
+    def __repr__(self) -> str:
+        if self.value is None:
+            return f"<Value: undefined, {self.reason}>"
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.4g} to {self.high:.4g})"
+        return f"<Value: {float(self.value):.4g}{interval}, {self.scenarios} scenarios>"
+
+
+class Slice(Struct, frozen=True):
     """The metrics of the scenarios that share one value of one column.
 
     `worse`: the pass rate is below that of the rest by more than chance, corrected for the number of slices.
@@ -67,9 +84,11 @@ class Slice:
     p_value: float | None = None
     likely: float | None = None
 
+    def __repr__(self) -> str:
+        return f"<Slice: {'='.join(self.by)}, {self.scenarios} scenarios>"
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+
+class Goal(Struct, frozen=True):
     """A threshold that does not apply yet: whether the value reaches it already, and how much is missing (0 if met).
 
     `distance` is None if the value is undefined; `version` is the first to which it applies, None for the target.
@@ -81,8 +100,7 @@ class Goal:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progressive:
+class Progressive(Struct, frozen=True):
     """The progress of a progressive rule: the step that applies now, by its version as written, and the next ones."""
 
     step: str
@@ -90,8 +108,7 @@ class Progressive:
     target: Goal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleResult:
+class RuleResult(Struct, frozen=True):
     """The outcome of one rule, and why.
 
     `second_run` is an upper bound of the chance that a second run of the same agent on the same scenarios gives the
@@ -117,14 +134,16 @@ class RuleResult:
     undecided: tuple[tuple[str, int | None], ...] = ()  # (id, trial): the first ten of them
     slack: Fraction | None = None  # by how much the value surely exceeds the threshold, if that is a lot
     second_run_low: float | None = None
-    evidence: Evidence | None = None  # what the rule compares, if it is about a number
+    evidence: EvidenceKind | None = None  # what the rule compares, if it is about a number
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
     demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
 
+    def __repr__(self) -> str:
+        return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"
 
-@dataclass(frozen=True, slots=True)
-class FailedScenario:
+
+class FailedScenario(Struct, frozen=True):
     """A scenario that did not pass every trial, and why; `required` if a rule demands that it passes."""
 
     id: str
@@ -135,8 +154,7 @@ class FailedScenario:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class UndecidedScenario:
+class UndecidedScenario(Struct, frozen=True):
     """A scenario that failed no trial but has an undecided one, and why."""
 
     id: str
@@ -160,12 +178,11 @@ class UndecidedScenario:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True):
     """One scenario: passed, failed or undecided; `reason` is None if every trial passed.
 
     `errors`, `violated` and `undecided_trials` count trials; `duration_ms` is the sum of the latencies of its trials,
-    None if none was recorded.
+    None if no latency was recorded.
     """
 
     id: str
@@ -190,8 +207,7 @@ class ScenarioResult:
         return not self.passed and self.passed_trials + self.undecided_trials == self.trials
 
 
-@dataclass(frozen=True, slots=True)
-class FlakyScenario:
+class FlakyScenario(Struct, frozen=True):
     """A scenario that passed some of its trials and failed others."""
 
     id: str
@@ -199,8 +215,7 @@ class FlakyScenario:
     passed_trials: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repetition:
+class Repetition(Struct, frozen=True):
     """What repeated trials show: how the variance of a trial splits, and how many scenarios passed only sometimes.
 
     `correlation` is the intraclass correlation (1: the trials of a scenario always agree); None if nothing varies.
@@ -216,8 +231,7 @@ class Repetition:
     still_possible: float
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How much evidence there was."""
 
     scenarios: int
@@ -229,16 +243,14 @@ class Counts:
     left_out: int = 0  # rows that `select` or --where did not choose
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file that was read, with the digest of its bytes."""
 
     file: str
     sha256: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Weakening:
+class Weakening(Struct, frozen=True):
     """A demand of the policy that was lowered or removed; `now` is None if it was removed."""
 
     what: str  # the rule or the key, as in the policy
@@ -254,8 +266,7 @@ class Weakening:
         return f"{self.what}: {self.before} → {self.now}"
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(Struct, frozen=True):
     """The bar as it was at a git ref: the verdict by it, and what was weakened since then."""
 
     ref: str
@@ -270,8 +281,7 @@ class Against:
         return tuple(f"weakened since {self.ref}: {each.sentence}" for each in self.weakened)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Pass, fail or inconclusive, and everything that this is based on.
 
     Without a policy `verdict` is None, `rules` is empty, `problems` says in which places no policy was found, and
@@ -301,11 +311,66 @@ class Verdict:
     selection: Selection | None = None  # which rows were judged, if not all
     second_run: float | None = None  # upper bound of the chance of another verdict in a second run
     second_run_low: float | None = None  # lower bound of the same
+    read_again: ReadAgain | None = None  # None if the results are not at hand
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if it is inconclusive or None."""
         return self.verdict == "pass"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Verdict):
+            return NotImplemented
+        compared = (name for name in self.__struct_fields__ if name != "read_again")
+        return all(getattr(self, name) == getattr(other, name) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment] # its mappings have none either
+
+    def __repr__(self) -> str:
+        found = "no verdict" if self.verdict is None else self.verdict
+        missed = sum(rule.outcome != "pass" and rule.level == "blocking" for rule in self.rules)
+        rules = f"{missed} of {len(self.rules)} rules not passed" if missed else f"{len(self.rules)} rules"
+        return f"<Verdict: {found}, {rules}, {self.counts.scenarios} scenarios>"
+
+    def __str__(self) -> str:
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self).rstrip("\n")
+
+    def complete(self, *, details: bool = False, scenarios: bool = False) -> Verdict:
+        """The verdict with what some reports show beside it: `details` of trials, or the list of all `scenarios`.
+
+        The results are read again if they were judged without. Raises ReportError if they have changed since.
+        A verdict from `read_verdict` has no results at hand, and stays as it is.
+        """
+        details, scenarios = details or self.details is not None, scenarios or bool(self.scenarios)
+        if self.read_again is None or (details, scenarios) == (self.details is not None, bool(self.scenarios)):
+            return self
+        again = self.read_again(details, scenarios)
+        if replace(again, details=self.details, scenarios=self.scenarios) != self:
+            raise ReportError("the results have changed since they were judged: check them again")
+        return replace(again, read_again=self.read_again)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of the verdict, as `--format json` prints it, as a dict."""
+        from highbar.store.verdict import write  # a layer above, loaded on call only: see pyproject.toml
+
+        return write(self)
+
+    def to_html(self) -> str:
+        """The verdict as one HTML page, as `--output report.html` writes it. Raises ReportError."""
+        from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml
+
+        return render(self, "html")
+
+    def to_frame(self, table: Literal["metrics", "rules", "scenarios"] = "metrics") -> Any:
+        """The metrics, the rules or the scenarios as a pandas data frame, one row each.
+
+        Without pandas it is a polars data frame, and without either a list of dicts. Raises ReportError.
+        """
+        from highbar.report.frames import frame  # a layer above, loaded on call only: see pyproject.toml
+
+        return frame(self, table)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the verdict to a file as JSON, which `highbar.read_verdict` reads. Raises ReportError if that fails."""

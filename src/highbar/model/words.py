@@ -9,7 +9,7 @@ Outcome = Literal["pass", "fail", "undefined", "inconclusive"]
 Decision = Literal["pass", "fail", "inconclusive"]
 Unit = Literal["ratio", "ms", "USD", "per token", "number"]
 Better = Literal["higher", "lower"]
-Evidence = Literal["estimate", "confident"]
+EvidenceKind = Literal["estimate", "confident"]
 Operator = Literal[">=", ">", "<=", "<", "=", "!="]
 Format = Literal["jsonl", "json", "csv", "parquet"]
 

@@ -11,9 +11,9 @@ from highbar.planning.plans import (
     Assumptions,
     Budget,
     Chance,
-    Difference,
     Joint,
     Plan,
+    PlannedDifference,
     Reach,
     Repeats,
     RuleNeed,
@@ -21,25 +21,25 @@ from highbar.planning.plans import (
     Supposed,
 )
 from highbar.planning.rules import plan_policy, plan_verdict
-from highbar.planning.suites import chance, reach, show, smallest, suppose
+from highbar.planning.suites import gate_chance, needed_to_show, reach, smallest_shown, suppose
 
 __all__ = [
     "Assumptions",
     "Budget",
     "Chance",
-    "Difference",
     "Joint",
     "Plan",
+    "PlannedDifference",
     "Reach",
     "Repeats",
     "RuleNeed",
     "RuleStanding",
     "Supposed",
-    "chance",
+    "gate_chance",
+    "needed_to_show",
     "plan_policy",
     "plan_verdict",
     "reach",
-    "show",
-    "smallest",
+    "smallest_shown",
     "suppose",
 ]

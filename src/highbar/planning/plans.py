@@ -1,15 +1,15 @@
-"""A plan: what it assumes, and the answers to whatever was asked, each a row of its own."""
+"""A plan: its assumptions, and one row for each answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.model import Better, Level, Outcome, Unit, Value, Where
 
 
-@dataclass(frozen=True, slots=True)
-class Assumptions:
+class Assumptions(Struct, frozen=True):
     """What a plan rests on: the gate's confidence, and the chance (`power`) that the verdict will be a clear one.
 
     `correlation` is how alike the `trials` of one scenario are (intraclass; 1: they always agree). `tolerate` is the
@@ -33,8 +33,7 @@ class Assumptions:
         return self.trials > 1 and self.correlation < 1
 
 
-@dataclass(frozen=True, slots=True)
-class Supposed:
+class Supposed(Struct, frozen=True):
     """The scenarios, each with the assumed trials, that give an agent of true rate `rate` this outcome.
 
     From `scenarios` on every larger suite does, with the assumed power. `fewest` is the first that does: power is a
@@ -49,8 +48,7 @@ class Supposed:
     fewest: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """What a suite can show of a threshold; None if it cannot.
 
     The fewest passes that pass it and the most that fail it, if each scenario has one trial; and the true rates, at
@@ -65,8 +63,7 @@ class Reach:
     rate_to_fail: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(Struct, frozen=True):
     """How likely a suite passes, fails or leaves open an agent of this true rate."""
 
     threshold: Fraction
@@ -77,11 +74,10 @@ class Chance:
     inconclusive: float
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class PlannedDifference(Struct, frozen=True):
     """The difference between two versions that so many scenarios show, if the versions differ on this share of them.
 
-    `difference` is None if it would be larger than that share, which none can be.
+    `difference` is None if it would be larger than that share, which is impossible.
     """
 
     scenarios: int
@@ -89,8 +85,7 @@ class Difference:
     difference: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleNeed:
+class RuleNeed(Struct, frozen=True):
     """What a rule of a policy takes, before there are results.
 
     `fewest` scenarios pass it if every one of them is good; an agent halfway between the threshold and perfection
@@ -117,8 +112,7 @@ class RuleNeed:
     together: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+class Joint(Struct, frozen=True):
     """How likely all of some rules pass at once: `low` if they vary independently, `high` if together."""
 
     rules: int
@@ -126,8 +120,7 @@ class Joint:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class RuleStanding:
+class RuleStanding(Struct, frozen=True):
     """How far results have settled a rule, and what would settle it if the value stayed.
 
     A rule is settled if its whole interval is on one side of the threshold. `more_scenarios` is 0 then, and None
@@ -148,8 +141,7 @@ class RuleStanding:
     second_run_low: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """So many scenarios with so many trials each."""
 
     trials: int
@@ -157,8 +149,7 @@ class Budget:
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """What repeated trials showed of the pass rate, and what other numbers of them would buy.
 
     `equal` are suites that would bound it from below as closely as this one; `narrowest` is by what share endless
@@ -174,15 +165,14 @@ class Repeats:
     narrowest: float
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The answers; what was not asked for is empty."""
 
     assumptions: Assumptions
     supposed: tuple[Supposed, ...] = ()
     reaches: tuple[Reach, ...] = ()
     chances: tuple[Chance, ...] = ()
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[PlannedDifference, ...] = ()
     rules: tuple[RuleNeed, ...] = ()
     standings: tuple[RuleStanding, ...] = ()
     policy: str | None = None

@@ -51,7 +51,7 @@ def chance_to_pass(scenarios: int, bar: Fraction, rate: Fraction, assumptions: A
 
 
 def scenarios_to_pass(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> int | None:
-    """The fewest scenarios that pass `≥ bar` with the assumed power if this is the true rate; None if none would."""
+    """The fewest scenarios that pass `≥ bar` with the assumed power at this true rate; None if no number does."""
 
     def enough(scenarios: int) -> bool:
         return chance_to_pass(scenarios, bar, rate, assumptions) >= assumptions.power

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar.language import formula
 from highbar.model import (
     Binary,
     Call,
     ConditionRule,
+    Constant,
     Metric,
-    Number,
     Policy,
     ProgressiveRule,
     RuleResult,
@@ -22,7 +23,7 @@ from highbar.model import (
 )
 from highbar.planning.plans import Assumptions, Budget, Joint, Plan, Repeats, RuleNeed, RuleStanding
 from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
-from highbar.planning.suites import chance, fewest_to_pass, reach, suppose
+from highbar.planning.suites import fewest_to_pass, gate_chance, reach, suppose
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
 SPLIT = "pass_rate"
@@ -32,7 +33,7 @@ SPLIT = "pass_rate"
 def plan_policy(policy: Policy, assumptions: Assumptions, scenarios: int | None = None) -> Plan:
     """What each rule about a number takes, and what a suite of `scenarios` could show of it."""
     needs = tuple(
-        _need(rule, policy, assumptions, scenarios) if isinstance(rule, ThresholdRule) else _unplanned(rule)
+        _need(rule, policy, assumptions, scenarios) if isinstance(rule, ThresholdRule) else _without_plan(rule)
         for rule in policy.rules
         if isinstance(rule, ThresholdRule | ConditionRule | ProgressiveRule)
     )
@@ -69,8 +70,8 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         needed = together = fewest_to_pass(bar, assumed, rule.demand.failures)
     else:
         each = Fraction(float(assumptions.power) ** (1 / max(1, _blocking(policy))))
-        needed = suppose(bar, _halfway(bar), assumed).scenarios
-        together = suppose(bar, _halfway(bar), replace(assumed, power=each)).scenarios
+        needed = suppose(bar, _middle(bar), assumed).scenarios
+        together = suppose(bar, _middle(bar), replace(assumed, power=each)).scenarios
     lower = metric.unit == "ratio" and metric.better == "lower"
     shown = None if scenarios is None else reach(scenarios, bar, assumed)
     least = rule.demand.min_scenarios or 0
@@ -79,16 +80,16 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         known,
         better="lower" if lower else "higher",
         fewest=None if fewest is None else max(least, fewest),
-        supposed=1 - _halfway(bar) if lower else _halfway(bar),
+        supposed=1 - _middle(bar) if lower else _middle(bar),
         scenarios=None if needed is None else max(least, needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
-        chance=None if size is None else 0.0 if size < least else chance(size, bar, _halfway(bar), assumed).passes,
+        chance=None if size is None else 0.0 if size < least else gate_chance(size, bar, _middle(bar), assumed).passes,
         together=None if together is None else max(least, together),
     )
 
 
-def _halfway(bar: Fraction) -> Fraction:
+def _middle(bar: Fraction) -> Fraction:
     """Between the threshold and perfection."""
     return (bar + 1) / 2
 
@@ -107,7 +108,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     expression = metric.expression
     if isinstance(expression, Call) and expression.function == "percentile":
         share = expression.arguments[1]
-        return share.value if isinstance(share, Number) and metric.better == "lower" else None
+        return share.value if isinstance(share, Constant) and metric.better == "lower" else None
     named = formula.names(expression)
     single = isinstance(expression, Call) or (isinstance(expression, Binary) and expression.operator == "/")
     if metric.unit != "ratio" or not single or named & policy.metrics.keys():
@@ -117,7 +118,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     return 1 - rule.threshold.value - rule.demand.margin
 
 
-def _unplanned(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
+def _without_plan(rule: ConditionRule | ProgressiveRule) -> RuleNeed:
     if isinstance(rule, ConditionRule):
         reason = "how much it varies is known only from results: name them"
         return RuleNeed(rule.name, rule.level, None, (), rule.text, None, reason=reason)

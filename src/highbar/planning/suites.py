@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from highbar.model import Outcome
 from highbar.planning import repeated
-from highbar.planning.plans import Assumptions, Chance, Difference, Reach, Supposed
+from highbar.planning.plans import Assumptions, Chance, PlannedDifference, Reach, Supposed
 from highbar.statistics.planning import (
     enough_to_fail,
     enough_to_pass,
@@ -27,7 +27,7 @@ from highbar.statistics.tolerance import LARGEST, clusters_to_exclude
 
 
 def fewest_to_pass(bar: Fraction, assumptions: Assumptions, failures: int = 0) -> int | None:
-    """How many scenarios pass if all but so many of them do, however many trials each has; None if none would."""
+    """How many scenarios pass if all but so many of them do, however many trials each has; None if no number would."""
     excluded = assumptions.tolerate if bar == 1 else 1 - bar
     found = clusters_to_exclude(excluded, assumptions.alpha, failures)
     return found if found < LARGEST else None
@@ -57,8 +57,8 @@ def _decided(bar: Fraction, rate: Fraction, assumptions: Assumptions) -> tuple[i
     """The first number of scenarios that suffices, and the one from which on all larger ones do."""
     if not assumptions.repeats:
         decide = (scenarios_to_pass, enough_to_pass) if rate > bar else (scenarios_to_fail, enough_to_fail)
-        first, lasting = (each(bar, rate, float(assumptions.power), assumptions.alpha) for each in decide)
-        return first, lasting
+        first, enough = (each(bar, rate, float(assumptions.power), assumptions.alpha) for each in decide)
+        return first, enough
     if rate > bar:
         found = repeated.scenarios_to_pass(bar, rate, assumptions)
     else:
@@ -87,7 +87,7 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
     )
 
 
-def chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Chance:
+def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Chance:
     """How so many scenarios, each with the assumed trials, would judge an agent of this true rate by `≥ bar`."""
     if bar == 1:
         fewest = fewest_to_pass(bar, assumptions)
@@ -102,13 +102,13 @@ def chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptio
     return Chance(bar, rate, scenarios, found.passes, found.fails, found.inconclusive)
 
 
-def smallest(scenarios: int, differing: Fraction, assumptions: Assumptions) -> Difference:
+def smallest_shown(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The smallest difference between two versions that so many common scenarios show with the assumed power."""
     found = smallest_difference(scenarios, differing, float(assumptions.power), assumptions.alpha)
-    return Difference(scenarios, differing, found if found <= differing else None)
+    return PlannedDifference(scenarios, differing, found if found <= differing else None)
 
 
-def show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> Difference:
+def needed_to_show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The common scenarios that show a difference of this size with the assumed power."""
     needed = pairs_needed(difference, differing, float(assumptions.power), assumptions.alpha)
-    return Difference(needed, differing, float(difference))
+    return PlannedDifference(needed, differing, float(difference))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from highbar.language.threshold import read_margin
-from highbar.model import BaselineRule, Demand, Level, Metric, NewFailuresRule, Rule, ScenarioRule, StepRule
+from highbar.model import BaselineRule, Demand, Level, Metric, NewFailuresRule, Place, Rule, ScenarioRule, StepRule
 from highbar.policy.cursor import Cursor
 from highbar.policy.metrics import MetricTable
 from highbar.policy.settings import Settings, read_where
@@ -35,6 +35,10 @@ class BaselineReader:
 
     def read(self, cursor: Cursor, folder: Path) -> list[Rule]:
         """`baseline.M` of each margin, `baseline.step.M` of each step, and `baseline.new_failures`."""
+        if cursor.is_kind("text"):
+            hint = f"write {{ file: {cursor.node.text[:60]}, margin: {{ accuracy: 1% }} }}"
+            cursor.refuse_kind("a file and what it is compared by", hint)
+            return []
         fields = cursor.fields(BASELINE_KEYS)
         if "description" in fields:
             fields["description"].text()
@@ -51,7 +55,7 @@ class BaselineReader:
         ]
 
     def _entries(self, cursor: Cursor | None, key: Key, file: str) -> list[Rule]:
-        entries = cursor.entries() if cursor else {}
+        entries = cursor.metrics() if cursor else {}
         if cursor and not entries and cursor.is_kind("mapping"):
             cursor.refuse(f"no metric has a {key}", "accuracy: 1%")
         prefix = "baseline" if key == "margin" else "baseline.step"
@@ -62,12 +66,12 @@ class BaselineReader:
                 entry.refuse(f"no {key} in the list", "1%")
             for place, item in enumerate(items):
                 name = f"{prefix}.{metric}" + (f"[{place}]" if place else "")
-                rule = self._rule(item, key, name, metric, file)
+                rule = self._rule(item, key, name, metric, file, entry.key_at)
                 found += [rule] if rule else []
         return found
 
-    def _rule(self, cursor: Cursor, key: Key, name: str, metric_name: str, file: str) -> Rule | None:
-        metric = self.table.look_up(cursor, metric_name)
+    def _rule(self, cursor: Cursor, key: Key, name: str, metric_name: str, file: str, at: Place) -> Rule | None:
+        metric = self.table.look_up(cursor, metric_name, at)
         fields: dict[str, Cursor] = {key: cursor}
         if cursor.is_kind("mapping"):
             fields = cursor.fields((key, *ENTRY_KEYS))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.language.exact import NUMBER
+from highbar.language.spelling import spellings
 from highbar.language.threshold import canonical
-from highbar.model import Comparison, Condition, ConditionRule, Metric, Name, Number, Place, Threshold
+from highbar.model import Condition, ConditionRule, Constant, Metric, Name, Place, Relation, Threshold
 from highbar.policy.tree import Node
 
 _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """A metric's bound: the number's place, and the place of the text around it."""
 
     metric: str
@@ -47,9 +48,9 @@ def _text_of(rule: ConditionRule, root: Node) -> Node | None:
     return composite if known else None
 
 
-def _joined(condition: Condition) -> Iterator[Comparison | None]:
+def _joined(condition: Condition) -> Iterator[Relation | None]:
     """The comparisons that are joined by AND; None for anything else."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, Relation):
         yield condition
     elif condition.operator == "and":
         for operand in condition.operands:
@@ -58,16 +59,17 @@ def _joined(condition: Condition) -> Iterator[Comparison | None]:
         yield None
 
 
-def _bound(comparison: Comparison, rule: ConditionRule, node: Node, metrics: Mapping[str, Metric]) -> Bound | None:
+def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mapping[str, Metric]) -> Bound | None:
     left, operator, right = comparison.left, comparison.operator, comparison.right
     if (
         not isinstance(left, Name)
-        or not isinstance(right, Number)
+        or not isinstance(right, Constant)
         or left.name not in metrics
         or operator not in _SIGNS
     ):
         return None
-    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*({NUMBER})(?![\w.])", re.ASCII)
+    name = "|".join(re.escape(each) for each in spellings(left.name))
+    written = re.compile(rf"(?<!\w)(?:{name})\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
     found = list(written.finditer(rule.text))
     if len(found) != 1:
         return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE
 from highbar.language.exact import write_decimal
@@ -12,13 +14,13 @@ from highbar.language.formula import MIRRORED, NEGATED, names, parse, parse_comp
 from highbar.language.threshold import check
 from highbar.model import (
     Binary,
-    Comparison,
     Condition,
+    Constant,
     Expression,
     Metric,
     Name,
-    Number,
     Operator,
+    Relation,
 )
 from highbar.policy.cursor import Cursor
 from highbar.policy.directions import linear, rewards
@@ -28,8 +30,7 @@ from highbar.policy.ranges import always_holds, apart, value_range
 COMPOSITE_KEYS = ("formula", "pass", "evidence", "tolerate", "failures", "min_scenarios", "description")
 
 
-@dataclass(frozen=True, slots=True)
-class CompositePart:
+class CompositePart(Struct, frozen=True):
     """What `composite` says: how final_score is computed, and what must hold."""
 
     definition: Definition | None = None
@@ -99,7 +100,7 @@ def check_formula(definition: Definition, table: MetricTable) -> None:
     found = rewards(expression, ">=", table.metrics)
     if found.only_worse and FINAL_SCORE not in table.broken:
         turned = f"1 - ({definition.metric.formula.strip()})"
-        definition.formula.refuse(f"{FINAL_SCORE} rises where {listed(found.worse)} worse", f"write {turned}")
+        definition.formula.refuse(f"{FINAL_SCORE} rises if {listed(found.worse)} worse", f"write {turned}")
 
 
 def listed(names: tuple[str, ...]) -> str:
@@ -107,11 +108,10 @@ def listed(names: tuple[str, ...]) -> str:
     return f"{names[0]} is" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} are"
 
 
-@dataclass(frozen=True, slots=True)
-class Demanded:
+class Demanded(Struct, frozen=True):
     """One comparison of a condition, its operator as the NOTs before it make it, and whether it is one of several."""
 
-    comparison: Comparison
+    comparison: Relation
     operator: Operator
     alternative: bool  # it is part of an OR, so that the others need not hold
 
@@ -123,7 +123,7 @@ class Demanded:
 
 def demands(condition: Condition, *, negated: bool = False, alternative: bool = False) -> Iterator[Demanded]:
     """The comparisons in a condition."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, Relation):
         operator = NEGATED[condition.operator] if negated else condition.operator
         yield Demanded(condition, operator, alternative)
         return
@@ -139,7 +139,7 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     if any(name in table.broken for name in names(comparison)):
         return
     if demand.alternative and always_holds(left, demand.operator, right, table.metrics):
-        cursor.refuse(f"'{to_words(comparison)}' always holds, and with it the OR that it stands in", "leave it out")
+        cursor.refuse(f"'{to_words(comparison)}' always holds, so the OR that it is part of does too", "leave it out")
         return
     bounded = _bound(comparison, demand.operator, table)
     if bounded:
@@ -152,19 +152,19 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
     elif apart(value_range(left, table.metrics), value_range(right, table.metrics)):
         cursor.refuse(decided, "compare a ratio with 85% or 0.85")
     elif (found := rewards(demand.difference, demand.operator, table.metrics)).only_worse:
-        message = f"'{to_words(comparison)}' is met more easily where {listed(found.worse)} worse"
+        message = f"'{to_words(comparison)}' is met more easily if {listed(found.worse)} worse"
         cursor.refuse(
             message, f"turn it around: {to_words(replace(comparison, operator=MIRRORED[comparison.operator]))}"
         )
 
 
-def _bound(comparison: Comparison, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
+def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
     """A metric beside a number, on either side."""
     left, right = comparison.left, comparison.right
-    if isinstance(left, Number) and isinstance(right, Name):
+    if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left
     metric = table.metrics.get(left.name) if isinstance(left, Name) else None
-    return (metric, operator, right.value) if metric and isinstance(right, Number) else None
+    return (metric, operator, right.value) if metric and isinstance(right, Constant) else None
 
 
 def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Fraction) -> None:

@@ -3,42 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from highbar.errors import Problem
 from highbar.language.formula import FormulaError
-from highbar.language.spelling import did_you_mean
+from highbar.language.phrases import some
+from highbar.language.spelling import did_you_mean, spelled_out
 from highbar.language.threshold import ThresholdError
 from highbar.model import Place
-from highbar.policy.limits import MOST_SUGGESTIONS
+from highbar.policy.limits import LONGEST_MESSAGE, LONGEST_PATH, MOST_KEYS, MOST_SUGGESTIONS
 from highbar.policy.tree import KIND_NAMES, Kind, Node
 
 DESCRIPTION = "description"
+_INDENT = "if the lines below belong to it, indent them by two more spaces; if not, remove it"
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct):
     """A node of a policy. Its readers give what was asked for, or None after noting a problem."""
 
     node: Node
     path: str
     file: str | None
     problems: list[Problem]
+    key: Node | None = None
+    """The key that this node is the value of."""
 
     @property
     def place(self) -> Place:
         """Where the node begins."""
         return self.node.place(self.file)
 
+    @property
+    def key_at(self) -> Place:
+        """Where the node's key begins; of an item of a list, where the item does."""
+        return self.key.place(self.file) if self.key else self.place
+
     def refuse(self, message: str, hint: str | None = None, at: Place | None = None) -> None:
         """Note a problem with this node."""
         place = at or self.place
-        text = f"{self.path}: {message}" if self.path else message
-        self.problems.append(Problem(text, place.file, place.line, place.column, hint))
+        path = shortened(self.path, LONGEST_PATH)
+        text = shortened(f"{path}: {message}" if path else message, LONGEST_MESSAGE)
+        self.problems.append(Problem(text, place.file, place.line, place.column, hint and shortened(hint)))
 
     def refuse_kind(self, wanted: str, hint: str | None = None) -> None:
         """Note that the node is not of the kind that is wanted."""
@@ -57,15 +68,15 @@ class Cursor:
         """The entries of a mapping with known keys; an unknown or repeated key is a problem."""
         found = self.entries(keep_description=True)
         for key in [key for key in found if key not in allowed]:
-            cursor = found.pop(key)
-            hint = (hints or {}).get(key) or self.suggest(key, allowed) or f"known: {', '.join(allowed)}"
-            cursor.refuse(f"unknown key '{key}'", hint, at=self.key_place(key))
+            at = found.pop(key).key_at
+            hint = (hints or {}).get(key) or self.suggest(key, allowed) or f"known: {some(list(allowed), MOST_KEYS)}"
+            self.refuse(f"unknown key '{key}'", hint, at)
         return found
 
     def entries(self, *, keep_description: bool = False) -> dict[str, Cursor]:
         """The entries of a mapping with any keys. A `description` is checked to be text, and then left out."""
         if not self.is_kind("mapping"):
-            self.refuse_kind("a mapping (key: value)")
+            self.refuse_kind("a mapping (key: value)", _INDENT if self.is_kind("null") else None)
             return {}
         found: dict[str, Cursor] = {}
         before: dict[str, Node] = {}
@@ -76,10 +87,22 @@ class Cursor:
                 self._refuse_again(key, before[key.text.casefold()])
             else:
                 path = f"{self.path}.{key.text}" if self.path else key.text
-                found[key.text] = Cursor(value, path, self.file, self.problems)
+                found[key.text] = Cursor(value, path, self.file, self.problems, key)
                 before[key.text.casefold()] = key
         if not keep_description and DESCRIPTION in found:
             found.pop(DESCRIPTION).text()
+        return found
+
+    def metrics(self) -> dict[str, Cursor]:
+        """The entries of a mapping whose keys are metrics: `pass@3` is `pass_at_3`. A `description` is left out."""
+        found: dict[str, Cursor] = {}
+        first: dict[str, str] = {}
+        for key, entry in self.entries().items():
+            name = spelled_out(key)
+            if first.setdefault(name, key) != key:
+                entry.refuse(f"'{key}' is the same metric as '{first[name]}'", "keep one of the two", at=entry.key_at)
+            else:
+                found[name] = replace(entry, path=f"{self.path}.{name}")
         return found
 
     def _refuse_again(self, key: Node, first: Node) -> None:
@@ -100,13 +123,14 @@ class Cursor:
     def child(self, name: str) -> Cursor | None:
         """The value of one key, the first where it is repeated, without a word about the others."""
         path = f"{self.path}.{name}"
-        found = (value for key, value in self.node.entries if key.text == name)
-        return next((Cursor(value, path, self.file, self.problems) for value in found), None)
+        found = ((key, value) for key, value in self.node.entries if key.text == name)
+        return next((Cursor(value, path, self.file, self.problems, key) for key, value in found), None)
 
     def items(self) -> list[Cursor]:
         """The items of a list."""
         if not self.is_kind("list"):
-            self.refuse_kind("a list")
+            listed = f"write [{self.node.text[:60]}]" if self.is_kind("text", "number") else None
+            self.refuse_kind("a list", _INDENT if self.is_kind("null") else listed)
             return []
         return [
             Cursor(item, f"{self.path}[{index}]", self.file, self.problems)
@@ -167,4 +191,10 @@ class Cursor:
 
     def key_place(self, name: str) -> Place:
         """The place of the key `name` of this mapping."""
-        return next(key.place(self.file) for key, _ in self.node.entries if key.text == name)
+        return next(key.place(self.file) for key, _ in self.node.entries if spelled_out(key.text) == spelled_out(name))
+
+
+def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """`text`, its middle left out if it is longer than `most`: a key may be as long as the file."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"

@@ -7,16 +7,17 @@ its own, and what is multiplied by something of unknown sign is not decided.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
 from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded
 from highbar.language.formula import COLUMN_FUNCTIONS, to_words
 from highbar.language.formula.operations import direction
-from highbar.model import Binary, Call, Ends, Expression, Metric, Name, Negative, Number, Operator, Where
-from highbar.model.ranges import FARTHEST
+from highbar.model import Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
+from highbar.model.ranges import LARGEST_END
 from highbar.policy.ranges import value_range
 
 UPWARD = NAMED_IN_FORMULAS - WORSE_IF_HIGHER
@@ -26,8 +27,7 @@ Slopes = dict[str, int | None]
 """By name, 1 if the formula rises with it, -1 if it falls, None if that is not decided."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rewards:
+class Rewards(Struct, frozen=True):
     """What a demand gets easier by: names that are better then, names that are worse, and names that may be either."""
 
     better: tuple[str, ...]
@@ -52,8 +52,7 @@ def rewards(node: Expression, operator: Operator, metrics: Mapping[str, Metric])
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Imputed:
+class Imputed(Struct, frozen=True):
     """A mean, sum or percentile in which a trial without a value counts at the worse end of the column."""
 
     leaf: Name | Call
@@ -62,8 +61,7 @@ class Imputed:
     ends: Ends
 
 
-@dataclass(frozen=True, slots=True)
-class Helped:
+class Helped(Struct, frozen=True):
     """Whose worse end is no worse for a demand: what surely makes it easier to meet, and what may."""
 
     surely: tuple[Imputed, ...] = ()
@@ -109,8 +107,7 @@ def helped_by_crashes(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Flat:
+class _Flat(Struct):
     """A formula down to its measures and columns; each of those that count crashes at an end is a metric of its own."""
 
     metrics: Mapping[str, Metric]
@@ -163,13 +160,13 @@ class _Flat:
 def _reach(column: str, ends: Ends, *, averaged: bool) -> tuple[Fraction, Fraction] | None:
     """Between which values a mean, or else a sum, of a column lies."""
     if column in UNBOUNDED_NAMES:
-        return Fraction(0), FARTHEST
+        return Fraction(0), LARGEST_END
     if ends.worst is None or ends.best is None:
         return None
     low, high = sorted((ends.worst, ends.best))
     if averaged:
         return low, high
-    return (Fraction(0), FARTHEST) if low >= 0 else (-FARTHEST, Fraction(0)) if high <= 0 else None
+    return (Fraction(0), LARGEST_END) if low >= 0 else (-LARGEST_END, Fraction(0)) if high <= 0 else None
 
 
 def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
@@ -179,7 +176,7 @@ def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
         return {name: (share > 0) - (share < 0) for name, share in parts.items() if name and share}
     match node:
         case Negative(operand):
-            return _of_operation("-", (Number(Fraction(0)), operand), metrics)
+            return _of_operation("-", (Constant(Fraction(0)), operand), metrics)
         case Call(function, arguments) if function not in COLUMN_FUNCTIONS:
             return _of_operation(function, arguments, metrics)
         case Binary(operator, left, right):
@@ -198,7 +195,7 @@ def _of_operation(operator: str, operands: tuple[Expression, ...], metrics: Mapp
 def linear(node: Expression) -> dict[str, Fraction] | None:
     """The formula as so much of each name and, under the empty name, of 1; None if it is more than that."""
     match node:
-        case Number(value):
+        case Constant(value):
             return {"": value}
         case Name(name):
             return {name: Fraction(1)}

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.language.exact import NUMBER, write_decimal
 from highbar.model import Place, Threshold
 from highbar.policy.files import read_document
+from highbar.policy.shapes import threshold_offset
 from highbar.policy.tree import Node
 
 # The text of a threshold from its first character, or from the quote before it: whatever is no digit, then the number.
-_WRITTEN = re.compile(rf"[\"']?\s*(?:≥|>=|>|≤|<=|<|==|=|\\u[0-9a-fA-F]{{4}}=?)?\s*({NUMBER})\s*(%|ms|s)?", re.ASCII)
+_WRITTEN = re.compile(rf"[\"']?\s*(?:≥|>=|>|≤|<=|<|==|=|\\u[0-9a-fA-F]{{4}}=?)?\s*\$?({NUMBER})\s*(%|ms|s)?", re.ASCII)
 _SCALES = {"%": Fraction(1, 100), "s": Fraction(1000), "ms": Fraction(1)}
 _MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The number of a threshold in a policy's text: where its digits are, and what one of it is worth."""
 
     start: int
@@ -45,8 +47,7 @@ class Written:
         return f"{text}.0" if threshold.unit == "ratio" and self.scale == 1 and "." not in text else text
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A threshold that gets another value; `text_place` is the start of the text around it."""
 
     place: Place
@@ -85,8 +86,7 @@ class PolicyText:
         for written, edit in sorted(places, key=lambda pair: pair[0].start, reverse=True):
             text = text[: written.start] + written.write(edit.after) + text[written.end :]
         data = text.encode("utf-8")
-        begins = (edit.text_place or edit.place for edit in edits)
-        self._prove(data, {(place.line, place.column) for place in begins})
+        self._prove(data, [edit.text_place or edit.place for edit in edits])
         return data
 
     def _must(self, edit: Edit) -> Written:
@@ -95,18 +95,28 @@ class PolicyText:
             raise self._cannot(edit.place)
         return written
 
-    def _prove(self, data: bytes, intended: set[tuple[int | None, int | None]]) -> None:
+    def _prove(self, data: bytes, edited: Sequence[Place]) -> None:
+        intended = {(place.line, place.column) for place in edited}
         before, after = (read_document(self.path, data=each).root for each in (self.data, data))
         for first, second in zip_longest(_scalars(before), _scalars(after)):
             same = first is not None and second is not None and _plain(first) == _plain(second)
-            meant = first is not None and second is not None and (first.line, first.column) in intended
-            if not same and not (meant and first.kind == second.kind):
+            meant = first is not None and ((first.line, first.column) in intended or _holds(first, edited))
+            if not same and not (meant and second is not None and first is not None and first.kind == second.kind):
                 raise self._cannot(Place(str(self.path), first.line if first else None))
 
     def _cannot(self, place: Place) -> InputError:
         hint = "write the threshold on one line, as ≥ 85%"
         message = "the threshold here cannot be replaced without changing something else"
         return InputError(Problem(message, str(self.path), place.line, place.column, hint))
+
+
+def _holds(node: Node, places: Iterable[Place]) -> bool:
+    """Whether one of the places is the threshold of a rule in one text, such as `accuracy >= 90%`."""
+    offset = threshold_offset(node.text) if node.kind == "text" and node.text_at else None
+    if offset is None or node.text_at is None:
+        return False
+    line, column = node.text_at
+    return any((place.line, place.column) == (line, column + offset) for place in places)
 
 
 def _plain(node: Node) -> Node:

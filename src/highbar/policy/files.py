@@ -6,8 +6,9 @@ import hashlib
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.policy.json_tree import parse_json
@@ -20,8 +21,7 @@ _ALIKE = re.compile(r"\.?((high[-_ .]?bar|policy)([-_ .]?policy)?)\.(ya?ml|json|
 """Names that may be meant as a policy: `Highbar.yaml`, `.highbar.yml`, `policy.yaml`, `highbar.yaml.txt`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A file that was read: its tree, the digest of its bytes, and what is wrong with its form."""
 
     root: Node

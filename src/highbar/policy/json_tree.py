@@ -19,10 +19,10 @@ _CONSTANTS: dict[str, Kind] = {"true": "boolean", "false": "boolean", "null": "n
 
 def parse_json(text: str, file: str) -> Node:
     """The tree of a JSON document. Raises InputError at the first character that is not JSON."""
-    return _Reader(text, file).document()
+    return _JsonReader(text, file).document()
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str, file: str) -> None:
         self.text = text
         self.file = file

@@ -99,7 +99,7 @@ def _at_least(cursor: Cursor) -> Fraction | None:
     text = cursor.node.text
     number = read_decimal(text.removeprefix("-"))
     if number is None:
-        cursor.refuse(f"'{text[:60]}' is not a number that can be read", "at_least: 0.8")
+        cursor.refuse(f"cannot read '{text[:60]}' as a number", "at_least: 0.8")
         return None
     return -number if text.startswith("-") else number
 

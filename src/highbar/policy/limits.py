@@ -16,6 +16,16 @@ MOST_REPAIRS = 100
 """Unquoted operators of one YAML file that are reported at once: the file is parsed again after each."""
 MOST_SUGGESTIONS = 200
 """Problems of one file that get a "did you mean": finding one compares a word with all candidates."""
+MOST_KEYS = 10
+"""Known keys that a message about an unknown one lists: those that most policies need come first."""
+MOST_PROBLEMS = 50
+"""Problems of one policy that are reported: more are the wrong file, and nobody reads them."""
+LONGEST_MESSAGE = 600
+"""Characters of a message or a hint about a policy: its keys and texts may be as long as the file."""
+LONGEST_PATH = 120
+"""Characters of the path to a value, in front of a message."""
+LONGEST_EXCERPT = 76
+"""Characters of a line that a message shows: with its number it fits a terminal of 80 columns."""
 MOST_FOLDER_ENTRIES = 1000
 """Entries of a folder that are searched for a misnamed policy: a message must not take long."""
 MOST_ALIKE = 5

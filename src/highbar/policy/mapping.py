@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from pathlib import Path as FilePath
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from highbar.columns import COLUMN_NAMES, JUDGING
 from highbar.errors import InputError, Problem
@@ -16,6 +16,7 @@ from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import read_document
 from highbar.policy.paths import PathError, read_path, read_rows
+from highbar.policy.tree import from_values
 
 T = TypeVar("T")
 
@@ -26,16 +27,37 @@ TYPES = ("text", "number", "boolean")
 _DEEPEST = 4
 
 
-def read_map_file(path: FilePath | str) -> RowMap:
-    """The mapping in a file: the keys of the block, or a policy's block `map`. Raises InputError with every problem."""
+def read_map_file(path: FilePath | str, data: bytes | None = None) -> RowMap:
+    """The mapping in a file: the keys of the block, or a policy's block `map`. Raises InputError with every problem.
+
+    If `data` is given it is what the file would hold, and the file itself is not read.
+    """
     path = FilePath(path)
-    document = read_document(path)
+    try:
+        return _read_map_file(path, data)
+    except InputError as error:
+        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+
+        raise with_excerpts(error) from None
+
+
+def _read_map_file(path: FilePath, data: bytes | None) -> RowMap:
+    document = read_document(path, data=data)
     problems = list(document.problems)
     cursor = Cursor(document.root, "", str(path), problems)
     inner = cursor.child("map") if cursor.is_kind("mapping") else None
     found = read_mapping(Cursor((inner or cursor).node, "map" if inner else "", str(path), problems), frozenset())
     if problems or found is None:
         raise InputError(*(problems or [Problem("there is no mapping in this file", str(path))]))
+    return found
+
+
+def read_map(mapping: Mapping[str, Any]) -> RowMap:
+    """The mapping in a dict, with the keys of the block. Raises InputError with every problem."""
+    problems: list[Problem] = []
+    found = read_mapping(Cursor(from_values(mapping), "map", None, problems), frozenset())
+    if problems or found is None:
+        raise InputError(*problems)
     return found
 
 
@@ -73,7 +95,7 @@ def _feeds(cursor: Cursor) -> tuple[Feed, ...]:
     """One feed, or a list of them, of which the first that gives a value counts."""
     items = cursor.items() if cursor.is_kind("list") else [cursor]
     if not items:
-        cursor.refuse("found an empty list, wanted a path")
+        cursor.refuse("found an empty list, wanted a path", "put one of those in the comment in place of []")
     return tuple(feed for item in items if (feed := _feed(item)) is not None)
 
 
@@ -182,7 +204,7 @@ def _table(cursor: Cursor) -> dict[str, Scalar]:
     read = ((text, _scalar(entry)) for text, entry in cursor.entries(keep_description=True).items())
     found = {text: value for text, value in read if value is not None}
     if cursor.is_kind("mapping") and not found:
-        cursor.refuse("found nothing, wanted what each value stands for", "values: { ok: true, broken: false }")
+        cursor.refuse("found nothing, wanted what each value means", "values: { ok: true, broken: false }")
     return found
 
 
@@ -196,7 +218,7 @@ def _scalar(cursor: Cursor) -> Scalar | None:
         text = cursor.node.text
         number = read_decimal(text.removeprefix("-"))
         if number is None:
-            cursor.refuse(f"'{text[:60]}' is not a number that can be read", "write 0.5, say")
+            cursor.refuse(f"cannot read '{text[:60]}' as a number", "for example 0.5")
             return None
         return -number if text.startswith("-") else number
     cursor.refuse_kind("text, a number, true or false")

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from highbar import catalogue
 from highbar.catalogue import FINAL_SCORE, MEASURES, SETTINGS, WEIGHTED_SCORE
 from highbar.columns import COLUMN_NAMES
 from highbar.language.formula import FUNCTIONS, leaves, names, parse
-from highbar.language.spelling import near_miss
-from highbar.model import Call, Condition, Expression, Metric, Name, Place, Unit
+from highbar.language.spelling import near_miss, spelled_out
+from highbar.model import Call, Condition, Expression, Logic, Metric, Name, Place, Relation, Unit
 from highbar.policy.cursor import Cursor
 from highbar.policy.limits import MOST_CHAIN, MOST_WEIGHTS
 from highbar.policy.settings import Settings, read_where
@@ -44,11 +45,29 @@ _UNITS: dict[str, Unit] = {
     "per token": "per token",
     "number": "number",
 }
+_FINE_LATENCY = re.compile(r"latency_p(9[0-9])[_.]?([0-9]{1,4})")
+_PERCENTILE = re.compile(r"p[1-9][0-9]?")
+MEANT = {
+    "safety": "safety_rate",
+    "score": FINAL_SCORE,
+    "composite": FINAL_SCORE,
+    "latency": "latency_p95",
+    "cost": "cost_per_pass",
+    "error": "error_rate",
+    "errors": "error_rate",
+    "violations": "violation_rate",
+    "coverage": "behavior_coverage",
+    "behaviors": "behavior_coverage",
+    "pass": "pass_rate",
+    "success": "pass_rate",
+    "success_rate": "pass_rate",
+    "f1_score": "f1",
+}
+"""What metrics are called elsewhere. It is a hint only: one of them could be a column of the user's own."""
 _RESERVED = frozenset({*MEASURES, *SETTINGS, *FUNCTIONS, "and", "or", "not", "description", "pass"})
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A metric that the policy defines, and where its formula and its typical threshold stand."""
 
     metric: Metric
@@ -56,8 +75,7 @@ class Definition:
     typical_threshold: Cursor | None = None
 
 
-@dataclass(slots=True)
-class MetricTable:
+class MetricTable(Struct):
     """The metrics that rules and formulas may name. It grows by pass_at_K when one is named."""
 
     metrics: dict[str, Metric] = field(default_factory=lambda: dict(catalogue.metrics()))
@@ -79,28 +97,37 @@ class MetricTable:
         return name in MEASURES or name in SETTINGS or name in self.broken or self.find(name) is not None
 
     def look_up(self, cursor: Cursor, name: str, at: Place | None = None) -> Metric | None:
-        """The metric that a rule names; where there is none, a problem at `cursor`."""
+        """The metric that a rule names; if there is none, a problem at the place `at`, by default that of the key."""
         metric = self.find(name)
         if metric is None and name not in self.broken:
-            cursor.refuse(f"unknown metric '{name}'", self.hint(name, cursor), at)
+            cursor.refuse(f"unknown metric '{name}'", self.hint(name, cursor), at or cursor.key_at)
         return None if name in self.broken else metric
 
     def hint(self, name: str, cursor: Cursor) -> str | None:
-        """What to do about a metric that there is not."""
+        """What to do about a metric that does not exist."""
         if name == WEIGHTED_SCORE:
             return "give the weights of its metrics under weights.by_metric"
         if name == FINAL_SCORE:
             return "give its formula under composite"
         if name in MEASURES:
             return f"'{name}' is a measure; define a metric with it under metrics"
-        return cursor.suggest(name, self.metrics)
+        fine = _FINE_LATENCY.fullmatch(name)
+        if fine:
+            return f"define it under metrics, with the formula percentile(latency_ms, {fine[1]}.{fine[2]}%)"
+        meant = self.meant(name)
+        return f"did you mean '{meant}'?" if meant else cursor.suggest(name, self.metrics)
+
+    def meant(self, name: str) -> str | None:
+        """The metric that goes by another name elsewhere; None if it is not known here."""
+        meant = MEANT.get(name.lower()) or (f"latency_{name.lower()}" if _PERCENTILE.fullmatch(name.lower()) else "")
+        return meant if meant in self.broken or self.find(meant) else None
 
 
 def read_definitions(cursor: Cursor | None, settings: Settings, table: MetricTable) -> list[Definition]:
     """The metrics that a policy defines, in the guide's form; they are in the table afterwards."""
     if cursor is None:
         return []
-    hint = "metrics are a list: - name: …" if cursor.is_kind("mapping") else None
+    hint = "write a list: - { name: …, formula: … }" if cursor.is_kind("mapping") else None
     if not cursor.is_kind("list"):
         cursor.refuse_kind("a list", hint)
         return []
@@ -125,9 +152,9 @@ def _read_name(item: Cursor, fields: Mapping[str, Cursor], found: Mapping[str, D
     name = fields["name"].text()
     if name is None:
         return None
-    if not _NAME.fullmatch(name):
+    if spelled_out(name) == name and not _NAME.fullmatch(name):
         fields["name"].refuse(f"'{name}' cannot be named in a formula", "use letters, digits and underscores")
-    elif name.lower() in _RESERVED or catalogue.is_repeated(name):
+    elif name.lower() in _RESERVED or catalogue.is_repeated(spelled_out(name)) or not _NAME.fullmatch(name):
         fields["name"].refuse(f"the name '{name}' is taken: it means something else in formulas")
     elif name in found:
         fields["name"].refuse(f"the metric '{name}' is defined twice")
@@ -213,7 +240,7 @@ def add_weighted_score(cursor: Cursor | None, weights: Mapping[str, Fraction], t
             continue
         metric = table.look_up(cursor, name, at)
         if metric and (metric.unit != "ratio" or metric.better != "higher"):
-            message = f"'{name}' cannot be averaged with others, wanted ratios where higher is better"
+            message = f"'{name}' cannot be averaged with others, wanted ratios that are better when higher"
             cursor.refuse(message, f"define a metric such as 1 - {name} with range: 0-100%", at)
     table.metrics[WEIGHTED_SCORE] = catalogue.weighted_score(weights)
 
@@ -256,16 +283,21 @@ def rests_on_results(node: Expression | Condition) -> bool:
 
 def check_names(cursor: Cursor, node: Expression | Condition, table: MetricTable) -> None:
     """Every name in `node`, the formula at `cursor`, must be a measure, a setting, a metric or a fitting column."""
+    judged = isinstance(node, Relation | Logic)
     for leaf in leaves(node):
         if isinstance(leaf, Call):
             _check_column(cursor, leaf, table.allow_columns)
         elif not table.knows(leaf.name):
-            cursor.refuse(f"unknown name '{leaf.name}'", _hint(cursor, leaf.name, table), _place(cursor, leaf.name))
+            hint = _hint(cursor, leaf.name, table, judged=judged)
+            cursor.refuse(f"unknown name '{leaf.name}'", hint, _place(cursor, leaf.name))
 
 
-def _hint(cursor: Cursor, name: str, table: MetricTable) -> str:
+def _hint(cursor: Cursor, name: str, table: MetricTable, *, judged: bool) -> str:
     if name in (WEIGHTED_SCORE, FINAL_SCORE):
         return table.hint(name, cursor) or ""
+    meant = table.meant(name)
+    if meant and (judged or meant != FINAL_SCORE):  # the formula of final_score cannot name itself
+        return f"did you mean '{meant}'?"
     if name in catalogue.SUMMED_COLUMNS:
         return f"'{name}' is a column: write mean({name}) or sum({name})"
     meant = cursor.suggest(name, [*MEASURES, *SETTINGS, *table.metrics])

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar.catalogue import FINAL_SCORE, MEASURES, WEIGHTED_SCORE, metrics
 from highbar.language.exact import write_decimal
 from highbar.language.formula import names, to_words
+from highbar.language.threshold import has_unit
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    Constant,
     Name,
-    Number,
     Policy,
     ProgressiveRule,
     ScenarioRule,
@@ -22,11 +25,16 @@ from highbar.model import (
     ThresholdRule,
 )
 from highbar.policy.composite import demands, listed
+from highbar.policy.cursor import Cursor
 from highbar.policy.directions import rewards
 from highbar.policy.patterns import is_pattern
 from highbar.policy.ranges import always_holds, value_range
 
 SAFETY = "safety_rate"
+SHORT_TIME = 100
+"""Milliseconds. Agents take longer, so a shorter time without a unit is probably in seconds."""
+SMALL_SHARE = Fraction(1, 100)
+"""Nobody demands less than this of a ratio that is better when higher: the percent sign is probably too much."""
 MUCH = Fraction(1, 2)
 """From here on a tolerated rate is worth a word."""
 
@@ -39,12 +47,50 @@ def notes_on(policy: Policy) -> Policy:
         *_unused_weights(policy),
         *_bought_off_safety(policy),
         *_wide_composite(policy),
+        *_short_times(policy),
+        *_tiny_shares(policy),
         *_empty_demands(policy),
         *_much_tolerated(policy),
         *_rewarded_faults(policy),
         *_required_outside_the_suite(policy),
     )
-    return replace(policy, notes=notes)
+    return replace(policy, notes=(*policy.notes, *notes))
+
+
+def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
+    """A note on a time that has no unit and is so short that seconds are probably meant."""
+    text = cursor.node.text.strip()
+    if milliseconds is None or milliseconds >= SHORT_TIME or has_unit(text):
+        return []
+    number = write_decimal(milliseconds)
+    return [f"{cursor.path} ({text}) is read as {number} milliseconds: write {number}s if seconds are meant"]
+
+
+def _short_times(policy: Policy) -> Iterable[str]:
+    """Times of a condition that have no unit and are so short that seconds are probably meant."""
+    for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
+        for demand in demands(rule.condition):
+            left, right = demand.comparison.left, demand.comparison.right
+            metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
+            if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
+                continue
+            number = write_decimal(right.value)
+            if not re.search(rf"{re.escape(number)}\s*(?:ms|s)\b", rule.text):
+                compared = f"{metric.name} is compared with {number} milliseconds"
+                yield f"{rule.name}: {compared}: write {number}s if seconds are meant"
+
+
+def _tiny_shares(policy: Policy) -> Iterable[str]:
+    """Thresholds below 1 %, as `0.9%` is."""
+    for rule in policy.rules:
+        steps = [(rule.name, rule.threshold)] if isinstance(rule, ThresholdRule) else []
+        if isinstance(rule, ProgressiveRule):
+            steps = [(f"{rule.name}.{step.version}", step.threshold) for step in rule.steps]
+        for name, threshold in steps:
+            upward = threshold.operator in (">=", ">")
+            if upward and threshold.unit == "ratio" and 0 < threshold.value < SMALL_SHARE:
+                found, meant = (write_decimal(threshold.value * scale) for scale in (100, 10_000))
+                yield f"{name} demands only {found}%: did you mean {meant}%?"
 
 
 def _loose_warnings(policy: Policy) -> Iterable[str]:
@@ -128,7 +174,7 @@ def _wide_composite(policy: Policy) -> Iterable[str]:
 
 
 def _empty_demands(policy: Policy) -> Iterable[str]:
-    """Thresholds that every value meets: they fail only where there is none."""
+    """Thresholds that every value meets: they fail only if there is no value."""
     for rule in policy.rules:
         if isinstance(rule, ThresholdRule) and _met_by_all(rule.metric, rule.threshold, policy):
             yield _met(f"{rule.name} ({rule.threshold.text})", rule.metric)
@@ -144,11 +190,11 @@ def _empty_demands(policy: Policy) -> Iterable[str]:
 
 
 def _met(demand: str, metric: str) -> str:
-    return f"{demand} is met by every value: it fails only where {metric} is undefined"
+    return f"{demand} is met by every value: it fails only if {metric} is undefined"
 
 
 def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
-    return always_holds(Name(metric), threshold.operator, Number(threshold.value), policy.metrics)
+    return always_holds(Name(metric), threshold.operator, Constant(threshold.value), policy.metrics)
 
 
 def _much_tolerated(policy: Policy) -> Iterable[str]:
@@ -161,20 +207,20 @@ def _much_tolerated(policy: Policy) -> Iterable[str]:
 
 
 def _rewarded_faults(policy: Policy) -> Iterable[str]:
-    """What gets easier to meet, or a score that rises, where some metric is worse."""
+    """What gets easier to meet, or a score that rises, if some metric is worse."""
     for rule in policy.rules:
         if isinstance(rule, ConditionRule):
             for demand in demands(rule.condition):
                 found = rewards(demand.difference, demand.operator, policy.metrics)
                 if found.worse:
                     words = to_words(demand.comparison)
-                    yield f"{rule.name}: '{words}' is met more easily where {listed(found.worse)} worse"
+                    yield f"{rule.name}: '{words}' is met more easily if {listed(found.worse)} worse"
     used, built_in = _used_names(policy), metrics()
     for metric in policy.metrics.values():
         if metric.name in used and built_in.get(metric.name) != metric:
             rising = rewards(metric.expression, ">=" if metric.better == "higher" else "<=", policy.metrics)
             if rising.worse and (metric.name == FINAL_SCORE or rising.only_worse):
-                yield f"{metric.name} gets better where {listed(rising.worse)} worse: is that meant?"
+                yield f"{metric.name} gets better if {listed(rising.worse)} worse: is that meant?"
 
 
 def _required_outside_the_suite(policy: Policy) -> Iterable[str]:

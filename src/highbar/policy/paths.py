@@ -3,6 +3,7 @@
 status            a key of the record           checks[].name    of every element of a list
 usage.total       a key in an object            steps[0].tool    one element; [-1] is the last
 "a.b".c           a key that has a point in it  checks.@keys     the keys of an object
+"a ""b"" c"       a key that has quotes in it
 ^.name            of the object around the list that holds the record
 $.model           of the whole document
 @key, @number     the key that holds the record; its position, from 0
@@ -18,7 +19,7 @@ from highbar.model.mapping import Path, Walk
 
 Special = Literal["key", "number", "repeat"]
 
-_STEP = re.compile(r'"(?P<quoted>[^"]+)"|(?P<plain>[^\s."\[\]{}@^$][^."\[\]{}]*)|(?P<keys>@keys)')
+_STEP = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^\s."\[\]{}@^$][^."\[\]{}]*)|(?P<keys>@keys)')
 _MARK = re.compile(r"\[(?P<index>-?\d{1,9})?\]")
 _CONTAINER = re.compile(r"\[\]|\{\}")
 
@@ -78,7 +79,8 @@ def _steps(text: str, whole: str) -> tuple[str | int | Walk, ...]:
         step = _STEP.match(text, position)
         if step is None:
             raise PathError(f"'{whole}' cannot be read from '{text[position:]}' on")
-        steps.append(Walk.KEYS if step["keys"] else step["quoted"] or step["plain"].rstrip())
+        quoted = step["quoted"] and step["quoted"].replace('""', '"')
+        steps.append(Walk.KEYS if step["keys"] else quoted or step["plain"].rstrip())
         position = step.end()
     if not steps or text.endswith("."):
         raise PathError(f"'{whole}' leads nowhere")

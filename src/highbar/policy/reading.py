@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.catalogue import CATEGORIES
@@ -27,10 +28,11 @@ from highbar.policy.crashes import refuse_helpful_crashes
 from highbar.policy.cursor import Cursor
 from highbar.policy.files import find_here, read_document
 from highbar.policy.metrics import Definition, MetricTable, add_weighted_score, check_formulas, read_definitions
-from highbar.policy.notes import notes_on
-from highbar.policy.rules import RuleReader, scenario_rules
+from highbar.policy.notes import notes_on, time_notes
+from highbar.policy.rules import RISK_LEVELS, RuleReader, scenario_rules
 from highbar.policy.selecting import read_select, with_rows
 from highbar.policy.settings import LIMITS, Settings, read_settings, read_weights
+from highbar.policy.shapes import top_hints
 from highbar.policy.suite import read_suite
 from highbar.policy.tree import Node, from_values
 from highbar.policy.versions import HINT, order
@@ -39,28 +41,32 @@ if TYPE_CHECKING:  # see _read_mapping
     from highbar.model.judging import ScorerDemand
     from highbar.model.mapping import RowMap
 
-KEYS = (
-    "description",
-    "agent_version",
+COMMON_KEYS = (
     "thresholds",
+    "pass_criteria",
+    "required_scenarios",
+    "rules",
+    "suite",
+    "baseline",
+    "metrics",
+    "slices",
+    "evidence",
+    "description",
+)
+"""The keys that most policies need (docs/how-to/ten-keys.md)."""
+KEYS = (
+    *COMMON_KEYS,
+    "optional_scenarios",
     "risk",
     "progressive",
-    "weights",
-    "required_scenarios",
-    "optional_scenarios",
-    "pass_criteria",
+    "agent_version",
     "composite",
-    "metrics",
-    "rules",
-    "baseline",
-    "suite",
-    "slices",
+    "weights",
     "confidence",
-    "evidence",
+    "population",
     "positive",
     "pass_score",
     *LIMITS.values(),
-    "population",
     "allow_columns",
     "allow_categories",
     "map",
@@ -74,6 +80,11 @@ _HINTS = {
     "formula": _A_METRIC,
     "typical_threshold": _A_METRIC,
     "ids": "put it under required_scenarios or optional_scenarios",
+    "blocking": "put it under thresholds",
+    "warning": "put it under thresholds",
+    **dict.fromkeys(RISK_LEVELS, "put it under risk"),
+    "overall": "put it under pass_criteria",
+    "by_category": "put it under pass_criteria or weights",
 }
 
 
@@ -83,14 +94,24 @@ def read(path: Path | str, data: bytes | None = None) -> Policy:
     Where `data` is given it is what the file would hold, and the file itself is not read.
     """
     path = Path(path)
-    document = read_document(path, data=data)
-    policy = _read(document.root, str(path), document.sha256, path.parent, document.problems)
+    try:
+        document = read_document(path, data=data)
+        policy = _read(document.root, str(path), document.sha256, path.parent, document.problems)
+    except InputError as error:
+        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+
+        raise with_excerpts(error, {} if data is None else {str(path): data}) from None
     return replace(policy, text=document.text)
 
 
 def read_dict(mapping: Mapping[str, Any], folder: Path | None = None) -> Policy:
     """The policy in a dict, with the keys of a file; files it names are relative to `folder`. Raises InputError."""
-    return _read(from_values(mapping), None, None, folder or Path(), ())
+    try:
+        return _read(from_values(mapping), None, None, folder or Path(), ())
+    except InputError as error:
+        from highbar.policy.excerpts import with_excerpts  # only if something is wrong
+
+        raise with_excerpts(error) from None
 
 
 TYPICAL = "typical"
@@ -188,7 +209,7 @@ def _read(root: Node, file: str | None, sha256: str | None, folder: Path, found:
     if root.kind == "null":
         cursor.refuse("the policy is empty", "highbar init writes one to start from")
         raise InputError(*problems)
-    top = cursor.fields(KEYS, _HINTS)
+    top = cursor.fields(KEYS, {**_HINTS, **top_hints(cursor, KEYS)})
     policy = _build(cursor, top, folder)
     if problems:
         # Stable, so that problems of one line stay in the order in which they were found; other files' come last.
@@ -202,10 +223,13 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
     table = MetricTable(allow_columns=settings.allow_columns)
     definitions, composite = _read_metrics(top, settings, weights, table)
     suite = read_suite(top.get("suite"), folder, settings)
-    rules = _read_rules(top, folder, RuleReader(settings, table), definitions, composite)
+    reader = RuleReader(settings, table)
+    rules = _read_rules(top, folder, reader, definitions, composite)
+    if "latency_limit" in top:
+        reader.notes.extend(time_notes(top["latency_limit"], settings.latency_limit))
     if not rules and not cursor.problems:
         cursor.refuse(
-            "the policy has no rule, so there is nothing to judge", "thresholds: { blocking: { pass_rate: 85% } }"
+            "the policy has no rule, so there is nothing to judge", "for example thresholds: { pass_rate: 85% }"
         )
     _check_version(top, settings, rules)
     policy = Policy(
@@ -228,6 +252,7 @@ def _build(cursor: Cursor, top: Mapping[str, Cursor], folder: Path) -> Policy:
         mapping=_read_mapping(top.get("map"), settings),
         select=read_select(top.get("select"), settings.allow_columns),
         judged_by=_read_judged_by(top.get("judged_by")),
+        notes=tuple(reader.notes),
     )
     if not cursor.problems:  # every name is known then
         refuse_helpful_crashes(cursor, policy, definitions, composite)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
-from highbar.language.exact import read_decimal
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from highbar.language.spelling import spelled_out
+from highbar.language.threshold import meant
 from highbar.language.threshold import read as read_threshold
-from highbar.language.threshold import read_margin, read_share
 from highbar.model import (
     BaselineRule,
     ConditionRule,
@@ -28,13 +29,22 @@ from highbar.model import (
 )
 from highbar.policy.composite import CompositePart, check_condition, check_formula
 from highbar.policy.cursor import Cursor
-from highbar.policy.limits import MOST_FAILURES
+from highbar.policy.demands import only_perfection, read_count, read_failures, read_margin, read_tolerate
 from highbar.policy.metrics import Definition, MetricTable
+from highbar.policy.notes import time_notes
 from highbar.policy.patterns import matches
 from highbar.policy.settings import Settings, check_category, read_where
+from highbar.policy.shapes import (
+    category_hints,
+    entry_hint,
+    is_flat,
+    is_misspelled_level,
+    read_rule,
+    refuse_between_levels,
+    shown,
+)
 from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
-from highbar.policy.yaml_tree import QUOTE_IT
 
 DEMAND_KEYS = ("evidence", "margin", "tolerate", "failures", "min_scenarios", "description")
 THRESHOLD_KEYS = ("threshold", *DEMAND_KEYS)
@@ -48,8 +58,7 @@ RISK_LEVELS: dict[str, Level] = {"critical": "blocking", "high": "blocking", "me
 TARGET = "target"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A threshold as a policy says it: what to reach, how the evidence is weighed, and what for."""
 
     threshold: Threshold
@@ -58,21 +67,47 @@ class Bar:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class RuleReader:
+class RuleReader(Struct):
     """Reads rules, given the settings and the metrics of their policy."""
 
     settings: Settings
     table: MetricTable
+    notes: list[str] = field(default_factory=list)
+    """What is probably not meant, as far as only the text of a threshold shows it."""
 
     def thresholds(self, cursor: Cursor | None) -> list[Rule]:
-        """`thresholds.blocking.M` and `thresholds.warning.M`."""
-        fields = cursor.fields(THRESHOLDS_KEYS) if cursor else {}
+        """`thresholds.blocking.M` and `thresholds.warning.M`. Metrics right below `thresholds` block."""
+        if cursor is None:
+            return []
+        if is_flat(cursor, LEVELS):
+            entries = cursor.metrics().items()
+            return [rule for name, entry in entries if (rule := self._flat_rule(entry, name))]
+        fields = cursor.entries()
+        for key in [key for key in fields if key not in LEVELS]:
+            self._refuse_beside_levels(fields.pop(key), key)
         return self._by_level(fields, {level: level for level in LEVELS})
+
+    def _flat_rule(self, entry: Cursor, name: str) -> Rule | None:
+        if name not in self.table.broken and not self.table.find(name) and is_misspelled_level(entry, name, LEVELS):
+            self._refuse_beside_levels(entry, name)
+            return None
+        return self._rule(entry, f"thresholds.blocking.{name}", "blocking", name)
+
+    def _refuse_beside_levels(self, entry: Cursor, name: str) -> None:
+        if self.table.find(spelled_out(name)):
+            refuse_between_levels(entry, name, LEVELS)
+            return
+        known = f"known: {', '.join(THRESHOLDS_KEYS)}, or the name of a metric"
+        hint = f"put it under risk: {name}" if name in RISK_LEVELS else entry.suggest(name, LEVELS) or known
+        replace(entry, path="thresholds").refuse(f"unknown key '{name}'", hint, at=entry.key_at)
 
     def risk(self, cursor: Cursor | None) -> list[Rule]:
         """`risk.LEVEL.M`: critical and high block, medium and low warn."""
-        return self._by_level(cursor.fields(RISK_KEYS) if cursor else {}, RISK_LEVELS)
+        if cursor is None:
+            return []
+        metrics = (key.text for key, _ in cursor.node.entries if self.table.find(spelled_out(key.text)))
+        hint = "put it under critical or high, which block, or under medium or low, which warn"
+        return self._by_level(cursor.fields(RISK_KEYS, dict.fromkeys(metrics, hint)), RISK_LEVELS)
 
     def _by_level(self, fields: Mapping[str, Cursor], levels: Mapping[str, Level]) -> list[Rule]:
         _check_description(fields)
@@ -80,17 +115,22 @@ class RuleReader:
             rule
             for key, level in levels.items()
             if key in fields
-            for name, entry in fields[key].entries().items()
+            for name, entry in fields[key].metrics().items()
             if (rule := self._rule(entry, entry.path, level, name))
         ]
 
     def progressive(self, cursor: Cursor | None) -> list[Rule]:
         """`progressive.M`: steps by version, and the target, which is a goal and no rule."""
-        entries = cursor.entries() if cursor else {}
+        entries = cursor.metrics() if cursor else {}
         return [rule for name, entry in entries.items() if (rule := self._progressive_rule(entry, name))]
 
     def _progressive_rule(self, cursor: Cursor, name: str) -> Rule | None:
         metric = self.table.look_up(cursor, name)
+        if cursor.is_kind("text", "number"):
+            value = shown(cursor)
+            hint = f"write {{ v1.0: {value} }}, or put it under thresholds if it is the same for every version"
+            cursor.refuse_kind("thresholds by version", hint)
+            return None
         entries = cursor.entries(keep_description=True)
         description = entries.pop("description").text() if "description" in entries else None
         if metric is None:
@@ -112,9 +152,9 @@ class RuleReader:
             ordered = order(version)
             bar = self.bar(entry, metric)
             if ordered is None:
-                entry.refuse(f"'{version}' is not a version", f"{HINT}; or the word target")
+                entry.refuse(f"'{version}' is not a version", f"{HINT}; or the word target", entry.key_at)
             elif ordered in seen:
-                entry.refuse(f"'{version}' is the same version as '{seen[ordered]}'")
+                entry.refuse(f"'{version}' is the same version as '{seen[ordered]}'", at=entry.key_at)
             else:
                 seen[ordered] = version
                 if bar:
@@ -125,31 +165,61 @@ class RuleReader:
         """`pass_criteria.overall` and `pass_criteria.by_category.C`, on the pass rate."""
         if cursor is None:
             return []
-        fields = cursor.fields(PASS_CRITERIA_KEYS)
+        if cursor.is_kind("text", "number"):
+            overall = self._rule(cursor, "pass_criteria.overall", "blocking", "pass_rate")
+            return [overall] if overall else []
+        fields = cursor.fields(PASS_CRITERIA_KEYS, category_hints(cursor, PASS_CRITERIA_KEYS))
         _check_description(fields)
         rules = []
         if "overall" in fields:
             rules.append(self._rule(fields["overall"], "pass_criteria.overall", "blocking", "pass_rate"))
         for category, entry in (fields["by_category"].entries() if "by_category" in fields else {}).items():
-            check_category(entry, category, self.settings.allow_categories)
+            check_category(entry, category, self.settings.allow_categories, entry.key_at)
             where = (("category", (category,)),)
             rules.append(self._rule(entry, entry.path, "blocking", "pass_rate", where))
         return [rule for rule in rules if rule]
 
     def listed(self, cursor: Cursor | None) -> list[Rule]:
         """`rules[N]`."""
-        items = cursor.items() if cursor else []
-        return [rule for item in items if (rule := self._listed_rule(item))]
+        if cursor is None:
+            return []
+        if not cursor.is_kind("list"):
+            cursor.refuse_kind("a list", 'write a list: rules: ["accuracy >= 90%"]; or use thresholds')
+            return []
+        read = (
+            self._written_rule(item) if item.is_kind("text") else self._listed_rule(item) for item in cursor.items()
+        )
+        return [rule for rule in read if rule]
+
+    def _written_rule(self, item: Cursor) -> Rule | None:
+        """A rule in one text: `accuracy >= 90%`."""
+        written = read_rule(item)
+        metric = self.table.look_up(item, written.metric, written.metric_at) if written else None
+        bar = self.bar(written.threshold, metric) if written and metric else None
+        if metric is None or bar is None:
+            return None
+        return ThresholdRule(
+            item.path,
+            "blocking",
+            metric.name,
+            bar.threshold,
+            (),
+            bar.demand,
+            place=item.place,
+            threshold_place=bar.place,
+        )
 
     def _listed_rule(self, item: Cursor) -> Rule | None:
-        fields = item.fields(RULE_KEYS)
+        fields = item.fields(RULE_KEYS, self._entry_hints(item))
         level = fields["level"].choice(*LEVELS) if "level" in fields else "blocking"
         where = read_where(fields.get("where"), self.settings)
         for key in ("metric", "threshold"):
             if key not in fields and item.is_kind("mapping"):
                 item.refuse(f"a rule without a {key}")
         name = fields["metric"].text() if "metric" in fields else None
-        metric = None if name is None else self.table.look_up(fields["metric"], name)
+        metric = (
+            None if name is None else self.table.look_up(fields["metric"], spelled_out(name), fields["metric"].place)
+        )
         bar = self.bar(fields["threshold"], metric, fields) if metric and "threshold" in fields else None
         if metric is None or bar is None or level is None:
             return None
@@ -157,6 +227,15 @@ class RuleReader:
         return ThresholdRule(
             item.path, blocking, metric.name, bar.threshold, where, bar.demand, bar.description, item.place, bar.place
         )
+
+    def _entry_hints(self, item: Cursor) -> dict[str, str]:
+        """By unknown key of a rule that is the name of a metric, how that rule is written."""
+        found = {
+            key: (entry, metric)
+            for key in (key.text for key, _ in item.node.entries)
+            if (entry := item.child(key)) and (metric := self.table.find(spelled_out(key)))
+        }
+        return {key: entry_hint(entry, key, metric) for key, (entry, metric) in found.items()}
 
     def typical(self, definitions: Iterable[Definition], others: Iterable[Rule], judged: frozenset[str]) -> list[Rule]:
         """`metrics.M.typical_threshold`: a warning, unless another rule is on that metric or `judged` holds it."""
@@ -207,7 +286,7 @@ class RuleReader:
         if cursor.is_kind("mapping"):
             for key, value in cursor.fields(THRESHOLD_KEYS).items():
                 if key in fields:
-                    value.refuse(f"'{key}' is said twice", "keep one of the two")
+                    value.refuse(f"'{key}' is given twice", "keep one of the two")
                 fields[key] = value
             if "threshold" not in fields:
                 cursor.refuse("no threshold", "threshold: ≥ 95%")
@@ -215,6 +294,8 @@ class RuleReader:
             fields["threshold"] = cursor
         demand, description = self._demand(fields, metric)
         threshold = _read_threshold(fields["threshold"], metric) if "threshold" in fields else None
+        if threshold:
+            self.notes.extend(time_notes(fields["threshold"], threshold.value if metric.unit == "ms" else None))
         if threshold and metric.unit == "ratio" and metric.better == "higher" and 0 < threshold.value <= demand.margin:
             fields["margin"].refuse("this margin leaves nothing of its threshold", "give one below the threshold: 5%")
         if threshold and demand.failures and not only_perfection(threshold, metric):
@@ -226,10 +307,10 @@ class RuleReader:
         evidence = (
             fields["evidence"].choice("estimate", "confident") if "evidence" in fields else self.settings.evidence
         )
-        margin = _read_margin(fields["margin"], metric) if metric and "margin" in fields else None
-        tolerate = _read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
-        least = _read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
-        failures = _read_failures(fields["failures"], evidence) if "failures" in fields else None
+        margin = read_margin(fields["margin"], metric) if metric and "margin" in fields else None
+        tolerate = read_tolerate(fields["tolerate"]) if "tolerate" in fields else None
+        least = read_count(fields["min_scenarios"]) if "min_scenarios" in fields else None
+        failures = read_failures(fields["failures"], evidence) if "failures" in fields else None
         description = fields["description"].text() if "description" in fields else None
         default = Demand()
         demand = Demand(
@@ -256,7 +337,10 @@ def scenario_rules(required: Cursor | None, optional: Cursor | None) -> list[Rul
 def _scenario_rules(cursor: Cursor | None, level: Level) -> list[tuple[ScenarioRule, Cursor]]:
     if cursor is None:
         return []
-    fields = cursor.fields(SCENARIOS_KEYS)
+    if cursor.is_kind("text", "number"):
+        cursor.refuse_kind("a list of ids", f"write {cursor.path}: [{cursor.node.text[:60]}]")
+        return []
+    fields = {"ids": cursor} if cursor.is_kind("list") else cursor.fields(SCENARIOS_KEYS)
     description = fields["description"].text() if "description" in fields else None
     if "ids" not in fields:
         if cursor.is_kind("mapping"):
@@ -279,53 +363,10 @@ def _check_description(fields: Mapping[str, Cursor]) -> None:
 
 def _read_threshold(cursor: Cursor, metric: Metric) -> Threshold | None:
     if cursor.node.block:
-        cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", QUOTE_IT)
+        value = meant(cursor.node.text, metric.unit) or "90%"
+        sign = "≥" if metric.better == "higher" else "≤"
+        hint = f"write it on one line, in quotes or as {sign} {value.lstrip('≥≤ ')}"
+        cursor.refuse("found a block of text, wanted a threshold; YAML starts one at an unquoted >", hint)
         return None
     text = cursor.scalar("a threshold, such as ≥ 95%")
     return None if text is None else cursor.attempt(lambda: read_threshold(text, metric))
-
-
-def _read_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
-    text = cursor.scalar("a margin")
-    margin = None if text is None else cursor.attempt(lambda: read_margin(text, metric))
-    if margin and margin.relative:
-        cursor.refuse("a threshold's margin cannot be of the baseline", "give it in the metric's unit")
-        return None
-    return margin.value if margin else None
-
-
-def _read_tolerate(cursor: Cursor) -> Fraction | None:
-    value = cursor.number(read_share, "a share, such as 5%")
-    if value is not None and not 0 < value < 1:
-        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
-        return None
-    return value
-
-
-def only_perfection(threshold: Threshold, metric: Metric) -> bool:
-    """Whether no failure at all may happen: 100 %, or 0 % if lower is better."""
-    return metric.unit == "ratio" and threshold.value == (1 if metric.better == "higher" else 0)
-
-
-def _read_failures(cursor: Cursor, evidence: str | None) -> int | None:
-    """An acceptance number. By the estimate no failure is accepted, so there it would have no effect."""
-    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
-    if value is None or value.denominator != 1 or value < 0 or "." in cursor.node.text:
-        cursor.refuse_kind("a whole number, 0 or more")
-        return None
-    if value > MOST_FAILURES:
-        found = cursor.node.text[:40]
-        cursor.refuse(f"found {found}, wanted at most {MOST_FAILURES}", "demand a rate below 100% instead")
-        return None
-    if evidence == "estimate":
-        cursor.refuse("failures has no effect by the estimate", "add `evidence: confident`, or remove failures")
-        return None
-    return int(value)
-
-
-def _read_count(cursor: Cursor) -> int | None:
-    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
-    if value is None or value.denominator != 1 or value < 1 or "." in cursor.node.text:
-        cursor.refuse_kind("a whole number, 1 or more")
-        return None
-    return int(value)

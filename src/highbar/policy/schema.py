@@ -10,6 +10,7 @@ from typing import Any
 from highbar.catalogue import FINAL_SCORE, WEIGHTED_SCORE, metrics
 from highbar.columns import COLUMNS, JUDGING, UNBOUNDED
 from highbar.policy.judging import TOOLS
+from highbar.policy.shapes import RULE_PATTERN
 
 _TEXT = {"type": "string", "minLength": 1}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
@@ -23,11 +24,11 @@ _SCALARS = {"anyOf": [_SCALAR, {"type": "array", "items": _SCALAR, "minItems": 1
 _FEED = {"$ref": "#/$defs/feed"}
 _WHEN = {"$ref": "#/$defs/when"}
 _CHECKS = {
-    "is": {**_SCALARS, "description": "True where the value is this, or one of these."},
-    "is_not": {**_SCALARS, "description": "True where the value is none of these."},
+    "is": {**_SCALARS, "description": "True if the value is this, or one of these."},
+    "is_not": {**_SCALARS, "description": "True if the value is none of these."},
     "at_least": {"type": "number", "description": "True from this number on."},
     "at_most": {"type": "number", "description": "True up to this number."},
-    "exists": {"type": "boolean", "description": "True where there is a value (false: where there is none)."},
+    "exists": {"type": "boolean", "description": "True if there is a value (false: if there is none)."},
 }
 
 _DESCRIPTION = {**_TEXT, "description": "For people; nothing depends on it."}
@@ -37,7 +38,7 @@ _DEMANDS: dict[str, Any] = {
     "margin": {"type": ["string", "number"], "description": "How much worse is still accepted: 1%, 200ms."},
     "tolerate": {
         **_SHARE,
-        "description": "The rate of failures that a threshold of 100% must exclude; 5% unless said.",
+        "description": "The rate of failures that a threshold of 100% must exclude; 5% unless given.",
     },
     "failures": {
         "type": "integer",
@@ -104,13 +105,7 @@ def _definitions() -> dict[str, Any]:
 def _rule_blocks() -> dict[str, Any]:
     ids = {**_IDS, "minItems": 1, "description": "Ids of scenarios; * stands for any text, ? for any character."}
     return {
-        "thresholds": _closed(
-            {
-                "blocking": _by_metric("What is not met fails the version."),
-                "warning": _by_metric("What is not met is flagged."),
-                "description": _DESCRIPTION,
-            }
-        ),
+        "thresholds": _thresholds(),
         "risk": _closed(
             {
                 "critical": _by_metric("Blocks."),
@@ -124,22 +119,31 @@ def _rule_blocks() -> dict[str, Any]:
             _open(_THRESHOLD, "A threshold by version: the highest step at or below the agent's version holds."),
             "Thresholds that rise with the agent's version.",
         ),
-        "pass_criteria": _closed(
-            {
-                "overall": _THRESHOLD,
-                "by_category": _open(_THRESHOLD, "The pass rate that each category must reach."),
-                "description": _DESCRIPTION,
-            }
-        ),
-        "required_scenarios": _closed({"ids": ids, "description": _DESCRIPTION}, "ids"),
-        "optional_scenarios": _closed({"ids": ids, "description": _DESCRIPTION}, "ids"),
+        "pass_criteria": {
+            "anyOf": [
+                {"type": ["string", "number"], "description": "The pass rate that must be reached: 80%."},
+                _closed(
+                    {
+                        "overall": _THRESHOLD,
+                        "by_category": _open(_THRESHOLD, "The pass rate that each category must reach."),
+                        "description": _DESCRIPTION,
+                    }
+                ),
+            ]
+        },
+        "required_scenarios": {"anyOf": [ids, _closed({"ids": ids, "description": _DESCRIPTION}, "ids")]},
+        "optional_scenarios": {"anyOf": [ids, _closed({"ids": ids, "description": _DESCRIPTION}, "ids")]},
         "composite": {"anyOf": [_TEXT, _composite()]},
         "metrics": {
             "type": "array",
             "items": _metric(),
             "description": "Metrics of your own, or built-in ones replaced.",
         },
-        "rules": {"type": "array", "items": _rule(), "description": "What the other blocks cannot say."},
+        "rules": {
+            "type": "array",
+            "items": _rule(),
+            "description": "accuracy >= 90%, or a rule that no other block can express.",
+        },
         "baseline": _closed(
             {
                 "file": _TEXT,
@@ -151,6 +155,20 @@ def _rule_blocks() -> dict[str, Any]:
             "file",
         ),
         "suite": {**_TEXT, "description": "A file with the scenarios that must all have a result, and no others."},
+    }
+
+
+def _thresholds() -> dict[str, Any]:
+    """Levels with metrics below them, or only metrics, which block; never both."""
+    levels = {
+        "blocking": _by_metric("What is not met fails the version."),
+        "warning": _by_metric("What is not met is flagged."),
+        "description": _DESCRIPTION,
+    }
+    flat = _by_metric("What is not met fails the version.")
+    return {
+        "description": "What the metrics must reach, as accuracy: 90%, or below blocking and warning.",
+        "anyOf": [_closed(levels), {**flat, "properties": {**flat["properties"], "blocking": False, "warning": False}}],
     }
 
 
@@ -223,9 +241,9 @@ def _metric() -> dict[str, Any]:
 def _rule() -> dict[str, Any]:
     level = {"enum": ["blocking", "warning"], "default": "blocking"}
     metric = {**_TEXT, "examples": list(_metric_names())}
-    return _closed(
-        {"metric": metric, "where": _WHERE, "level": level, "threshold": _THRESHOLD, **_DEMANDS}, "metric", "threshold"
-    )
+    text = {"type": "string", "pattern": RULE_PATTERN, "examples": ["accuracy >= 90%"]}
+    fields = {"metric": metric, "where": _WHERE, "level": level, "threshold": _THRESHOLD, **_DEMANDS}
+    return {"anyOf": [text, _closed(fields, "metric", "threshold")]}
 
 
 def _settings() -> dict[str, Any]:
@@ -243,10 +261,10 @@ def _settings() -> dict[str, Any]:
             }
         ),
         "slices": {**_TEXTS, "description": "Columns to show the metrics by: category, tags.locale."},
-        "confidence": {**_SHARE, "description": "Of the intervals; 0.95 unless said."},
-        "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it says otherwise."},
+        "confidence": {**_SHARE, "description": "Of the intervals; 0.95 unless given."},
+        "evidence": {**_EVIDENCE, "description": "How every rule is judged, unless it has its own evidence."},
         "positive": {"type": ["string", "boolean"], "description": "The label that precision and recall count."},
-        "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless said."},
+        "pass_score": {**_SHARE, "description": "The behavior score with which a trial passes; 1.0 unless given."},
         **{
             column.limit.key: {"type": ["string", "number"], "description": column.limit.meaning}
             for column in UNBOUNDED
@@ -290,14 +308,14 @@ def _mapping_definitions() -> dict[str, Any]:
     """What the block refers to."""
     element = {"anyOf": [_TEXT, {"type": "object", "minProperties": 1}]}
     options = {
-        "path": {**_TEXT, "description": "Where the value stands: usage.total, checks[].name, ^.name, $.model, @key."},
+        "path": {**_TEXT, "description": "Where the value is: usage.total, checks[].name, ^.name, $.model, @key."},
         "value": {**_SCALAR, "description": "A constant."},
         **_CHECKS,
-        "values": {"type": "object", "additionalProperties": _SCALAR, "description": "What each value stands for."},
+        "values": {"type": "object", "additionalProperties": _SCALAR, "description": "What each value means."},
         "as": {"enum": ["text", "number", "boolean"], "description": "Text that says a number, and the like."},
         "times": {"type": ["number", "string"], "description": "Multiply: 1000 turns seconds into milliseconds."},
-        "default": {**_SCALAR, "description": "Where there is no value."},
-        "when": {**_WHEN, "description": "Only where this holds."},
+        "default": {**_SCALAR, "description": "If there is no value."},
+        "when": {**_WHEN, "description": "Only if this holds."},
         "each": {**element, "description": "What to take of every element of a list."},
         "where": {**_WHEN, "description": "Which elements of the list."},
     }
@@ -309,7 +327,7 @@ def _mapping_definitions() -> dict[str, Any]:
             "anyOf": [*one["anyOf"], {"type": "array", "items": one, "minItems": 1}],
         },
         "when": {
-            "description": "Paths, and what must stand there: {status: done, score: {at_least: 3}}.",
+            "description": "Paths, and what their values must be: {status: done, score: {at_least: 3}}.",
             "type": "object",
             "minProperties": 1,
             "additionalProperties": {"anyOf": [_SCALARS, checked]},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar.columns import COLUMN_NAMES
 from highbar.errors import InputError, Problem
@@ -53,7 +54,7 @@ def read_where(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
         elif fault:
             problems.append(Problem(f"--where {text}: {fault.message}", hint=fault.hint))
         elif value in found.setdefault(column, []):
-            problems.append(Problem(f"--where {text}: said twice"))
+            problems.append(Problem(f"--where {text}: given twice"))
         else:
             found[column].append(value)
     if problems:
@@ -64,8 +65,8 @@ def read_where(texts: Sequence[str], allowed: Collection[str] = ()) -> Where:
 def with_rows(policy: Policy, where: Sequence[str]) -> Policy:
     """The policy with the rows that `--where` chooses. Raises InputError if the policy's own `select` chooses some."""
     if policy.select:
-        message = f"--where: the policy says which rows are judged: {say_select(policy.select)}"
-        raise InputError(Problem(message, policy.file, hint="leave --where out, or select out of the policy"))
+        message = f"--where: the policy already selects the rows to judge: {say_select(policy.select)}"
+        raise InputError(Problem(message, policy.file, hint="remove --where, or select from the policy"))
     return replace(policy, select=read_where(where, policy.allow_columns))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct, field
 
 from highbar.catalogue import CATEGORIES, sliceable
 from highbar.columns import COLUMN_NAMES, SLICEABLE, UNBOUNDED
 from highbar.language.spelling import near_miss
-from highbar.language.threshold import read_duration, read_positive, read_share
-from highbar.model import Evidence, Weights, Where
+from highbar.language.threshold import read_dollars, read_duration, read_positive, read_share
+from highbar.model import EvidenceKind, Place, Weights, Where
 from highbar.policy.cursor import Cursor
 
 WEIGHT_KEYS = ("by_category", "by_capability", "by_metric", "description")
@@ -22,13 +23,12 @@ _FINEST = 10**20
 """The largest denominator of a pass_score: times the behaviors of a trial it must fit 128 bits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the top level of a policy says besides its rules."""
 
     description: str | None = None
     agent_version: str | None = None
-    evidence: Evidence = "estimate"
+    evidence: EvidenceKind = "estimate"
     confidence: Fraction = Fraction(95, 100)
     population: Literal["scenarios", "suite"] = "scenarios"
     positive: str | None = None
@@ -71,6 +71,8 @@ def _limit(top: Mapping[str, Cursor], key: str) -> Fraction | None:
         return None
     if key == "latency_limit":
         return top[key].number(read_duration, "a time")
+    if key == "cost_limit":
+        return top[key].number(read_dollars, "an amount of US dollars")
     return top[key].number(read_positive, "a number above 0")
 
 
@@ -126,12 +128,12 @@ def check_column(cursor: Cursor, column: str, allowed: frozenset[str]) -> bool:
     return not missed
 
 
-def check_category(cursor: Cursor, category: str, allowed: frozenset[str]) -> bool:
-    """Whether `category` is not nearly one of the guide's; if it is, a problem at `cursor`."""
+def check_category(cursor: Cursor, category: str, allowed: frozenset[str], at: Place | None = None) -> bool:
+    """Whether `category` is not nearly one of the guide's; if it is, a problem at `at`, by default at `cursor`."""
     missed = None if category in allowed else near_miss(category, CATEGORIES)
     if missed:
         hint = f"did you mean '{missed}'? If not, add it to allow_categories"
-        cursor.refuse(f"'{category}' is nearly the category '{missed}'", hint)
+        cursor.refuse(f"'{category}' is nearly the category '{missed}'", hint, at)
     return not missed
 
 
@@ -170,17 +172,20 @@ def read_weights(cursor: Cursor | None, settings: Settings) -> Weights:
         return Weights()
     # A number right under `weights` is most likely a metric's, as in the guide's example in Python.
     numbers = (key.text for key, value in cursor.node.entries if value.kind == "number")
-    fields = cursor.fields(WEIGHT_KEYS, dict.fromkeys(numbers, "the weights of metrics stand under by_metric"))
+    fields = cursor.fields(WEIGHT_KEYS, dict.fromkeys(numbers, "put the weights of metrics under by_metric"))
     by_category = _weight_table(fields.get("by_category"))
     for category in by_category:
-        check_category(fields["by_category"], category, settings.allow_categories)
-    return Weights(by_category, _weight_table(fields.get("by_capability")), _weight_table(fields.get("by_metric")))
+        at = fields["by_category"].key_place(category)
+        check_category(fields["by_category"], category, settings.allow_categories, at)
+    by_metric = _weight_table(fields.get("by_metric"), of_metrics=True)
+    return Weights(by_category, _weight_table(fields.get("by_capability")), by_metric)
 
 
-def _weight_table(cursor: Cursor | None) -> dict[str, Fraction]:
+def _weight_table(cursor: Cursor | None, *, of_metrics: bool = False) -> dict[str, Fraction]:
     if cursor is None:
         return {}
-    read = {name: entry.number(read_positive, "a number above 0") for name, entry in cursor.entries().items()}
+    entries = cursor.metrics() if of_metrics else cursor.entries()
+    read = {name: entry.number(read_positive, "a number above 0") for name, entry in entries.items()}
     if not read and cursor.is_kind("mapping"):
         cursor.refuse("found no weight")
     return {name: weight for name, weight in read.items() if weight is not None}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.language.exact import write_decimal
@@ -29,8 +30,7 @@ KIND_NAMES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One value of a policy file: its kind, its text if it is a scalar, and where it begins."""
 
     kind: Kind

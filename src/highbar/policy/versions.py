@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, ProgressiveRule, Rule, Stage, Step, ThresholdRule

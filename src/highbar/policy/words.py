@@ -27,7 +27,7 @@ from highbar.policy.patterns import is_pattern
 from highbar.policy.selecting import say_select
 
 _OPERATORS = {">=": "at least", ">": "above", "<=": "at most", "<": "below", "=": "exactly", "!=": "not"}
-_UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": " USD", "per token": " per token", "number": ""}
+_UNITS: dict[Unit, str] = {"ratio": "", "ms": " ms", "USD": "", "per token": " per token", "number": ""}
 
 
 def say(rule: Rule, policy: Policy) -> str:
@@ -43,7 +43,7 @@ def say(rule: Rule, policy: Policy) -> str:
             return _say_scenario(rule)
         case SuiteRule():
             count = f"each of the {len(policy.suite.scenarios)} scenarios" if policy.suite else "each scenario"
-            return f"The results must hold {count} of the suite, and no others."
+            return f"The results must contain {count} of the suite, and no others."
         case BaselineRule():
             what = f"{rule.metric} must not be worse than in {rule.file} by more than {_say_margin(rule, policy)}"
             return f"{what}{_over(rule.where)}{_weighed(rule.demand, policy, policy.metrics[rule.metric].unit)}."
@@ -81,6 +81,8 @@ def say_threshold(threshold: Threshold) -> str:
 
 
 def _amount(value: Fraction, unit: Unit) -> str:
+    if unit == "USD":
+        return f"${write_decimal(value)}"
     return f"{write_decimal(value * 100)}%" if unit == "ratio" else f"{write_decimal(value)}{_UNITS[unit]}"
 
 
@@ -107,7 +109,7 @@ def _accepted(demand: Demand) -> str:
     if not demand.failures:
         return ""
     failed = "1 failed scenario is" if demand.failures == 1 else f"{demand.failures} failed scenarios are"
-    return f"; {failed} accepted if a failure rate of {_amount(demand.tolerate, 'ratio')} is excluded all the same"
+    return f"; {failed} accepted if a failure rate of {_amount(demand.tolerate, 'ratio')} is still excluded"
 
 
 def _points(margin: Fraction, unit: Unit) -> str:
@@ -116,8 +118,8 @@ def _points(margin: Fraction, unit: Unit) -> str:
 
 def _say_scenario(rule: ScenarioRule) -> str:
     if is_pattern(rule.pattern):
-        return f"Every scenario like {rule.pattern} must pass all its trials, and there must be one."
-    return f"The scenario {rule.pattern} must be there and pass all its trials."
+        return f"Every scenario that matches {rule.pattern} must pass all its trials, and at least one must match."
+    return f"The scenario {rule.pattern} must have a result and pass all its trials."
 
 
 def _say_margin(rule: BaselineRule | StepRule, policy: Policy) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Event = Any  # the types that PyYAML comes with leave out most of what an event has
 
-QUOTE_IT = "quote it, or write ≥ 95%"
 _OPERATOR = re.compile(r"(?:[:\-?]\s+|[\[{,]\s*|^\s*)(>=?)(?=\s*[0-9.])")
+_END = re.compile(r"\s+#|[,\]}]")
 _HIDDEN_BREAK = re.compile("[\x85\u2028\u2029]")
 
 
@@ -33,12 +33,14 @@ def parse_yaml(text: str, file: str) -> tuple[Node, tuple[Problem, ...]]:
     _refuse_hidden_breaks(lines, file)
     while True:
         try:
-            reader = _Reader("\n".join(lines), file)
+            reader = _YamlReader("\n".join(lines), file)
             return reader.document(), (*problems, *reader.problems)
         except yaml.MarkedYAMLError as error:
             repaired = _repair(lines, error, file) if len(problems) < MOST_REPAIRS else None
             if not repaired:
-                raise InputError(*problems, _syntax_problem(lines, error, file)) from None
+                from highbar.policy.yaml_faults import explain  # only if something is wrong
+
+                raise InputError(*problems, explain(lines, error, file)) from None
             problems.append(repaired)
         except yaml.YAMLError as error:
             message = str(error).splitlines()[0]
@@ -71,20 +73,13 @@ def _repair(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem
             operator = found.group(1)
             lines[number] = lines[number][: found.start(1)] + "≥".ljust(len(operator)) + lines[number][found.end(1) :]
             message = f"YAML reads an unquoted '{operator}' as the start of a block of text"
-            return Problem(message, file, number + 1, found.start(1) + 1, QUOTE_IT)
+            value = _END.split(lines[number][found.end(1) :])[0].strip()
+            hint = f'quote it: "{operator} {value}"' + (f", or write ≥ {value}" if operator == ">=" else "")
+            return Problem(message, file, number + 1, found.start(1) + 1, hint)
     return None
 
 
-def _syntax_problem(lines: list[str], error: yaml.MarkedYAMLError, file: str) -> Problem:
-    mark = error.problem_mark or error.context_mark
-    message = ", ".join(part for part in (error.context, error.problem) if part)
-    line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
-    tab = mark is not None and mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
-    hint = "indent with spaces" if tab else None
-    return Problem(f"this is not YAML: {message}", file, line, column, hint)
-
-
-class _Reader:
+class _YamlReader:
     def __init__(self, text: str, file: str) -> None:
         import yaml  # as above
 
@@ -92,6 +87,7 @@ class _Reader:
         self.lines = text.split("\n")
         self.file = file
         self.problems: list[Problem] = []
+        self.tricks = 0  # anchors and aliases
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
 
@@ -118,7 +114,7 @@ class _Reader:
             children = list(self._children(depth))
             pairs = tuple(zip(children[::2], children[1::2], strict=True))
             return Node("mapping", entries=pairs, line=line, column=column)
-        return Node("null", line=line, column=column)  # an alias: already a problem
+        return Node("text", f"*{event.anchor}", line=line, column=column)  # an alias: already a problem
 
     def _children(self, depth: int) -> Iterator[Node]:
         for event in self.events:
@@ -129,11 +125,16 @@ class _Reader:
     def _refuse_tricks(self, event: Event) -> None:
         line, column = _position(event)
         if isinstance(event, self.yaml.AliasEvent) or event.anchor is not None:
+            self.tricks += 1
+            if self.tricks > 1:  # one says it; a file may have thousands
+                return
             message = "anchors and aliases (& and *) are not part of policies"
-            self.problems.append(Problem(message, self.file, line, column, "write it out, or quote it if it is text"))
+            sign = "*" if isinstance(event, self.yaml.AliasEvent) else "&"
+            hint = f'write the value out; if it is text, quote it: "{sign}{event.anchor[:40]}"'
+            self.problems.append(Problem(message, self.file, line, column, hint))
         elif event.tag is not None:
             hint = "write the value alone, or quote it if it is text"
-            self.problems.append(Problem(f"the tag {event.tag} is not allowed", self.file, line, column, hint))
+            self.problems.append(Problem(f"the tag {event.tag[:40]} is not allowed", self.file, line, column, hint))
 
     def _scalar(self, event: Event, line: int, column: int) -> Node:
         if not event.style:  # None from the Python parser, "" from the C one

@@ -9,11 +9,12 @@ group `highbar.reporters` that names such a module.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
@@ -25,8 +26,7 @@ GROUP = "highbar.reporters"
 """The group of entry points by which other distributions add formats."""
 
 
-@dataclass(frozen=True, slots=True)
-class Display:
+class Display(Struct, frozen=True):
     """What the reader's screen can do, and how much they want to see. A file has no color, and the width of a page."""
 
     width: int = 80
@@ -38,8 +38,7 @@ class Display:
 PAGE = Display()
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
+class Reporter(Struct, frozen=True):
     """A format: the module and its function that render it, and the file endings that mean it.
 
     The module is loaded at the first call. Beside `function` it has one with `_problems` added to the name, for what is
@@ -95,11 +94,12 @@ PLANS: Mapping[str, Reporter] = MappingProxyType(
 def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A002 - as the command line calls it
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
 
-    HTML shows more of a verdict from `check(…, details=True)`; JUnit and CSV list the scenarios of one from
-    `check(…, list_scenarios=True)`. Raises InputError if there is no such format.
+    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. For
+    these the results are read again. Raises ReportError if they have changed, InputError if there is no such format.
     """
     if isinstance(found, Verdict):
-        return reporter(format)(found)
+        chosen = reporter(format)
+        return chosen(found.complete(details=chosen.details, scenarios=chosen.lists_scenarios))
     if format not in COMPARISONS:
         raise _unknown(format, COMPARISONS, "a format of a comparison")
     return COMPARISONS[format](found)
@@ -126,10 +126,8 @@ def _unknown(name: str, known: Iterable[str], what: str = "a format") -> InputEr
     return InputError(Problem(f"{name!r} is not {what}", hint=f"wanted one of {', '.join(known)}"))
 
 
-class _Installed(Reporter):
+class _Installed(Reporter, frozen=True):
     """A format of another distribution, whose code may fail in any way."""
-
-    __slots__ = ()
 
     def __call__(self, found: Any, display: Display = PAGE) -> str:
         return self._text("render", found, display)

@@ -7,12 +7,13 @@ Outputs contain only the verdict, counts and digests: no text of the agent gets 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.model import Verdict
 from highbar.report import markdown
-from highbar.report.headline import NO_VERDICT, headline, is_fragile, not_passed, unsettled, warnings
+from highbar.report.headline import NO_VERDICT, could_change, headline, not_passed, unsettled, warnings
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
 
@@ -26,8 +27,7 @@ _LONGEST_MESSAGE = 1000
 _LONGEST_TITLE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """A line of a log that GitHub shows beside the code: `kind` is error or warning."""
 
     kind: str
@@ -103,7 +103,7 @@ def refusal_outputs(exit_code: int) -> Mapping[str, str]:
 
 def _of_demand(demand: DemandResult, kind: str, located: Located) -> Annotation:
     rule = demand.rule
-    parts = [rule.reason, unsettled(rule) if is_fragile(rule) else "", *demand.descriptions, demand.places()]
+    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", *demand.descriptions, demand.places()]
     return Annotation(
         kind,
         "\n".join(part for part in parts if part),

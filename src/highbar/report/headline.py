@@ -116,13 +116,13 @@ def notes(verdict: Verdict) -> tuple[str, ...]:
 
 def unsettled(rule: RuleResult) -> str:
     """How far the outcome of a close rule can be trusted, and how large a new run would have to be to settle it."""
-    if not (is_fragile(rule) or rule.outcome == "inconclusive"):
+    if not (could_change(rule) or rule.outcome == "inconclusive"):
         return ""
     reasons = "; ".join(part for part in (differs(rule), _settling(rule)) if part)
     return f"close: {reasons}" if reasons else ""
 
 
-def is_fragile(rule: RuleResult) -> bool:
+def could_change(rule: RuleResult) -> bool:
     """Whether the interval reaches across the threshold, or a second run may well be judged differently."""
     return rule.fragile or (rule.second_run or 0.0) >= WORTH_SAYING
 
@@ -179,7 +179,7 @@ def _out_of_100(low: float, high: float) -> str:
 
 def differs(rule: RuleResult) -> str:
     """How likely a close rule has another outcome on a re-run: `a re-run may pass (1–16%)`; empty of any other."""
-    if rule.second_run is None or not is_fragile(rule):
+    if rule.second_run is None or not could_change(rule):
         return ""
     turned = {"pass": "fail", "fail": "pass"}.get(rule.outcome, "end differently")
     return f"a re-run may {turned} ({chance(rule)})"

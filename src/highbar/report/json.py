@@ -20,34 +20,34 @@ if TYPE_CHECKING:  # each document is loaded only if it is written
 
 def render(verdict: Verdict, _display: Display = PAGE) -> str:
     """Everything the verdict holds, schema `highbar/verdict/1`."""
-    from highbar.store import verdict as document
+    from highbar.store import verdict as document  # loaded only if it is written
 
     return encode(document.write(verdict))
 
 
 def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """What is printed in place of a verdict if nothing could be judged."""
-    from highbar.store import verdict as document
+    from highbar.store import verdict as document  # loaded only if it is written
 
     return encode(document.write_problems(problems))
 
 
 def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
     """Everything the comparison holds, schema `highbar/comparison/1`."""
-    from highbar.store import comparison as document
+    from highbar.store import comparison as document  # loaded only if it is written
 
     return encode(document.write(comparison))
 
 
 def render_comparison_problems(problems: Iterable[Problem], _display: Display = PAGE) -> str:
     """What is printed in place of a comparison if there is none."""
-    from highbar.store import comparison as document
+    from highbar.store import comparison as document  # loaded only if it is written
 
     return encode(document.write_problems(problems))
 
 
 def render_plan(plan: Plan, _display: Display = PAGE) -> str:
     """Everything the plan holds, schema `highbar/plan/1`."""
-    from highbar.store import plan as document
+    from highbar.store import plan as document  # loaded only if it is written
 
     return encode(document.write(plan))

@@ -15,16 +15,17 @@ ASCII only, so that the file reads the same in any encoding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from xml.parsers import expat
+
+from msgspec import Struct, field
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
 from highbar.model import RuleResult, ScenarioResult, Value, Verdict, Where
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, is_fragile, unsettled
+from highbar.report.headline import NO_VERDICT, could_change, unsettled
 from highbar.report.numbers import end, number
 from highbar.report.titles import title
 from highbar.report.visible import cut, visible
@@ -37,8 +38,7 @@ _Attributes = Iterable[tuple[str, str | int | None]]
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(slots=True)
-class _TestSuite:
+class _TestSuite(Struct):
     """Test cases as text, with the counts that the suite must state, and the names that are taken."""
 
     name: str
@@ -77,8 +77,7 @@ class _TestSuite:
         yield "</testsuite>"
 
 
-@dataclass(frozen=True, slots=True)
-class _TestCase:
+class _TestCase(Struct, frozen=True):
     """A test case. `outcome` is the element that says how it did not pass; empty if it passed."""
 
     classname: str
@@ -161,7 +160,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
     """A failure if a blocking rule did not pass, or could not be judged; named by its title and its path."""
     missed = "" if rule.outcome == "pass" else "skipped" if rule.level == "warning" else "failure"
     message = f"warning: {visible(rule.reason)}" if missed == "skipped" else visible(rule.reason)
-    lines = [message, visible(rule.description or ""), unsettled(rule) if is_fragile(rule) else ""]
+    lines = [message, visible(rule.description or ""), unsettled(rule) if could_change(rule) else ""]
     return _TestCase(
         classname=f"highbar.rules.{rule.level}",
         name=_titled(rule, verdict),
@@ -177,7 +176,7 @@ def _rule(rule: RuleResult, verdict: Verdict, bounds: _Bounds) -> _TestCase:
             *_where(rule.slice),
             ("threshold", rule.threshold),
             *(_value("", rule.value, bounds.get(rule.metric or "", ())) if rule.value else ()),
-            *(_again(rule) if is_fragile(rule) else ()),
+            *(_again(rule) if could_change(rule) else ()),
         ),
         attributes=(("file", rule.place.file), ("line", rule.place.line)),
     )

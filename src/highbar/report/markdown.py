@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.errors import Problem
 from highbar.language.digits import amount, bounds_by_metric, show
@@ -20,10 +21,10 @@ from highbar.report.headline import (
     UNDECIDED,
     bounds_label,
     compared,
+    could_change,
     counted,
     evidence,
     headline,
-    is_fragile,
     judged,
     more,
     notes,
@@ -53,8 +54,7 @@ _PIPE = re.compile(r"(\\?)\|")
 _Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """A heading, the first lines of a table, and its rows, of which there are `total` in all."""
 
     heading: str
@@ -271,7 +271,7 @@ def _row_of(demand: DemandResult, bounds: _Bounds) -> Sequence[str]:
         f"{demand.title}<br><sub>{demand.places(code)}</sub>",
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         counted(value) if value else "",
-        code(rule.reason) + (f" {unsettled(rule)}" if is_fragile(rule) else ""),
+        code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),
     )
 
 

@@ -9,9 +9,10 @@ GitLab cuts a line at any `#`, and then finds its quotes unpaired: in a label it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import get_args
+
+from msgspec import Struct, field
 
 from highbar.errors import Problem
 from highbar.language.digits import bounds_by_metric
@@ -27,8 +28,7 @@ _DECISIONS: Sequence[str] = (*get_args(Decision), "none")
 _OUTCOMES: Sequence[str] = get_args(Outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(Struct):
     """A metric family: type and help, then all its samples, each label set once."""
 
     name: str

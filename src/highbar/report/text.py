@@ -16,10 +16,10 @@ from highbar.report import PAGE, Display, advice
 from highbar.report.headline import (
     NO_VERDICT,
     UNDECIDED,
+    could_change,
     differs,
     evidence,
     headline,
-    is_fragile,
     judged,
     more,
     second_run,
@@ -192,7 +192,7 @@ def _shortened(text: str) -> str:
 def _closing(verdict: Verdict, found: Sequence[DemandResult]) -> str:
     """How certain the verdict is, how many blocking demands are met, and how to see more."""
     met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
-    narrow = sum(is_fragile(rule) for rule in met)
+    narrow = sum(could_change(rule) for rule in met)
     are = f"{count(len(met), 'demand')} {'is' if len(met) == 1 else 'are'} met" if met else ""
     narrowly = ", narrowly" if narrow and len(met) == 1 else f", {narrow} of them narrowly" if narrow else ""
     return " ".join(filter(None, (second_run(verdict), f"{are}{narrowly}." if are else "", _MORE)))

@@ -6,9 +6,10 @@ Every text that comes from a file goes through `visible`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
+
+from msgspec.structs import replace
 
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Slice, Value, Verdict
@@ -19,9 +20,9 @@ from highbar.report.headline import (
     bounds_label,
     chance,
     compared,
+    could_change,
     counted,
     is_clear,
-    is_fragile,
     notes,
     repeated,
     second_run,
@@ -106,8 +107,8 @@ def _outcome(rule: RuleResult) -> tuple[str, str]:
 
 def _met(found: list[DemandResult], bounds: _Bounds, display: Display) -> list[str]:
     """The demands that are met; first, in a list of their own, those that a second run may judge differently."""
-    close = [demand for demand in found if is_fragile(demand.rule)]
-    firm = [demand for demand in found if not is_fragile(demand.rule)]
+    close = [demand for demand in found if could_change(demand.rule)]
+    firm = [demand for demand in found if not could_change(demand.rule)]
     text: list[str] = []
     if close:
         text += title("Demands that are met narrowly", display)

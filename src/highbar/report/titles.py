@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from highbar.language.digits import held_against, held_against_baseline
 from highbar.language.exact import write_decimal
 from highbar.language.formula import MIRRORED, FormulaError, parse_condition, to_words
 from highbar.language.phrases import count
-from highbar.model import Comparison, Condition, Name, Number, RuleResult, Unit, Verdict, Where
+from highbar.model import Condition, Constant, Name, Relation, RuleResult, Unit, Verdict, Where
 from highbar.report.visible import visible
 
 Encode = Callable[[str], str]
@@ -33,8 +34,7 @@ _SUITE = "Every scenario of the suite has a result, and no other has one"
 _NEW_FAILURES = "No scenario that passed in the baseline fails or is missing"
 
 
-@dataclass(frozen=True, slots=True)
-class DemandResult:
+class DemandResult(Struct, frozen=True):
     """What one demand came to: its title, and the rules that make it; all of them have the same outcome and reason."""
 
     title: str
@@ -200,21 +200,21 @@ def _of_condition(rule: RuleResult, verdict: Verdict, encode: Encode) -> str | N
 
 
 def _condition(condition: Condition, verdict: Verdict, encode: Encode) -> str:
-    if isinstance(condition, Comparison):
+    if isinstance(condition, Relation):
         return _comparison(condition, verdict, encode)
     parts = [
-        text if isinstance(each, Comparison) else f"({text})"
+        text if isinstance(each, Relation) else f"({text})"
         for each in condition.operands
         for text in (_condition(each, verdict, encode),)
     ]
     return f"not: {parts[0]}" if condition.operator == "not" else f" {condition.operator} ".join(parts)
 
 
-def _comparison(comparison: Comparison, verdict: Verdict, encode: Encode) -> str:
+def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
     left, operator, right = comparison.left, comparison.operator, comparison.right
-    if isinstance(left, Number) and isinstance(right, Name):
+    if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left
-    if isinstance(left, Name) and isinstance(right, Number):
+    if isinstance(left, Name) and isinstance(right, Constant):
         words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
         return f"{metric_words(left.name, encode)} {words}"
     return encode(to_words(comparison))

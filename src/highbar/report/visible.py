@@ -49,7 +49,7 @@ def cells(text: str) -> int:
     # The character tables are loaded only for text beyond ASCII: most reports have none.
     from unicodedata import combining, east_asian_width
 
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+    return sum([0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text])
 
 
 def cut(text: str, width: int) -> str:

@@ -24,7 +24,7 @@ _MOST_STEPS = 100  # five or six are usual
 _NEAR = 0.5  # the correction of Halley's method is trusted up to here
 _CLOSE = 1e-5  # a step this small triples its digits, which a double cannot hold
 _SERIES_FROM, _SERIES_TO = -0.4, 0.7  # between these the series of e - log(1 + e) is short
-_ASYMPTOTIC = 16.0  # from here on Stirling's series has all the digits of a double
+_STIRLING_FROM = 16.0  # from here on Stirling's series has all the digits of a double
 _LAST_DIGIT = 2.0**-52
 _NODES = 32  # of the Gauss–Legendre integration, which is then exact for polynomials of degree 63
 
@@ -49,6 +49,7 @@ def beta_upper_quantile(p: float, a: float, b: float) -> float:
     return beta_pair_quantile(p, b, a)[1]
 
 
+@lru_cache(maxsize=4096)  # rules, slices and the second run ask for the same points again
 def beta_pair_tails(x: float, y: float, a: float, b: float) -> tuple[float, float]:
     """P(X ≤ x) and P(X > x), for a point whose complement y is known better than 1 - x."""
     if x <= 0.0 or y <= 0.0:
@@ -57,6 +58,7 @@ def beta_pair_tails(x: float, y: float, a: float, b: float) -> tuple[float, floa
     return math.exp(lower), math.exp(upper)
 
 
+@lru_cache(maxsize=4096)  # metrics with the same counts have the same bounds
 def beta_pair_quantile(p: float, a: float, b: float) -> tuple[float, float]:
     """The x with P(X ≤ x) = p and its complement 1 - x, each to its own last digits."""
     if p > 1.0 - p:
@@ -169,7 +171,7 @@ def _deficit(e: float, whole: float) -> float:
 @lru_cache(maxsize=1024)
 def _stirling_error(z: float) -> float:
     """lgamma(z) less Stirling's formula for it."""
-    if z < _ASYMPTOTIC:
+    if z < _STIRLING_FROM:
         return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_TWO_PI
     s = 1.0 / (z * z)
     return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))))) / z

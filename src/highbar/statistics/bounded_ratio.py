@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.bounds import Sums, share_p_value
 from highbar.statistics.interval import Interval, Real
@@ -19,8 +20,7 @@ _CLOSE = 1e-13
 _MOST_STEPS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedRatio:
+class BoundedRatio(Struct, frozen=True):
     """The sums of the upper part and of the lower part over the same clusters, and Σ upper × lower.
 
     Both parts are between 0 and the cluster's weight d, which is the same in both.
@@ -57,8 +57,8 @@ def bounded_ratio_bounds(ratio: BoundedRatio, alpha: float) -> Interval:
     def too_low(share: float) -> float:
         return share_p_value(_mirrored(ratio.at(share)), 1 - share) - alpha
 
-    low = _crossing(middle, 0.0, too_low) if ratio.above.z > 0 else 0.0
-    high = _crossing(middle, 1.0, too_high)
+    low = _root_between(middle, 0.0, too_low) if ratio.above.z > 0 else 0.0
+    high = _root_between(middle, 1.0, too_high)
     return Interval(min(_as_ratio(low), float(value)), max(_as_ratio(high), float(value)))
 
 
@@ -72,7 +72,7 @@ def _mirrored(sums: Sums) -> Sums:
     return Sums(sums.clusters, d, d - z, dd - 2 * zd + zz, dd - zd, dd)
 
 
-def _crossing(inside: float, outside: float, excess: Callable[[float], float]) -> float:
+def _root_between(inside: float, outside: float, excess: Callable[[float], float]) -> float:
     """Where an excess that is positive at `inside` falls to 0 on the way to `outside` (regula falsi, Illinois)."""
     at_inside, at_outside = excess(inside), excess(outside)
     if at_inside <= 0:

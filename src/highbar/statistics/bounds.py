@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.statistics.beta import beta_quantile, beta_survival, beta_upper_quantile
 from highbar.statistics.interval import Interval, Real
@@ -24,8 +26,7 @@ _FIRST_STEP = 1 / 256
 """Of the search for the smallest bound, as a share of its way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """What the bound of a share needs: sums over the clusters that have a weight above 0."""
 
     clusters: int
@@ -65,8 +66,7 @@ class Sums:
         return Fraction(self.z) / Fraction(self.d)
 
 
-@dataclass(frozen=True, slots=True)
-class BetaLaw:
+class BetaLaw(Struct, frozen=True):
     """The parameters of a Beta law."""
 
     a: float
@@ -87,8 +87,8 @@ def share_bounds(sums: Sums, alpha: float, pseudo: Real | None = None) -> Interv
     if sums.zz != sums.zd and sums.dd * sums.clusters == sums.d * sums.d:
         low = _least_low(sums, alpha, low)
     if sums.zz != sums.zd:
-        nothing, everything = (replace(sums, z=end * sums.d, zz=end * sums.dd, zd=end * sums.dd) for end in (0, 1))
-        low, high = min(low, _low(everything, alpha, pseudo)), max(high, _high(nothing, alpha, pseudo))
+        none, all_ = (replace(sums, z=end * sums.d, zz=end * sums.dd, zd=end * sums.dd) for end in (0, 1))
+        low, high = min(low, _low(all_, alpha, pseudo)), max(high, _high(none, alpha, pseudo))
     return Interval(min(low, value), max(high, value))
 
 
@@ -103,7 +103,7 @@ def _least_low(sums: Sums, alpha: float, low: float) -> float:
     z, zz = float(Fraction(sums.z) / weight), float(Fraction(sums.zz) / weight**2)
     room = z - zz  # beyond it all clusters score all or nothing, and the bound rises
 
-    def mended(share: float) -> float:
+    def repaired(share: float) -> float:
         """As `_law` has it, in floats: the pseudo-cluster weighs as much as any."""
         score = z + share * room
         mean = score / (clusters + 1)
@@ -111,9 +111,9 @@ def _least_low(sums: Sums, alpha: float, low: float) -> float:
         size = score * (1 - mean) * (clusters + 2) / (squares + mean * mean) - 1
         return beta_quantile(alpha, size * mean, size * (1 - mean)) if size > 0 else 0.0
 
-    if room <= 0 or mended(_FIRST_STEP) >= low:
+    if room <= 0 or repaired(_FIRST_STEP) >= low:
         return low
-    return min(low, smallest(mended, 0.0, 1.0))
+    return min(low, smallest(repaired, 0.0, 1.0))
 
 
 def _low(sums: Sums, alpha: float, pseudo: Real | None) -> float:
@@ -141,6 +141,7 @@ def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     Scenarios of unequal rates make it conservative (Hoeffding 1956), which needs trials of equal weight: for unequal
     ones `trials` is the effective number, at which no sum of theirs varies more than one of so many equal trials.
     """
+    # In Fractions up to the Beta law: 19 of 20 must give exactly the bound of 19 passes and 1 failure.
     total = Fraction(trials)
     passed = Fraction(value) * total
     failed = total - passed
@@ -194,7 +195,7 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
     above, below = (added, 1) if pseudo else (dd, d)
     weight = d * below + above  # the mean is score / weight, the pseudo-cluster included
     score = z * below + end * above
-    # Of sums that were rounded before they came here, the squares may fall below what Cauchy's inequality leaves.
+    # Sums may have been rounded before: then the squares can be smaller than Cauchy's inequality allows.
     squares = clusters * (zz * weight * weight - 2 * score * weight * zd + score * score * dd)
     squares = max(squares, (z * weight - score * d) ** 2)
     spread = (clusters + 1) * (below * below * squares + clusters * (above * (end * weight - score)) ** 2)
@@ -207,6 +208,6 @@ def _law(sums: Sums, end: int, pseudo: Real | None) -> BetaLaw | None:
 def _whole_numbers(sums: Sums, pseudo: Real = 0) -> tuple[int, int, int, int, int, int]:
     """ΣD, ΣZ, ΣZ², ΣZD, ΣD² and the weight of the pseudo-cluster in such a unit of weight that all are whole."""
     exact = [Fraction(number) for number in (sums.d, sums.z, sums.zz, sums.zd, sums.dd, pseudo)]
-    unit = math.lcm(*(number.denominator for number in exact))
-    d, z, zz, zd, dd, added = (int(number * unit) for number in exact)
+    unit = math.lcm(*[number.denominator for number in exact])
+    d, z, zz, zd, dd, added = [int(number * unit) for number in exact]
     return d, z, zz * unit, zd * unit, dd * unit, added

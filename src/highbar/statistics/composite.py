@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.bounds import Sums
 from highbar.statistics.interval import Interval, Real
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedTerm:
+class BoundedTerm(Struct, frozen=True):
     """A term of a formula: its value and bounds (infinite if unbounded), and the formula's derivative by it.
 
     Of a `worst_case` term (a percentile) no correlation is known: its distance is added in full.
@@ -30,8 +30,7 @@ class BoundedTerm:
     worst_case: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CrossSums:
+class CrossSums(Struct, frozen=True):
     """Sums over scenarios of what the scores and weights of a first share are, times those of a second."""
 
     zz: Real  # score × score

@@ -13,7 +13,7 @@ from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.normal import normal_quantile
 
-_BISECTIONS = 60  # from 2 down to the last digit of a double
+_STEPS = 60  # from 2 down to the last digit of a double
 
 
 def bonett_price(scenarios: int, difference: Real, squares: Real, alpha: float) -> Interval:
@@ -58,8 +58,8 @@ def paired_bounds(units: Iterable[tuple[Real, Real]], alpha: float) -> Interval 
     if by_price is None:
         return None
     # Both ends by the lower bound, which no trial that breaks can lift: base and head can be swapped.
-    forth, back = (_lower([((sign * x + d) / 2, d) for x, d in listed], alpha) for sign in (1, -1))
-    return Interval(min(by_price.low, 2 * forth - 1), max(by_price.high, 1 - 2 * back))
+    low, high = (_lower([((sign * x + d) / 2, d) for x, d in listed], alpha) for sign in (1, -1))
+    return Interval(min(by_price.low, 2 * low - 1), max(by_price.high, 1 - 2 * high))
 
 
 def _lower(units: Sequence[tuple[float, float]], alpha: float) -> float:
@@ -143,8 +143,8 @@ def single_trial_bounds(better: int, worse: int, scenarios: int, alpha: float) -
     found = tango_interval(better, worse, scenarios, alpha)
     if better and worse:
         return found
-    wider = bonett_price(scenarios, better - worse, better + worse, alpha)
-    return Interval(min(found.low, wider.low), max(found.high, wider.high))
+    by_price = bonett_price(scenarios, better - worse, better + worse, alpha)
+    return Interval(min(found.low, by_price.low), max(found.high, by_price.high))
 
 
 def mcnemar_exact(better: int, worse: int) -> float:
@@ -166,7 +166,7 @@ def mcnemar_mid_p(better: int, worse: int) -> float:
 
 def _last(low: float, high: float, holds: Callable[[float], bool]) -> float:
     """The point at which a condition that is true at `low` becomes false, by bisection to the last digit."""
-    for _ in range(_BISECTIONS):
+    for _ in range(_STEPS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if holds(middle) else (low, middle)
     return 0.5 * (low + high)

@@ -61,10 +61,10 @@ def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) 
     def sums_at(rank: int) -> Sums:
         return Sums(len(weights), n, rank, zz[rank], zd[rank], zz[n])
 
-    return clustered_ranks(n, share, alpha, sums_at, unseen(min(weights.values()), max(weights.values())))
+    return clustered_ranks(n, share, alpha, sums_at, unseen_weight(min(weights.values()), max(weights.values())))
 
 
-def unseen(fewest: int, most: int) -> int | None:
+def unseen_weight(fewest: int, most: int) -> int | None:
     """The weight of a cluster that was not seen, from the fewest and the most trials of one; None for the typical one.
 
     Slow scenarios may have been tried more often, so it may have the most. Beyond threefold no bound is known to hold.
@@ -82,7 +82,7 @@ def reached(
 ) -> int:
     """The place, among some ranks in order, of the first that reaches the low (0) or the high (1) end.
 
-    It is the number of ranks if none does.
+    The number of ranks if no rank does.
     """
     rate = float(share)
     return first(0, len(ranks), lambda place: _bounds(sums_at(ranks[place]), alpha, pseudo)[1 - end] >= rate)

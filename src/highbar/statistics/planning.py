@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.beta import beta_upper_quantile
 from highbar.statistics.binomial import at_most
@@ -18,8 +19,7 @@ _DENT = 24
 """How many candidates back a smaller suite with enough power may still hide; seen at most 11, near 50 %."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chances:
+class Chances(Struct, frozen=True):
     """How likely a gate that demands confidence passes, fails and cannot tell."""
 
     passes: float
@@ -73,7 +73,7 @@ def more_scenarios(
     """About how many more scenarios would settle `≥ threshold` with this probability if `value` were the true rate.
 
     `design` is how many scenarios are worth one independent pass or fail (`observed_design`). None if the value is
-    the threshold itself: then none would.
+    the threshold itself: then no number would.
     """
     perfect = _exact(value) == 1 and _exact(threshold) < 1  # there the normal law asks for too few
     needed = clusters_to_exclude(1 - _exact(threshold), alpha) if perfect else None
@@ -101,8 +101,8 @@ def more_by_width(
     end = low if value > threshold else high
     if value == threshold or math.isinf(end):
         return None
-    surer = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
-    needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * surer
+    factor = (_strength(power, alpha) / normal_quantile(1 - alpha)) ** 2
+    needed = float(scenarios * ((_exact(end) - value) / (value - threshold)) ** 2) * factor
     return max(1, math.ceil(needed - 1e-9) - scenarios)
 
 
@@ -120,7 +120,7 @@ def observed_design(sums: Sums) -> float:
 
 
 def gate_limits(scenarios: int, threshold: Real, alpha: float = 0.05) -> tuple[int | None, int | None]:
-    """The fewest passes that pass `≥ threshold` with confidence, and the most that fail it; None if none can."""
+    """The fewest passes that pass `≥ threshold` with confidence, and the most that fail it; None if no number does."""
     null = _exact(threshold)
     failures, passes = _most(scenarios, 1 - null, alpha), _most(scenarios, null, alpha)
     return None if failures is None else scenarios - failures, passes
@@ -191,6 +191,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while not enough(most):
         most *= 2
     events = first(0, most, enough)
+    # Power is a sawtooth: bisection finds one tooth, and a few smaller sizes may still suffice.
     while (earlier := next((e for e in range(max(0, events - _DENT), events) if enough(e)), None)) is not None:
         events = earlier
     size = clusters_to_exclude(null, alpha, events)

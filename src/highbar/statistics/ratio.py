@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.statistics.interval import Interval, Real
 from highbar.statistics.student import student_quantile
@@ -19,8 +20,7 @@ from highbar.statistics.student import student_quantile
 _NO_SKEWNESS = 1e-9  # below it the correction is smaller than the rounding of its own formula
 
 
-@dataclass(frozen=True, slots=True)
-class RatioSums:
+class RatioSums(Struct, frozen=True):
     """Sums over scenarios of a numerator q and a denominator t, their squares and product, and the largest t."""
 
     scenarios: int
@@ -32,8 +32,7 @@ class RatioSums:
     t_max: Real
 
 
-@dataclass(frozen=True, slots=True)
-class ThirdSums:
+class ThirdSums(Struct, frozen=True):
     """Sums over scenarios of the products of three: of the numerator q and the denominator t."""
 
     qqq: Real
@@ -42,8 +41,7 @@ class ThirdSums:
     ttt: Real
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class AbsoluteChange(Struct, frozen=True):
     """Head less base, with its bounds."""
 
     value: float
@@ -51,8 +49,7 @@ class Difference:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class RelativeChange:
+class RelativeChange(Struct, frozen=True):
     """Head over base, with its bounds: 1 is no change."""
 
     ratio: float
@@ -93,12 +90,12 @@ def skewed_ratio_bounds(sums: RatioSums, thirds: ThirdSums, alpha: float) -> Int
     deviation = math.sqrt(Fraction(count - 1, count) * squares / rest**2)
     skewness = float(cubes) / count / (float(squares) / count) ** 1.5 if squares else 0.0
     quantile = student_quantile(1 - alpha, count - 1)
-    low = float(ratio) - deviation * _unskewed(quantile, skewness, count)
-    high = float(ratio) - deviation * _unskewed(-quantile, skewness, count)
+    low = float(ratio) - deviation * _without_skewness(quantile, skewness, count)
+    high = float(ratio) - deviation * _without_skewness(-quantile, skewness, count)
     return Interval(low, high)
 
 
-def _unskewed(quantile: float, skewness: float, count: int) -> float:
+def _without_skewness(quantile: float, skewness: float, count: int) -> float:
     """The studentized value that Hall's transformation takes to a quantile: T + uT²/3 + u²T³/27 + u/6, u = γ/√n."""
     u = skewness / math.sqrt(count)
     if abs(u) < _NO_SKEWNESS:
@@ -115,7 +112,7 @@ def ratio_influences(pairs: Sequence[tuple[Real, Real]]) -> list[float] | None:
     return [float((q - ratio * t) / (t_sum - t)) for q, t in pairs]
 
 
-def influence_difference(value: float, influences: Sequence[float], alpha: float) -> Difference | None:
+def influence_difference(value: float, influences: Sequence[float], alpha: float) -> AbsoluteChange | None:
     """The bounds of any change whose influences are known; None below two scenarios.
 
     The influences of a formula are those of its terms times its gradient, head less base.
@@ -123,7 +120,7 @@ def influence_difference(value: float, influences: Sequence[float], alpha: float
     if len(influences) <= 1:
         return None
     half = _half_width(influences, alpha)
-    return Difference(value, value - half, value + half)
+    return AbsoluteChange(value, value - half, value + half)
 
 
 def log_ratio_difference(rows: Iterable[tuple[Real, Real, Real, Real]], alpha: float) -> RelativeChange | None:

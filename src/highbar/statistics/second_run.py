@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from msgspec import Struct
+
 from highbar.statistics.beta import beta_cdf, beta_quantile, beta_survival
-from highbar.statistics.binomial import at_least, at_most
-from highbar.statistics.interval import Real
+from highbar.statistics.binomial import at_most
 from highbar.statistics.normal import normal_cdf, normal_quantile
 from highbar.statistics.outlook import Outlook
 from highbar.statistics.trials import VarianceSplit
@@ -28,11 +28,10 @@ _POINTS = 12
 """At how many of its quantiles an unknown failure rate is tried."""
 _STEPS = 60
 _CLOSE = 1e-7
-_LARGEST_LOGARITHM = 21.0  # of a number of scenarios: a billion
+_LARGEST_LOG = 21.0  # of a number of scenarios: a billion
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Struct, frozen=True):
     """How much of the variance of an estimate is trial noise, at least and at most; of scenarios of `trials` trials."""
 
     least: float = 1 - MOST_ALIKE
@@ -48,7 +47,7 @@ class Noise:
         return Noise(self.least / 2, 0.5, self.trials)
 
     def clustered(self, worth: float, scenarios: int) -> Noise:
-        """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is no trial noise."""
+        """The same if scenarios come in clusters that are `worth` fewer: what a cluster shares is not trial noise."""
 
         def share(of: float) -> float:
             alike = (1 - of) / (1 + (self.trials - 1) * of)
@@ -79,16 +78,10 @@ def trial_noise(
     return Noise(share, share, trials) if enough else Noise(min(share, least), max(share, most), trials)
 
 
-def point_gate_chance(scenarios: int, threshold: Real, rate: float) -> float:
-    """How likely an agent of this true rate shows at least the threshold on so many scenarios; exact."""
-    return at_least(_needed(scenarios, threshold), scenarios, rate)
-
-
 # --- a share against a threshold --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A share of which higher is better, its bounds, and in how many equal parts it is counted, if that is known."""
 
     value: Fraction
@@ -110,9 +103,9 @@ def share_again(
     if not confident:
         passes = law.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
         return Outlook(passes, 0.0, 1.0 - passes)
-    passes = law.reaching(cut(float(threshold), below or above, alpha), share.parts)
+    passes = law.reaching(passing_share(float(threshold), below or above, alpha), share.parts)
     turned = _Law.of(share.turned(), above or below, noise)
-    fails = min(turned.reaching(cut(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
+    fails = min(turned.reaching(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
     return Outlook(passes, 1.0 - passes - fails, fails)
 
 
@@ -130,11 +123,11 @@ def worth(share: Share, alpha: float) -> float | None:
         size = math.exp(power)
         return beta_cdf(low, value * size, (1 - value) * size + 1) - alpha
 
-    return math.exp(_root(surprise, 0.0, _LARGEST_LOGARITHM))
+    return math.exp(_root(surprise, 0.0, _LARGEST_LOG))
 
 
-def cut(threshold: float, size: float | None, alpha: float) -> float | None:
-    """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if none does."""
+def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
+    """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if no share does."""
     if size is None or threshold > alpha ** (1 / size):
         return None
     if threshold <= 0.0:
@@ -150,8 +143,7 @@ def _first_that_passes(threshold: Fraction, parts: int | None, *, strict: bool) 
     return float(threshold), count
 
 
-@dataclass(frozen=True, slots=True)
-class _Law:
+class _Law(Struct, frozen=True):
     """The Beta law of a second estimate; without a `size` it repeats the mean."""
 
     mean: float
@@ -170,7 +162,7 @@ class _Law:
         return cls(mean, max(mean * (1 - mean) / variance - 1, 1e-3), share.parts)
 
     def reaching(self, share: float | None, parts: int | None) -> float:
-        """How likely it reaches a share; never if there is none."""
+        """How likely it reaches a share; 0 for None, which no share reaches."""
         if share is None:
             return 0.0
         return self.at_least(share, math.ceil(share * parts - 1e-9) if parts else None)
@@ -211,6 +203,7 @@ def few_failures_again(failures: float, trials: float, size: float, accepted: in
     The failure rate of such agents is not known: Jeffreys' law of what the first run, worth `size` passes and fails,
     says of it. A trial that passed fails with the share `noise` of that rate, and one that failed passes likewise.
     """
+    # In units of independent trials: correlated ones say less about the failure rate.
     seen = failures * size / trials
     rates = [
         beta_quantile((point + 0.5) / _POINTS, seen + 0.5, max(size - seen, 0.0) + 0.5) for point in range(_POINTS)
@@ -280,8 +273,9 @@ def _reach(gap: float, width: float, noise: float, alpha: float) -> float | None
 
 
 def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
-    """How a second run judges what holds only if every part does: parts that move together, or by themselves."""
+    """How a second run judges what holds only if every part does: parts that move together, or independently."""
     known = tuple(parts)
+    # Rules that move together fail together, so the least likely one decides; independent ones multiply.
     combine = min if together else math.prod
     passes = combine([part.passes for part in known])
     unfailing = max(combine([1.0 - part.fails for part in known]), passes)
@@ -292,9 +286,3 @@ def any_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
     """The same for what holds if any part does."""
     turned = all_of((Outlook(part.fails, part.inconclusive, part.passes) for part in parts), together=together)
     return Outlook(turned.fails, turned.inconclusive, turned.passes)
-
-
-def _needed(scenarios: int, threshold: Real) -> int:
-    """The fewest passes that reach the threshold, which is read as it was written: 17 of 20 reach 0.85."""
-    exact = Fraction(str(threshold)) if isinstance(threshold, float) else Fraction(threshold)
-    return math.ceil(exact * scenarios)

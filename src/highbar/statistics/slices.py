@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar.statistics.beta import beta_pair_log_kernel, beta_pair_tails, expit
 from highbar.statistics.bounds import BetaLaw, Sums, lower_law, upper_law
@@ -37,7 +38,7 @@ def worse_than_rest(part: Sums, rest: Sums) -> float:
     if part.clusters == 0 or rest.clusters == 0:
         return 1.0
     above, below = upper_law(part), lower_law(rest)
-    return _exceeds(above, below) if above and below else 1.0
+    return _chance_above(above, below) if above and below else 1.0
 
 
 def adjusted_p_values(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -109,7 +110,7 @@ def _spread(passes: Sequence[Fraction], totals: Sequence[Fraction], common: Frac
     return min(max((between - within) / denominator, Fraction(0)), Fraction(1)) if denominator > 0 else Fraction(0)
 
 
-def _exceeds(above: BetaLaw, below: BetaLaw) -> float:
+def _chance_above(above: BetaLaw, below: BetaLaw) -> float:
     """P(X > Y) for independent X and Y of these laws.
 
     The trapezoid sum over the logit of the narrower one: its density there is smooth and the sum converges like a

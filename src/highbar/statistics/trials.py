@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+
+from msgspec import Struct
 
 from highbar.statistics.interval import Real
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceSplit:
+class VarianceSplit(Struct, frozen=True):
     """The variance of one trial's outcome: between scenarios, within a scenario, and the share of the former.
 
     `between` is an unbiased estimate and so may come out below 0; `correlation`, the intraclass one, is then 0. It is
@@ -20,20 +19,6 @@ class VarianceSplit:
     between: float
     within: float
     correlation: float | None
-
-
-def pass_at(k: int, trials: int, passed: int) -> Fraction | None:
-    """How likely at least one of k trials passes, unbiased from more of them; None below k trials."""
-    if trials < k:
-        return None
-    return 1 - Fraction(comb(trials - passed, k), comb(trials, k))
-
-
-def pass_hat(k: int, trials: int, passed: int) -> Fraction | None:
-    """How likely all of k trials pass, unbiased from more of them; None below k trials."""
-    if trials < k:
-        return None
-    return Fraction(comb(passed, k), comb(trials, k))
 
 
 def never_failed_bound(trials: int, alpha: float) -> float:

@@ -20,13 +20,13 @@ from highbar.model.records import ONE, ScenarioRecord
 
 _MOST_BYTES = 512 * 1024 * 1024
 _HEAD = 4096
-_QUOTIENT = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
+_FRACTION = re.compile(r"(-?[0-9]{1,400})/([1-9][0-9]{0,400})", re.ASCII)
 _AGAIN = "highbar baseline record writes it anew"
 KEYS = (
     "schema", "agent_version", "date", "verdict", "forced", "confidence", "scoring", "judges", "suites", "policy",
     "suite", "results", "metrics", "rules", "scenarios",
 )  # fmt: skip
-SOMETIMES = ("select", "judged_by")
+OPTIONAL_KEYS = ("select", "judged_by")
 """Keys that only baselines of chosen rows, or of files of other tools, have."""
 SHARES = quantities("counted", "scored") - {"passed"}  # a record counts its passed trials instead
 AMOUNTS = quantities("paired", "unbounded")
@@ -44,8 +44,8 @@ def is_baseline(path: str) -> bool:
     return re.match(rb'\s*\{\s*"schema"\s*:\s*"highbar/baseline/', head) is not None
 
 
-def read(path: Path | str) -> Baseline:
-    """The baseline in a file. Raises InputError if it is no baseline, or is damaged."""
+def read_baseline(path: Path | str) -> Baseline:
+    """The baseline in a file. Raises InputError if it is not a baseline, or is damaged."""
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
@@ -53,12 +53,13 @@ def read(path: Path | str) -> Baseline:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", name)) from None
+    # A limit before parsing: a file named by mistake could be of any size.
     if len(data) > _MOST_BYTES:
         raise InputError(Problem(f"larger than {_MOST_BYTES // 2**20} MiB", name))
-    return read_bytes(data, name)
+    return parse_baseline(data, name)
 
 
-def read_bytes(data: bytes, name: str) -> Baseline:
+def parse_baseline(data: bytes, name: str) -> Baseline:
     """The baseline in these bytes; `name` is what messages call them."""
     try:
         document = json.loads(
@@ -112,7 +113,7 @@ class _DocumentReader:
         self.problems.append(Problem(f"{place}: found {shown}, wanted {wanted}", self.name, hint=_AGAIN))
 
     def baseline(self, document: object, sha256: str) -> Baseline:
-        top = self._object(document, "the baseline", (*KEYS, *SOMETIMES), KEYS)
+        top = self._object(document, "the baseline", (*KEYS, *OPTIONAL_KEYS), KEYS)
         if top.get("schema") != SCHEMA and not self.problems:
             self.refuse("schema", top.get("schema"), SCHEMA)
         if self.problems:
@@ -189,8 +190,8 @@ class _DocumentReader:
         return found
 
     def _number(self, found: object, place: str, holds: Callable[[Fraction], bool]) -> Fraction | None:
-        quotient = _QUOTIENT.fullmatch(found) if isinstance(found, str) else None
-        number = Fraction(int(quotient[1]), int(quotient[2])) if quotient else found
+        fraction = _FRACTION.fullmatch(found) if isinstance(found, str) else None
+        number = Fraction(int(fraction[1]), int(fraction[2])) if fraction else found
         if not isinstance(number, Fraction) or not holds(number):
             self.refuse(place, found, "a number that it can be")
             return None

@@ -140,6 +140,6 @@ def write(comparison: Comparison) -> dict[str, Any]:
 
 
 def write_problems(problems: Iterable[Problem]) -> dict[str, Any]:
-    """The document that is written in place of a comparison if there is none."""
+    """The document that is written if there is no comparison."""
     document: dict[str, Any] = _REFUSAL.write(problems, Context())
     return document

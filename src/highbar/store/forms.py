@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 from highbar.language.digits import as_float
 from highbar.model import Value, Where
+from highbar.model.number import Number
 
 MOST_SHOWN = 40  # characters of a wrong value that a message repeats
 
@@ -112,7 +113,7 @@ def rebuilt(form: Form, build: Callable[[Any, Context], Any]) -> Form:
 
 
 def for_metric(form: Form) -> Form:
-    """A form of an object with a `metric`, whose numbers are held against the thresholds of that metric."""
+    """A form of an object with a `metric`, whose numbers are compared with the thresholds of that metric."""
     return form._replace(
         write=lambda value, context: form.write(value, context.of(value.metric)),
         read=lambda found, context: form.read(found, context.of(_object(found).get("metric"))),
@@ -142,7 +143,7 @@ def list_of(form: Form, **limits: int) -> Form:
 
     def read(found: Any, context: Context) -> tuple[Any, ...]:
         if not isinstance(found, list):
-            raise _unlike(found, "a list")
+            raise _wrong_form(found, "a list")
         if not least <= len(found) <= most:
             wanted = f"at least {least}" if least else f"at most {most}"
             raise DamagedError(((), f"found a list of {len(found)}, wanted {wanted}"))
@@ -191,7 +192,7 @@ def _as_it_is(value: Any, _context: Context) -> Any:
 def _reader(wanted: str, fits: Callable[[Any], bool]) -> Callable[[Any, Context], Any]:
     def read(found: Any, _context: Context) -> Any:
         if not fits(found):
-            raise _unlike(found, wanted)
+            raise _wrong_form(found, wanted)
         return found
 
     return read
@@ -230,13 +231,13 @@ def _rounded(value: Fraction, context: Context) -> float:
     return as_float(value, context.here)
 
 
-def _exact(found: Any, context: Context) -> Fraction:
+def _exact(found: Any, context: Context) -> Number:
     """A number that is written as `found`: the decimal as it is written, or the threshold that it equals."""
     if not _is_number(found):
-        raise _unlike(found, "a number")
+        raise _wrong_form(found, "a number")
     number = float(found)
     candidates = (Fraction(repr(number)), *context.here, Fraction(number))
-    return next((each for each in candidates if as_float(each, context.here) == number), candidates[0])
+    return Number(next((each for each in candidates if as_float(each, context.here) == number), candidates[0]))
 
 
 EXACT = Form({"type": "number"}, _rounded, _exact)
@@ -248,12 +249,12 @@ def _end(value: float | None, _context: Context) -> float | None:
 
 
 END = optional(NUMBER)._replace(write=_end)
-"""An end of an interval; null if there is none, or if the data do not bound it."""
+"""An end of an interval; null without an interval, or if the data do not bound it."""
 
 
 def _object(found: Any) -> Mapping[str, Any]:
     if not isinstance(found, dict):
-        raise _unlike(found, "an object")
+        raise _wrong_form(found, "an object")
     return found
 
 
@@ -277,11 +278,11 @@ def _member(found: Any, name: str | int) -> Any:
     return found[name]
 
 
-def _unlike(found: object, wanted: str) -> DamagedError:
-    return DamagedError(((), f"found {shown(found)}, wanted {wanted}"))
+def _wrong_form(found: object, wanted: str) -> DamagedError:
+    return DamagedError(((), f"found {document_value(found)}, wanted {wanted}"))
 
 
-def shown(found: object) -> str:
+def document_value(found: object) -> str:
     """A value of a document, as a message repeats it."""
     if isinstance(found, dict | list):
         return "an object" if isinstance(found, dict) else "a list"
@@ -300,6 +301,7 @@ def differences(written: Any, found: Any) -> Iterable[tuple[Path, str]]:
     if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):
         pairs = enumerate(zip(written, found, strict=True))
         return [((index, *path), why) for index, pair in pairs for path, why in differences(*pair)]
-    return (
-        [] if written == found else [((), f"found {shown(found)}, but the rest of the document says {shown(written)}")]
-    )
+    if written == found:
+        return []
+    rest = document_value(written)
+    return [((), f"found {document_value(found)}, but the rest of the document says {rest}")]

@@ -1,4 +1,4 @@
-"""A plan as a document, `highbar/plan/1`: every answer in a list of its own, empty if it was not asked for."""
+"""A plan as a document, `highbar/plan/1`: a list for each kind of answer, empty if it was not asked for."""
 
 from __future__ import annotations
 

@@ -32,10 +32,10 @@ class StoredDocument(NamedTuple):
     text: str
     content: Mapping[str, Any]
 
-    def read(self, read: Callable[[Mapping[str, Any]], _Read]) -> _Read:
+    def read(self, read_stored: Callable[[Mapping[str, Any]], _Read]) -> _Read:
         """What `read` makes of the content. Raises InputError with every fault that it finds."""
         try:
-            return read(self.content)
+            return read_stored(self.content)
         except forms.DamagedError as error:
             raise self.refusal(*error.faults[:MOST_PROBLEMS]) from None
 
@@ -43,11 +43,11 @@ class StoredDocument(NamedTuple):
         """The faults as problems, each with the line and column of its value."""
         tree = _tree(self.text)
         return InputError(
-            *(Problem(_spelled(path) + message, self.file, *_place(tree, path), hint) for path, message in faults)
+            *(Problem(_path_text(path) + message, self.file, *_place(tree, path), hint) for path, message in faults)
         )
 
 
-def read(path: str | PathLike[str], schema: str) -> StoredDocument:
+def read_stored(path: str | PathLike[str], schema: str) -> StoredDocument:
     """The document of this schema in a file. Raises InputError if it is another one, or not JSON."""
     file = os.fspath(path)
     text = _text(file)
@@ -62,7 +62,7 @@ def read(path: str | PathLike[str], schema: str) -> StoredDocument:
     found = StoredDocument(file, text, content if isinstance(content, dict) else {})
     named = found.content.get("schema")
     if named != schema:
-        raise _foreign(found, forms.shown(named if isinstance(content, dict) else content), schema)
+        raise _foreign(found, forms.document_value(named if isinstance(content, dict) else content), schema)
     return found
 
 
@@ -102,7 +102,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         twice = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
-        raise _RefusedError(f"the key {forms.shown(twice)} is there twice", json.dumps(twice))
+        raise _RefusedError(f"the key {forms.document_value(twice)} is there twice", json.dumps(twice))
     return members
 
 
@@ -141,7 +141,7 @@ def _place(tree: Node | None, path: forms.Path) -> tuple[int | None, int | None]
     return node.line, node.column
 
 
-def _spelled(path: forms.Path) -> str:
+def _path_text(path: forms.Path) -> str:
     """`rules[0].level: `, before a message about it."""
     steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
     return f"{steps}: " if steps else ""

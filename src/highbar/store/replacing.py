@@ -17,7 +17,7 @@ _EVERY = 0.05
 
 
 def digest(path: Path) -> str | None:
-    """The digest of the file that is there now; None if there is none. Raises InputError if it cannot be read."""
+    """The digest of the current file; None if it does not exist. Raises InputError if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except FileNotFoundError:
@@ -29,7 +29,7 @@ def digest(path: Path) -> str | None:
 def write(path: Path, text: str, *, seen: str | None) -> None:
     """Replace the file that had the digest `seen`; a reader finds the old text or the new one, never half of it.
 
-    Raises InputError if the file changed meanwhile: of two writers at once one wins, and the other is told.
+    Raises InputError if the file changed meanwhile: of two writers at once one wins, and the other gets this error.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -59,9 +59,11 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
 
 
 def put(target: Path, data: bytes, mode: int | None = None) -> None:
-    """Write beside and rename; the caller holds the lock (`alone`). `mode` is the new file's, if it must be kept."""
+    """Write beside and rename; the caller holds the lock (`alone`). `mode` is that of the file it replaces, if any."""
+    # Beside the target, so that the rename stays within one file system and is atomic.
     prefix = f".{target.name[:100]}."
-    for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):  # by a writer that was killed: nobody else is here now
+    # Left by writers that were killed: the lock excludes all others.
+    for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):
         left.unlink(missing_ok=True)
     beside = target.with_name(f"{prefix}{os.urandom(6).hex()}.tmp")
     try:

@@ -17,7 +17,7 @@ from highbar.model import (
     Better,
     Counts,
     Decision,
-    Evidence,
+    EvidenceKind,
     FailedScenario,
     FlakyScenario,
     Goal,
@@ -173,7 +173,7 @@ RULE = for_metric(
             ),
             field(
                 "evidence",
-                optional(one_of(Evidence)),
+                optional(one_of(EvidenceKind)),
                 "What a rule about a number compares; null for any other rule.",
             ),
             field("progressive", optional(_PROGRESSIVE)),
@@ -343,7 +343,7 @@ def read_verdict(path: str | PathLike[str]) -> Verdict:
     Raises InputError, with file and line, if the file is not such a document, is damaged or contradicts itself, was
     written by a newer version of Highbar, or says only why nothing could be judged.
     """
-    document = reading.read(path, SCHEMA)
+    document = reading.read_stored(path, SCHEMA)
     if "advice" not in document.content and document.content.get("verdict", "") is None:
         _refuse(document)
     form = _NO_POLICY if document.content.get("verdict") is None else _VERDICT

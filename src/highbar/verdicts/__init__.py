@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import gate, measure
 from highbar import policy as policies
@@ -24,8 +26,7 @@ MOST_FAILED = 1000
 """How many failed scenarios a verdict lists, the worst first."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CheckResult:
+class CheckResult(Struct, frozen=True, eq=False):
     """A verdict and what it was made from: the policy at the agent's version, the sums, and the changes if it compares.
 
     The run, scenario by scenario, is there if the job wants it or a rule compares.
@@ -47,7 +48,7 @@ def verdict(
     warnings: Sequence[str] = (),
 ) -> Verdict:
     """Judge every rule. Raises InputError if no row has a column from which any rule can be computed."""
-    whole = measure.Measured(policy, sums.whole, sums.best)
+    whole = measure.Measured(policy, sums.whole, sums.best, categories=sums.categories)
     if policies.is_typical(policy):
         known = policies.default([name for name in policy.metrics if whole.value(name).scenarios])
         policy = replace(policy, rules=known.rules)  # nothing was demanded of metrics that have no data
@@ -57,12 +58,12 @@ def verdict(
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
     found = _described(policy, results, whole, sums)
-    found = replace(found, warnings=(*notes.beside(policy, results, whole, sums, rules), *warnings))
+    found = replace(found, warnings=(*notes.all_notes(policy, results, whole, sums, rules), *warnings))
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 
         found = replace(found, details=details(job, policy, evidence, whole, sums, changes))
-    return _advised(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
+    return _with_advice(found, rules, unjudgeable) if policy.advisory else _decided(found, policy, rules)
 
 
 def refuse_unusable(policy: Policy, results: Results, sums: Reduction) -> None:
@@ -151,7 +152,7 @@ def _decided(found: Verdict, policy: Policy, rules: tuple[RuleResult, ...]) -> V
     )
 
 
-def _advised(found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Problem | None) -> Verdict:
+def _with_advice(found: Verdict, rules: tuple[RuleResult, ...], unjudgeable: Problem | None) -> Verdict:
     """Without a policy nothing is decided: the typical thresholds are advice."""
     problems = (policies.missing(), *([unjudgeable] if unjudgeable else []))
     return replace(found, advice=() if unjudgeable else rules, problems=problems)

@@ -49,7 +49,7 @@ def nothing_to_compare(policy: Policy, whole: measure.Measured, reduction: Reduc
 def _unusable(
     questions: Sequence[tuple[Term | Percentile, ...]], whole: measure.Measured, reduction: Reduction
 ) -> Problem | None:
-    """What to say if none of the questions, each of some sums, can be answered from the columns that hold values."""
+    """The problem if the columns with values answer none of the questions, each of which needs some sums."""
     columns, blank = frozenset(reduction.columns), reduction.blank == reduction.whole.trials
     if reduction.errors or reduction.unjudged or ("violations" in columns and not blank):
         return None
@@ -76,7 +76,7 @@ def _wanted(policy: Policy, rule: Rule) -> Iterator[Term | Percentile]:
         case ThresholdRule() | ProgressiveRule() | BaselineRule() | StepRule():
             yield from _of_metric(policy, rule.metric)
         case ConditionRule():
-            for comparison in formula.comparisons(rule.condition):
+            for comparison in formula.relations(rule.condition):
                 yield from _of_expression(policy, comparison.left)
                 yield from _of_expression(policy, comparison.right)
         case _:  # rules about scenarios by name: whether they passed

@@ -10,8 +10,12 @@ from highbar.load.results import Results
 from highbar.model import Policy, RuleResult
 from highbar.model.reduction import Reduction
 
+_PERCENTILES = ("latency_p50", "latency_p95", "latency_p99")
+_FEW = 60
+"""Milliseconds in which hardly any agent answers, and seconds in which most do."""
 
-def beside(
+
+def all_notes(
     policy: Policy, results: Results, whole: measure.Measured, reduction: Reduction, rules: Sequence[RuleResult]
 ) -> tuple[str, ...]:
     """What to warn of beside the verdict: in the policy, in the files, in what the numbers rest on."""
@@ -23,8 +27,19 @@ def beside(
         *reduction.warnings,
         *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
         *measure.trial_warnings(whole, _judged_metrics(rules)),
+        *_in_seconds(whole),
         *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
     )
+
+
+def _in_seconds(whole: measure.Measured) -> tuple[str, ...]:
+    """A latency that was probably recorded in seconds: it would pass every threshold."""
+    values = [value for name in _PERCENTILES if (value := whole.value(name).value) is not None]
+    if not values or max(values) >= _FEW or all(value.denominator == 1 for value in values):
+        return ()
+    slowest = f"{float(max(values)):.3g}"
+    how = "multiply it by 1000 where it is recorded, or in a mapping: latency_ms: { path: …, times: 1000 }"
+    return (f"latency_ms looks like seconds: almost no trial took longer than {slowest}. If so, {how}",)
 
 
 def _judges_without_files(policy: Policy, results: Results) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -83,56 +82,6 @@ def test_without_a_policy_there_is_nothing_to_say(tmp_path):
     done = run(tmp_path, "policy")
     assert done.exit == 2
     assert "highbar init" in done.err
-
-
-def test_what_init_writes_passes_at_once(tmp_path):
-    done = run(tmp_path, "init")
-    assert done.exit == 0, done.err
-    assert done.out.splitlines() == ["highbar.yaml", "highbar.schema.json", "results/example.jsonl"]
-    checked = run(tmp_path, "check", "results/example.jsonl", "--strict")
-    assert checked.exit == 0, checked.out + checked.err
-    assert run(tmp_path, "check", "results").exit == 0
-    assert run(tmp_path, "policy").exit == 0
-
-
-def test_what_init_writes_fits_the_schemas(tmp_path):
-    yaml = pytest.importorskip("yaml")
-    assert run(tmp_path, "init", "evals/new").exit == 0
-    folder = tmp_path / "evals" / "new"
-    text = (folder / "highbar.yaml").read_text("utf-8")
-    assert text.startswith("# yaml-language-server: $schema=highbar.schema.json\n")
-    jsonschema.validate(yaml.safe_load(text), json.loads((folder / "highbar.schema.json").read_text("utf-8")))
-    results = [json.loads(line) for line in (folder / "results" / "example.jsonl").read_text("utf-8").splitlines()]
-    jsonschema.validate(results, run(tmp_path, "schema", "results").json)
-
-
-def test_every_block_that_the_policy_shows_in_comments_works(tmp_path):
-    run(tmp_path, "init")
-    file = tmp_path / "highbar.yaml"
-    before, _, after = file.read_text("utf-8").partition("# More, for when you need it:\n")
-    more = "".join(line.removeprefix("#").removeprefix(" ") for line in after.splitlines(keepends=True))
-    file.write_text(before + more.replace("mean(quality_score)", "mean(behavior_score)"), "utf-8")
-    done = run(tmp_path, "check", "results/example.jsonl", "--agent-version", "2.0")
-    assert done.exit == 0, done.out + done.err
-
-
-@pytest.mark.parametrize("taken", ["highbar.yaml", "highbar.schema.json", "results/example.jsonl"])
-def test_init_overwrites_nothing_and_leaves_nothing_half_written(tmp_path, taken):
-    (tmp_path / taken).parent.mkdir(exist_ok=True)
-    (tmp_path / taken).write_text("mine")
-    done = run(tmp_path, "init")
-    assert done.exit == 2
-    assert taken in done.err
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert files == [tmp_path / taken]
-    assert files[0].read_text() == "mine"
-
-
-def test_init_takes_back_what_it_made_where_it_cannot_finish(tmp_path):
-    (tmp_path / "results").write_text("a file where a folder is needed")
-    done = run(tmp_path, "init")
-    assert done.exit == 4
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".git", "results"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -7,7 +7,7 @@ import pytest
 
 from highbar.engine import checks
 from highbar.engine.duckdb import DuckDBEngine
-from highbar.engine.layout import lay_out
+from highbar.engine.layout import layout_of
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
 from highbar.engine.typed import Raw
@@ -22,8 +22,8 @@ def rows():
     def of(**columns):
         engine = DuckDBEngine(table=pa.table(columns))
         engines.append(engine)
-        engine.define("trials", "SELECT * FROM results", kept=False)
-        engine.define("scenarios", "SELECT DISTINCT id FROM results", kept=False)
+        engine.define("trials", "SELECT * FROM results", materialized=False)
+        engine.define("scenarios", "SELECT DISTINCT id FROM results", materialized=False)
         return engine.rows
 
     yield of
@@ -32,7 +32,7 @@ def rows():
 
 
 def layout(*columns):
-    return lay_out((SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ()),), Request((), slices=("team",)))
+    return layout_of((SourcePart({name: Raw(name, "VARCHAR") for name in columns}, ()),), Request((), slices=("team",)))
 
 
 def said(error):
@@ -61,14 +61,14 @@ def test_sound_rows_are_not_refused():
 )
 def test_the_same_trial_twice_is_refused_by_its_name(rows, trial, words):
     asked = rows(id=["a", "a", "b"], trial=pa.array([trial, trial, 1], pa.int64()))
-    with pytest.raises(checks.Twice) as error:
+    with pytest.raises(checks.DuplicateResults) as error:
         checks.refuse_or_warn_of_ids(asked, repeated=True)
     assert said(error) == [(words, "give each repetition its own `trial`; each result counts once")]
     assert error.value.keys == (("a", trial),)
 
 
 def test_the_same_id_twice_without_trials_is_refused_by_its_name(rows):
-    with pytest.raises(checks.Twice) as error:
+    with pytest.raises(checks.DuplicateResults) as error:
         checks.refuse_or_warn_of_ids(rows(id=["a", "b", "a"]), repeated=False)
     assert said(error)[0][0] == "scenario 'a' has 2 results and no trial tells them apart"
     assert error.value.keys == (("a", None),)
@@ -76,7 +76,7 @@ def test_the_same_id_twice_without_trials_is_refused_by_its_name(rows):
 
 def test_of_many_that_stand_twice_the_first_twenty_are_named(rows):
     ids = [f"s{place:02}" for place in range(25)]
-    with pytest.raises(checks.Twice) as error:
+    with pytest.raises(checks.DuplicateResults) as error:
         checks.refuse_or_warn_of_ids(rows(id=ids * 2), repeated=False)
     assert [id_ for id_, _ in error.value.keys] == ids[:20]
 

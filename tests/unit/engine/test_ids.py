@@ -14,11 +14,11 @@ from highbar.engine.duckdb import DuckDBEngine
 def test_an_id_that_stands_twice_is_found_in_any_turn(twice: int | None, turns: int) -> None:
     ids = [f"s{place}" for place in range(100)] + ([] if twice is None else [f"s{twice}"])
     engine = DuckDBEngine(table=pa.table({"id": ids}))
-    engine.define("trials", "SELECT * FROM results", kept=False)
-    engine.define("scenarios", "SELECT * FROM results", kept=False)
+    engine.define("trials", "SELECT * FROM results", materialized=False)
+    engine.define("scenarios", "SELECT * FROM results", materialized=False)
     if twice is None:
         assert checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns) == ()
     else:
-        with pytest.raises(checks.Twice, match=f"scenario 's{twice}' has 2 results"):
+        with pytest.raises(checks.DuplicateResults, match=f"scenario 's{twice}' has 2 results"):
             checks.refuse_or_warn_of_ids(engine.rows, repeated=False, turns=turns)
     engine.close()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from pyarrow import parquet
 
 from highbar import measure
@@ -40,10 +40,12 @@ def failed(file: Path, *, many: bool, required: list[str], limit: int) -> tuple[
     policy = policies.choose({"thresholds": {"blocking": {"pass_rate": 50}}})
     asked: list[str] = []
     define, rows = engine.define, engine.rows
-    engine.define = lambda name, query, *, kept: asked.append(as_query(query).sql) or define(name, query, kept=kept)  # type: ignore[method-assign,func-returns-value]
+    engine.define = lambda name, query, *, materialized: (
+        asked.append(as_query(query).sql) or define(name, query, materialized=materialized)
+    )  # type: ignore[method-assign,func-returns-value]
     engine.rows = lambda query: asked.append(as_query(query).sql) or rows(query)  # type: ignore[method-assign,func-returns-value]
     request = measure.needs(policy, engine.columns())
-    request = dataclasses.replace(request, failed_limit=limit, required=tuple(required))
+    request = replace(request, failed_limit=limit, required=tuple(required))
     found = reducing.Reducer(engine, engine._parts, many=many).reduce(request)
     engine.close()
     return found.scenarios_failed, asked

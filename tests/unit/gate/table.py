@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar.gate.evidence import Evidence
 from highbar.language import formula
@@ -14,8 +16,7 @@ from highbar.statistics.bounds import Sums, share_bounds
 ALPHA = 0.05
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Values by name and scenarios, the sums of those that are shares, and differences by their two sides in words."""
 
     values: dict
@@ -51,16 +52,14 @@ class Table:
         return found
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """The least and the most that something comes to."""
 
     low: Fraction | None
     high: Fraction | None
 
 
-@dataclass(frozen=True)
-class Ids:
+class Ids(Struct, frozen=True):
     """What a pattern found."""
 
     scenarios: int
@@ -70,8 +69,7 @@ class Ids:
     undecided_examples: tuple = ()
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """How results and suite differ."""
 
     missing: int = 0
@@ -85,8 +83,7 @@ class Difference:
     unjudged_ids: tuple = ()
 
 
-@dataclass(frozen=True)
-class Then:
+class Then(Struct, frozen=True):
     """A baseline: a metric as it was and as it is over the pairs, with the bounds of the difference."""
 
     base: Value

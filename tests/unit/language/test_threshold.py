@@ -16,7 +16,7 @@ from highbar.language.threshold import (
     read_positive,
     read_share,
 )
-from highbar.model import Metric, Name
+from highbar.model import Metric, Name, Threshold
 
 
 def metric(unit="ratio", better="higher", name="accuracy"):
@@ -141,7 +141,9 @@ def test_what_the_metric_cannot_be_or_could_also_mean_is_refused(of, text, messa
         "≠ 95%",
         "95%%",
         "95% ms",
-        "$0.05",
+        "$0.05 USD",
+        "$0.05%",
+        "$ 0.05 ms",
         "95 percent",
         "--5",
         "+5",
@@ -156,6 +158,16 @@ def test_a_lenient_number_is_refused_whatever_the_metric(text):
     for of in EVERY:
         with pytest.raises(ThresholdError):
             read(text, of)
+
+
+@pytest.mark.parametrize("text", ["$0.05", "≤ $0.05", "0.05", "0.05 USD", "<= 0.05USD"])
+def test_an_amount_of_dollars_may_have_its_sign(text):
+    assert read(text, COST) == Threshold("<=", Fraction(1, 20), "USD", "<= 0.05")
+    assert read_margin(text.lstrip("≤<= "), COST).value == Fraction(1, 20)
+    for of in EVERY:
+        if of.unit != "USD" and ("$" in text or "USD" in text):
+            with pytest.raises(ThresholdError):
+                read(text, of)
 
 
 @pytest.mark.parametrize("percent", range(101))
@@ -249,7 +261,8 @@ def test_a_margin_is_in_points_for_a_ratio_and_in_the_unit_or_of_the_baseline_el
         (LATENCY, "5%"),
         (LATENCY, "-5ms"),
         (LATENCY, "some"),
-        (COST, "$1"),
+        (COST, "1s"),
+        (LATENCY, "$1"),
         (COST, "9" * 41 + "% of baseline"),
     ],
 )

@@ -12,7 +12,7 @@ from highbar.policy.words import say, say_all
         ({"thresholds": {"blocking": {"accuracy": 90}}}, "accuracy must be at least 90%."),
         ({"thresholds": {"blocking": {"accuracy": "> 92.5%"}}}, "accuracy must be above 92.5%."),
         ({"thresholds": {"blocking": {"latency_p95": "< 5s"}}}, "latency_p95 must be below 5000 ms."),
-        ({"thresholds": {"blocking": {"cost_per_pass": 0.05}}}, "cost_per_pass must be at most 0.05 USD."),
+        ({"thresholds": {"blocking": {"cost_per_pass": 0.05}}}, "cost_per_pass must be at most $0.05."),
         ({"thresholds": {"blocking": {"error_rate": "0%"}}}, "error_rate must be 0%."),
         ({"thresholds": {"blocking": {"safety_rate": "= 100%"}}}, "safety_rate must be exactly 100%."),
         (
@@ -37,10 +37,10 @@ from highbar.policy.words import say, say_all
                 " 1 percentage points worse is accepted, from at least 30 scenarios."
             ),
         ),
-        ({"required_scenarios": {"ids": ["A"]}}, "The scenario A must be there and pass all its trials."),
+        ({"required_scenarios": {"ids": ["A"]}}, "The scenario A must have a result and pass all its trials."),
         (
             {"required_scenarios": {"ids": ["A-*"]}},
-            "Every scenario like A-* must pass all its trials, and there must be one.",
+            "Every scenario that matches A-* must pass all its trials, and at least one must match.",
         ),
         (
             {"composite": "final_score = f1\npass = final_score ≥ 0.85\n  AND f1 = 1.0"},
@@ -73,5 +73,5 @@ def test_a_suite_is_a_sentence_too(tmp_path):
     (tmp_path / "ids.txt").write_text("A\nB\n")
     found = policy.read_dict({"suite": "ids.txt"}, tmp_path)
     assert [words for _, words in say_all(found)] == [
-        "The results must hold each of the 2 scenarios of the suite, and no others."
+        "The results must contain each of the 2 scenarios of the suite, and no others."
     ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from highbar.model import Against, Goal, Progressive, RuleResult, Source, Weakening
 from highbar.report import REPORTERS, Display
@@ -33,8 +34,8 @@ def section(text, heading):
 
 
 def standing(progressive, report="text"):
-    rule = dataclasses.replace(RULE, progressive=progressive)
-    text = REPORTERS[report](dataclasses.replace(FAILING, rules=(rule,)), Display(verbose=True))
+    rule = replace(RULE, progressive=progressive)
+    text = REPORTERS[report](replace(FAILING, rules=(rule,)), Display(verbose=True))
     return section(text, "Progressive thresholds")
 
 
@@ -48,15 +49,15 @@ def test_the_text_shows_the_step_that_holds_the_next_one_and_the_target():
 
 
 def test_what_is_reached_says_so_and_what_cannot_be_said_is_undefined():
-    reached = dataclasses.replace(NEXT, met=True, distance=Fraction(0))
+    reached = replace(NEXT, met=True, distance=Fraction(0))
     assert standing(Progressive("v2.0", reached))[-1].endswith("≥ 90%   reached")
-    assert standing(Progressive("v2.0", dataclasses.replace(NEXT, distance=None)))[-1].endswith("undefined")
-    touching = dataclasses.replace(NEXT, threshold="> 0.9", distance=Fraction(0))
+    assert standing(Progressive("v2.0", replace(NEXT, distance=None)))[-1].endswith("undefined")
+    touching = replace(NEXT, threshold="> 0.9", distance=Fraction(0))
     assert standing(Progressive("v2.0", touching))[-1].endswith("the value is just there, more is wanted")
 
 
 def test_a_distance_that_is_tiny_is_not_shown_as_none():
-    almost = dataclasses.replace(NEXT, distance=Fraction(1, 10**6))
+    almost = replace(NEXT, distance=Fraction(1, 10**6))
     assert standing(Progressive("v2.0", almost))[-1].endswith("0.0001 points")
 
 
@@ -66,13 +67,13 @@ def test_without_progressive_rules_nothing_is_said_of_them():
 
 
 def test_markdown_has_the_same_in_a_table():
-    text = REPORTERS["markdown"](dataclasses.replace(FAILING, rules=(RULE,)))
+    text = REPORTERS["markdown"](replace(FAILING, rules=(RULE,)))
     assert "| `progressive.accuracy` | `v2.0` | ≥ 85% | holds now |\n|  | `v3.0` | ≥ 90% | 2.0 points |" in text
     assert "|  | target | ≥ 95% | 7.0 points |" in text
 
 
 def test_json_has_the_same_as_numbers():
-    (rule,) = json.loads(REPORTERS["json"](dataclasses.replace(FAILING, rules=(RULE,))))["rules"]
+    (rule,) = json.loads(REPORTERS["json"](replace(FAILING, rules=(RULE,))))["rules"]
     assert rule["progressive"] == {
         "step": "v2.0",
         "next": {"version": "v3.0", "threshold": ">= 0.9", "met": False, "distance": 0.02},
@@ -81,7 +82,7 @@ def test_json_has_the_same_as_numbers():
 
 
 def test_what_was_weakened_stands_at_the_top_and_only_there():
-    verdict = dataclasses.replace(FAILING, against=AGAINST, warnings=(*AGAINST.notes, "something else"))
+    verdict = replace(FAILING, against=AGAINST, warnings=(*AGAINST.notes, "something else"))
     text = REPORTERS["text"](verdict)
     assert text.splitlines()[0].endswith("1 warning; the bar is weakened in 2 places")
     assert "policy highbar.yaml, and the policy at main (0123456789ab)\n\nWeakened since main\n" in text
@@ -95,13 +96,13 @@ def test_what_was_weakened_stands_at_the_top_and_only_there():
 
 
 def test_a_bar_that_was_not_weakened_needs_no_section():
-    text = REPORTERS["text"](dataclasses.replace(FAILING, against=dataclasses.replace(AGAINST, weakened=())))
+    text = REPORTERS["text"](replace(FAILING, against=replace(AGAINST, weakened=())))
     assert "the policy at main" in text
     assert "eakened" not in text
 
 
 def test_json_has_the_ref_and_each_weakening():
-    found = json.loads(REPORTERS["json"](dataclasses.replace(FAILING, against=AGAINST)))["against"]
+    found = json.loads(REPORTERS["json"](replace(FAILING, against=AGAINST)))["against"]
     assert (found["ref"], found["commit"], found["verdict"]) == ("main", AGAINST.commit, "fail")
     assert found["policy"] == {"file": "main:highbar.yaml", "sha256": "a" * 64}
     assert found["weakened"][1] == {"what": "suite", "change": "removed", "before": "SEC-002", "now": None}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from highbar.model import Against, FailedScenario, RuleResult, Source, Weakening
 from highbar.report import REPORTERS, github, line
@@ -15,6 +15,7 @@ from highbar.report.headline import headline
 from highbar.report.markdown import LONGEST
 from highbar.report.titles import demands
 from highbar.report.visible import visible
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.test_visible import FORBIDDEN
 from tests.unit.report.verdicts import FAILING
@@ -29,7 +30,7 @@ def here(file):
     return file
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H107")
 def test_every_line_is_one_annotation_and_nothing_else_whatever_the_texts_are(verdict):
     text = github.rule_annotations(verdict, here)
@@ -76,13 +77,13 @@ def test_no_more_are_annotated_than_github_shows_and_the_last_counts_the_rest():
     assert commands[-1].properties == {"title": "… and 16 more"}
 
 
-@given(PROBLEMS)
+@shared(PROBLEMS)
 def test_problems_are_annotated_too(problems):
     commands = read_commands(github.problem_annotations(problems, here))
     assert [command.name for command in commands] == ["error"] * len(problems)
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H108")
 def test_outputs_hold_no_text_of_the_results(verdict):
     found = dict(github.outputs(verdict, 1))
@@ -90,7 +91,7 @@ def test_outputs_hold_no_text_of_the_results(verdict):
     assert all(value == "" or value.isalnum() for value in found.values())
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H109")
 def test_a_comment_begins_with_its_marker_and_has_no_second(verdict):
     text = COMMENT(verdict)
@@ -163,7 +164,7 @@ def test_the_page_of_a_run_holds_more_than_a_comment():
     assert len(text.encode()) < github.LARGEST_SUMMARY
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 def test_the_line_for_a_chat_is_one_line_and_calls_nobody(verdict):
     text = line.render(verdict)
     assert text.startswith(headline(verdict))

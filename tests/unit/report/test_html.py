@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import re
 import zlib
@@ -13,6 +12,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from highbar import api
 from highbar.model import FailedScenario, Value
@@ -24,6 +24,7 @@ from highbar.report.html.markup import element, encode, join, legible
 from highbar.report.html.page import text_of
 from highbar.report.html.scenarios import pack
 from highbar.report.visible import revealed
+from tests.examples import shared
 from tests.unit.report.strategies import TEXTS, VERDICTS
 from tests.unit.report.verdicts import FAILING
 
@@ -172,7 +173,7 @@ def test_what_is_packed_is_read_back():
 def test_packed_texts_are_data_and_cannot_end_their_element(text):
     trial = TrialDetail(1, False, text, Excerpt(text, 5), Excerpt(text), (text,), (), (text,), (text,), error=text)
     opened = ScenarioDetail(FailedScenario(text, text, text, 1, 0), (trial,))
-    page = render(dataclasses.replace(FAILING, details=Details(RowDetails((opened,)))))
+    page = render(replace(FAILING, details=Details(RowDetails((opened,)))))
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     (scenario,), ((found,),) = unpacked(data["index"]), unpacked(data["blocks"][0])
     assert scenario[0] == revealed(text)
@@ -185,7 +186,7 @@ def test_without_details_the_page_has_no_script():
     assert "script-src" not in render(FAILING)
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_a_notebook_shows_the_verdict_without_any_script(verdict):
     shown = compact(verdict)

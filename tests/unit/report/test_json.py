@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.model import Value
@@ -46,27 +46,27 @@ def test_undefined_is_null_with_its_reason():
 
 
 def test_a_rule_on_a_slice_says_which():
-    rule = dataclasses.replace(FAILING.rules[0], slice=(("category", ("adversarial",)),))
-    found = document(dataclasses.replace(FAILING, rules=(rule, *FAILING.rules[1:])))["rules"]
+    rule = replace(FAILING.rules[0], slice=(("category", ("adversarial",)),))
+    found = document(replace(FAILING, rules=(rule, *FAILING.rules[1:])))["rules"]
     assert found[0]["slice"] == {"category": "adversarial"}
     assert found[1]["slice"] is None
     assert found[2]["slice"] == {"tags.locale": ["de", "fr"]}
 
 
 def test_without_a_policy_it_is_null():
-    assert document(dataclasses.replace(FAILING, policy=None))["policy"] is None
+    assert document(replace(FAILING, policy=None))["policy"] is None
 
 
 def test_an_end_that_the_data_do_not_bound_is_null():
     value = Value(Fraction(1), 3, 0, "ratio", "higher", low=float("-inf"), high=float("inf"))
-    found = document(dataclasses.replace(FAILING, metrics={"x": value}))["metrics"]["x"]
+    found = document(replace(FAILING, metrics={"x": value}))["metrics"]["x"]
     assert (found["low"], found["high"]) == (None, None)
 
 
 @pytest.mark.hazard("H26")
 def test_a_value_below_one_is_never_written_as_one():
     value = Value(Fraction(10**30 - 1, 10**30), 3, 0, "ratio", "higher")
-    assert document(dataclasses.replace(FAILING, metrics={"x": value}))["metrics"]["x"]["value"] < 1
+    assert document(replace(FAILING, metrics={"x": value}))["metrics"]["x"]["value"] < 1
 
 
 def test_problems_stand_in_place_of_a_verdict():

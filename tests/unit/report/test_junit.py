@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 from defusedxml.ElementTree import fromstring as read
-from hypothesis import given
 from junitparser import xunit2
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.model import Counts, RuleResult, ScenarioResult
 from highbar.report import REPORTERS, junit
 from highbar.report.visible import visible
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.verdicts import FAILING
 
@@ -95,7 +96,7 @@ def cases(text, suite):
     return found.findall("testcase")
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H111")
 @pytest.mark.hazard("H118")
 def test_every_reader_finds_every_rule_and_scenario_whatever_the_texts_are(verdict):
@@ -240,7 +241,7 @@ def test_a_verdict_without_the_list_still_shows_what_failed():
     assert outcome(shown[0]) == "failure"
 
 
-@given(PROBLEMS)
+@shared(PROBLEMS)
 def test_where_nothing_could_be_judged_every_problem_is_an_error(problems):
     text = RENDER.refusal(problems)
     assert faults(read(text)) == []

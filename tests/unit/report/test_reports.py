@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from msgspec.structs import replace
 
 from highbar.model import RuleResult
 from highbar.report import REPORTERS, Display, format_of
@@ -17,6 +16,7 @@ from highbar.report.headline import headline
 from highbar.report.markdown import LONGEST, code
 from highbar.report.titles import demands
 from highbar.report.visible import visible
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.test_visible import FORBIDDEN
 from tests.unit.report.verdicts import FAILING
@@ -53,7 +53,7 @@ def unfenced(cell):
     return inside[1:-1] if inside[0] == inside[-1] == " " and inside.strip() else inside
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.parametrize(("name", "verbose"), [*((name, False) for name in REPORTERS), ("text", True)])
 @pytest.mark.hazard("H105")
 @pytest.mark.hazard("H107")
@@ -65,7 +65,7 @@ def test_hostile_text_reaches_a_report_neither_raw_nor_as_an_order_to_a_ci_runne
     text.encode("utf-8")
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_all_reports_carry_the_same_verdict(verdict):
     text = REPORTERS["text"](verdict).splitlines()
@@ -74,7 +74,7 @@ def test_all_reports_carry_the_same_verdict(verdict):
     assert json.loads(REPORTERS["json"](verdict))["verdict"] == verdict.verdict
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 def test_json_carries_every_rule_with_its_texts_as_they_were(verdict):
     found = json.loads(REPORTERS["json"](verdict))["rules"]
     assert [(rule["rule"], rule["outcome"], rule["reason"], rule["level"]) for rule in found] == [
@@ -82,7 +82,7 @@ def test_json_carries_every_rule_with_its_texts_as_they_were(verdict):
     ]
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H109")
 def test_the_markdown_table_carries_every_rule_and_nothing_breaks_it(verdict):
     text = REPORTERS["markdown"](verdict)
@@ -98,7 +98,7 @@ def test_the_markdown_table_carries_every_rule_and_nothing_breaks_it(verdict):
     )
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.parametrize("color", [False, True])
 def test_the_terminal_names_every_rule_that_did_not_pass(color, verdict):
     text = " ".join(REPORTERS["text"](verdict, Display(color=color, width=4000, verbose=True)).split())
@@ -108,7 +108,7 @@ def test_the_terminal_names_every_rule_that_did_not_pass(color, verdict):
             assert " ".join(visible(demand.rule.rule).split()) in text
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_no_text_of_theirs_can_start_a_line_where_the_verdict_stands(verdict):
     for verbose in (False, True):
@@ -147,7 +147,7 @@ def test_markdown_has_no_comment_that_another_tool_could_take_for_its_own():
 def test_a_long_report_is_cut_with_its_verdict_and_counts_kept():
     rules = tuple(RuleResult(f"required_scenarios.S-{n}", "blocking", "pass", "it passed") for n in range(5000))
     failed = (FAILING.rules[0],)
-    text = REPORTERS["markdown"](dataclasses.replace(FAILING, rules=(*rules, *failed)))
+    text = REPORTERS["markdown"](replace(FAILING, rules=(*rules, *failed)))
     assert len(text) <= LONGEST
     assert text.startswith("## FAIL: 1 of 5001 demands is not met")
     assert "`thresholds.blocking.safety_rate`" in text
@@ -176,7 +176,7 @@ def test_only_the_format_that_is_used_is_loaded():
     assert done.stdout == "[]\n"
 
 
-@given(PROBLEMS)
+@shared(PROBLEMS)
 @pytest.mark.parametrize("name", REPORTERS)
 @pytest.mark.hazard("H105")
 def test_problems_are_shown_as_safely_as_a_verdict_and_never_as_one(name, problems):

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from highbar.errors import Problem
 from highbar.model import Counts, FailedScenario, Repetition, RuleResult, Verdict
@@ -34,7 +34,7 @@ def said(text):
 
 def test_the_report_of_a_failing_version_fits_on_a_screen():
     assert (
-        TEXT(dataclasses.replace(FAILING, second_run=0.03), Display(width=90))
+        TEXT(replace(FAILING, second_run=0.03), Display(width=90))
         == """\
 FAIL: 3 of 6 demands are not met, 1 warning; a re-run very likely fails too
 50 scenarios, 50 trials, 4 scenarios failed, 1 error
@@ -142,15 +142,15 @@ def test_what_nobody_asked_for_is_not_listed():
 
 
 def test_a_note_that_a_threshold_could_be_higher_waits_for_v():
-    rule = dataclasses.replace(FAILING.rules[4], slack=Fraction(1, 10))
-    verdict = dataclasses.replace(FAILING, rules=(rule,), warnings=("rules[1]: the agent could get worse", "other"))
+    rule = replace(FAILING.rules[4], slack=Fraction(1, 10))
+    verdict = replace(FAILING, rules=(rule,), warnings=("rules[1]: the agent could get worse", "other"))
     assert "could get worse" not in TEXT(verdict)
     assert "other" in TEXT(verdict)
     assert "could get worse" in whole(verdict)
 
 
 def test_without_a_policy_the_report_says_so_at_the_top():
-    advised = dataclasses.replace(
+    advised = replace(
         PASSING, verdict=None, rules=(), advice=PASSING.rules, problems=(Problem("where?", hint="there"),)
     )
     assert TEXT(advised).splitlines()[:4] == [
@@ -182,12 +182,12 @@ def test_lines_keep_to_the_width(verbose):
 def test_long_lists_are_cut_with_a_count():
     failed = tuple(FailedScenario(f"S-{number}", None, "missing: x", 1, 0) for number in range(100))
     rules = tuple(RuleResult(f"required_scenarios.{number}", "blocking", "pass", "") for number in range(60))
-    counts = dataclasses.replace(FAILING.counts, failed=1234)
-    verdict = dataclasses.replace(FAILING, scenarios_failed=failed, rules=rules, counts=counts, warnings=("w",) * 25)
+    counts = replace(FAILING.counts, failed=1234)
+    verdict = replace(FAILING, scenarios_failed=failed, rules=rules, counts=counts, warnings=("w",) * 25)
     assert {"  … and 1214 more", "  … and 10 more", "  … and 5 more"} <= set(whole(verdict).splitlines())
     assert {"  … and 1224 more", "  … and 22 more"} <= set(TEXT(verdict).splitlines())
-    missed = tuple(dataclasses.replace(rule, outcome="fail") for rule in rules)
-    assert "  … and 40 more" in TEXT(dataclasses.replace(verdict, rules=missed)).splitlines()
+    missed = tuple(replace(rule, outcome="fail") for rule in rules)
+    assert "  … and 40 more" in TEXT(replace(verdict, rules=missed)).splitlines()
 
 
 def test_a_required_scenario_comes_first():
@@ -202,17 +202,15 @@ def test_slices_show_as_many_metrics_as_fit():
 
 
 def test_a_close_rule_that_did_not_pass_says_what_would_settle_it_and_if_what():
-    close = dataclasses.replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
-    text = said(whole(dataclasses.replace(FAILING, rules=(close,))))
+    close = replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
+    text = said(whole(replace(FAILING, rules=(close,))))
     stays = "if the value stays at 90.0%, a new run with about 50 scenarios would settle it"
     assert f"close: a re-run may pass (under 1%); {stays}" in text
 
 
 def test_beyond_5000_scenarios_it_is_too_close_to_call():
-    close = dataclasses.replace(
-        FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000
-    )
-    verdict = dataclasses.replace(FAILING, rules=(close,))
+    close = replace(FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000)
+    verdict = replace(FAILING, rules=(close,))
     assert "close: a re-run may pass (5–29%); too close to call, even with 5,000 scenarios" in said(whole(verdict))
     assert "90.0%, 10 scenarios; a re-run may pass (5–29%)" in said(TEXT(verdict))
 
@@ -229,26 +227,26 @@ AGAIN = [
 
 @pytest.mark.parametrize(("low", "high", "short", "sentence"), AGAIN)
 def test_the_headline_and_the_last_line_say_how_certain_the_verdict_is(low, high, short, sentence):
-    text = TEXT(dataclasses.replace(FAILING, second_run=high, second_run_low=low), Display(width=140))
+    text = TEXT(replace(FAILING, second_run=high, second_run_low=low), Display(width=140))
     assert text.splitlines()[0].endswith(f"; {short}")
     assert sentence in said(text)
 
 
 def test_the_whole_report_says_that_values_were_compared_without_their_intervals():
-    rules = tuple(dataclasses.replace(rule, evidence="estimate" if rule.metric else None) for rule in FAILING.rules)
-    assert "Values are compared as measured" in said(whole(dataclasses.replace(FAILING, rules=rules)))
-    mixed = (dataclasses.replace(rules[0], evidence="confident"), *rules[1:])
-    assert "In 3 of 4 demands the value is compared" in said(whole(dataclasses.replace(FAILING, rules=mixed)))
+    rules = tuple(replace(rule, evidence="estimate" if rule.metric else None) for rule in FAILING.rules)
+    assert "Values are compared as measured" in said(whole(replace(FAILING, rules=rules)))
+    mixed = (replace(rules[0], evidence="confident"), *rules[1:])
+    assert "In 3 of 4 demands the value is compared" in said(whole(replace(FAILING, rules=mixed)))
 
 
 def test_a_policy_without_a_blocking_rule_says_so():
-    warned = dataclasses.replace(PASSING, rules=(FAILING.rules[3],))
+    warned = replace(PASSING, rules=(FAILING.rules[3],))
     assert TEXT(warned).startswith("PASS: no demand blocks, 1 warning\n")
 
 
 def test_an_inconclusive_rule_is_not_called_a_failure():
-    unsure = dataclasses.replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
-    text = TEXT(dataclasses.replace(PASSING, verdict="inconclusive", rules=(unsure,)))
+    unsure = replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
+    text = TEXT(replace(PASSING, verdict="inconclusive", rules=(unsure,)))
     assert text.startswith("INCONCLUSIVE: 1 of 1 demand is inconclusive\n")
     assert "? Accuracy is at least 95%  inconclusive: 20 scenarios cannot decide it\n" in text
 
@@ -268,32 +266,32 @@ no rows
 
 def test_slices_say_which_are_worse_than_the_rest_and_which_is_lowest():
     first, second, third = FAILING.slices
-    worse = dataclasses.replace(first, worse=True, p_value=0.001, likely=0.51)
-    other = dataclasses.replace(second, likely=0.9)
-    text = said(whole(dataclasses.replace(FAILING, slices=(other, worse, third))))
+    worse = replace(first, worse=True, p_value=0.001, likely=0.51)
+    other = replace(second, likely=0.9)
+    text = said(whole(replace(FAILING, slices=(other, worse, third))))
     assert "adversarial has a lower pass rate than the rest, by more than chance explains" in text
     assert "lowest" not in text
 
 
 def test_the_lowest_slice_is_the_one_with_the_lowest_pass_rate_however_chance_evens_them_out():
-    slices = tuple(dataclasses.replace(part, by=("category", part.by[1]), likely=0.933) for part in FAILING.slices)
-    text = said(whole(dataclasses.replace(FAILING, slices=slices)))
+    slices = tuple(replace(part, by=("category", part.by[1]), likely=0.933) for part in FAILING.slices)
+    text = said(whole(replace(FAILING, slices=slices)))
     assert text.count("adversarial has the lowest pass rate, but the gap is small enough to be chance") == 1
     assert text.count("the lowest pass rate") == 1
-    equal = tuple(dataclasses.replace(part, metrics=slices[0].metrics) for part in slices)
-    assert "lowest" not in whole(dataclasses.replace(FAILING, slices=equal))
+    equal = tuple(replace(part, metrics=slices[0].metrics) for part in slices)
+    assert "lowest" not in whole(replace(FAILING, slices=equal))
 
 
 def test_repeated_trials_say_what_they_show_and_what_they_cannot():
     found = Repetition(flaky=28, between=0.04, within=0.12, correlation=0.276, fewest=3, still_possible=0.3684)
-    text = said(whole(dataclasses.replace(FAILING, repetition=found)))
+    text = said(whole(replace(FAILING, repetition=found)))
     assert "- 28 scenarios passed only some of the trials" in text
     assert "a correlation of 0.28" in text
     assert "passing all of 3 trials is no proof: the true pass rate of such a scenario may be 36.8%" in text
 
 
 def test_one_of_a_thing_is_said_in_the_singular():
-    one = dataclasses.replace(PASSING, counts=Counts(1, 1, 1, 0, 0), second_run=0.0)
+    one = replace(PASSING, counts=Counts(1, 1, 1, 0, 0), second_run=0.0)
     assert TEXT(one).splitlines()[:2] == [
         "PASS: the only demand is met; a re-run almost certainly passes too",
         "1 scenario, 1 trial, 1 error",

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from highbar.statistics.bounds import Sums, share_bounds
 from highbar.statistics.composite import BoundedTerm, CrossSums, combine, correlation

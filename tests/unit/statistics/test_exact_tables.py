@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from bench.by_scenario import count_bounds
+from bench.by_scenario import count_bounds, point_gate_chance
 from scipy import special, stats
 
 from highbar.statistics.bounds import Sums, share_bounds
@@ -18,7 +18,6 @@ from highbar.statistics.interval import Interval
 from highbar.statistics.normal import normal_quantile
 from highbar.statistics.paired import bonett_price, tango_z
 from highbar.statistics.planning import gate_chances, gate_limits
-from highbar.statistics.second_run import point_gate_chance
 from highbar.statistics.student import student_quantile
 from tests.unit.statistics import published
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from bench.by_scenario import count_bounds
+from bench.by_scenario import count_bounds, pass_at, pass_hat
 
 from highbar.statistics.binomial import at_most
 from highbar.statistics.bounds import Sums, share_bounds
@@ -16,7 +16,6 @@ from highbar.statistics.paired import bonett_price, mcnemar_exact, mcnemar_mid_p
 from highbar.statistics.planning import pairs_needed
 from highbar.statistics.slices import benjamini_hochberg
 from highbar.statistics.tolerance import clusters_to_exclude
-from highbar.statistics.trials import pass_at, pass_hat
 from tests.unit.statistics import published
 
 Method = Callable[[int, int, float], Interval]

@@ -4,12 +4,12 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from bench.by_scenario import variance_split
+from bench.by_scenario import pass_at, pass_hat, variance_split
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from highbar.statistics.trials import never_failed_bound, pass_at, pass_hat
+from highbar.statistics.trials import never_failed_bound
 from tests.unit.statistics.test_published import AIME_II
 
 

@@ -20,7 +20,7 @@ from highbar.importers.record import refuse
 
 Bytes = bytes | memoryview
 
-_CONTAINERS = (b"{", b"[")
+_STARTS = (b"{", b"[")
 _KEY_END, _INSIDE, _EITHER = b'":', b'\\":', b'\\\\"'
 LFS_POINTER = b"version https://git-lfs"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -43,9 +43,7 @@ def decode(data: Bytes, line: int | None = None) -> Any:
         value = msgspec.json.decode(data)
         # The fast decoder drops the first of two equal keys. None was dropped if the value, encoded again, gives the
         # same text, or one with as many keys: numbers and texts can be spelled in several ways.
-        if data[:1] not in _CONTAINERS or as_many_keys(
-            msgspec.json.encode(value), msgspec.json.format(data, indent=-1)
-        ):
+        if data[:1] not in _STARTS or as_many_keys(msgspec.json.encode(value), msgspec.json.format(data, indent=-1)):
             return value
     try:
         return _STRICT.decode(str(data, "utf-8-sig"))
@@ -116,7 +114,7 @@ def numbered_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
 
 
-def parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str, Bytes]]:
+def json_parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str, Bytes]]:
     """The parts of one document: (path, text) for every member of its top object, in the order of the file.
 
     An object that contains one of `arrays` is split into its members too, and each element of such an array has the
@@ -182,19 +180,19 @@ class _Window:
             if not self._more():
                 return None
 
-    def separated(self, closing: bytes) -> Iterator[None]:
+    def separated(self, end: bytes) -> Iterator[None]:
         """Move to each item of the object or array that starts here; the caller reads the item before the next step."""
         self._position += 1
-        if self.next_byte() == closing:
+        if self.next_byte() == end:
             self._position += 1
             return
         while True:
             yield
             found = self.next_byte()
-            if found not in (closing, b","):
+            if found not in (end, b","):
                 refuse(_CUT_OFF if found is None else f"this is not JSON: wanted a comma at byte {self.offset}")
             self._position += 1
-            if found == closing:
+            if found == end:
                 return
 
     def key(self) -> str:
@@ -277,7 +275,7 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
 
 
 def refuse_pointer(start: bytes) -> None:
-    """Refuse a Git LFS pointer, which is in the place of the file if nobody has pulled it."""
+    """Refuse a Git LFS pointer, which git leaves in place of a file that was not pulled."""
     if start.startswith(LFS_POINTER):
         refuse("this is a Git LFS pointer, not the file", hint="run `git lfs pull`")
 

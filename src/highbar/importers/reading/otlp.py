@@ -106,7 +106,7 @@ class Item:
             return []
         return [attributes(event) for event in self.record.records("events") if wanted(event.text("name"), event.place)]
 
-    def events_about(self, prefix: str, but: str) -> Iterator[str]:
+    def events_about(self, prefix: str, excluded: str) -> Iterator[str]:
         """The names of its events whose name or one of whose attributes has the prefix; without events named `but`."""
         values = self._values
         if type(values) is otlp_typed.TypedSpan:
@@ -114,7 +114,7 @@ class Item:
         else:
             events = ((one.text("name") or "", list(attributes(one))) for one in self.record.records("events"))
         for name, keys in events:
-            if name != but and any(key.startswith(prefix) for key in (name, *keys)):
+            if name != excluded and any(key.startswith(prefix) for key in (name, *keys)):
                 yield name
 
     @property
@@ -124,10 +124,10 @@ class Item:
         if type(values) is not otlp_typed.TypedSpan:
             return None
         pairs = chain(values.attributes or (), *(event.attributes or () for event in values.events or ()))
-        present = [pair.value for pair in pairs if pair.value]
-        if any(value.array_value or value.kvlist_value for value in present):
+        given = [pair.value for pair in pairs if pair.value]
+        if any(value.array_value or value.kvlist_value for value in given):
             return None
-        return _SPAN_SIZE + sum(len(value.string_value) for value in present if value.string_value)
+        return _SPAN_SIZE + sum(len(value.string_value) for value in given if value.string_value)
 
     def text(self, key: str) -> str | None:
         """A text member."""
@@ -211,9 +211,9 @@ def _scan_plain(signal: str, holder: Record) -> Iterator[Seen]:
     kind, scopes, records = SIGNALS[signal]
     about = holder.record("resource")
     resource = attributes(about) if about else {}
-    for scope in _present(holder, scopes).records(scopes):
+    for scope in _with_list(holder, scopes).records(scopes):
         place = f"{scope.place}: {records}"
-        for number, values in enumerate(_present(scope, records).items(records)):
+        for number, values in enumerate(_with_list(scope, records).items(records)):
             item = Item(kind, resource, values, (place, number))
             yield (None, None, "", item) if kind == "log" else (*_identity(item), item)
 
@@ -255,7 +255,7 @@ def _of_typed(pairs: otlp_typed.Attributes, place: str) -> Attributes:
     return found if len(found) == len(pairs or ()) else _pairs([otlp_typed.plain(pair) for pair in pairs or ()], place)
 
 
-def _present(holder: Record, name: str) -> Record:
+def _with_list(holder: Record, name: str) -> Record:
     """The record. Refuses it without this list, which may be empty: an absent one may have been lost."""
     return holder if name in holder else refuse(f"{holder.place}: found no {name}, wanted a list")
 
@@ -349,7 +349,7 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
                     yield "resourceSpans", f"line {line_number}: resourceSpans[{number}]", resource
             return
         stream.seek(0)
-        for number, (place, text) in enumerate(json.parts(stream, SIGNALS)):
+        for number, (place, text) in enumerate(json.json_parts(stream, SIGNALS)):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):
@@ -363,7 +363,7 @@ def _of_line(line: bytes, line_number: int) -> Iterator[tuple[str, str, object]]
         refuse("found no resourceLogs and no resourceSpans, wanted one of them", line=line_number)
     for signal in document:
         _refuse_others(signal, line_number)
-        for resource in _present(document, signal).records(signal):
+        for resource in _with_list(document, signal).records(signal):
             yield signal, resource.place, resource.values
 
 

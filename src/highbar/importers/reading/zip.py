@@ -47,10 +47,10 @@ class Archive:
     `replaced` is the number of earlier ones.
     """
 
-    def __init__(self, stream: IO[bytes], infos: list[zipfile.ZipInfo]) -> None:
+    def __init__(self, stream: IO[bytes], members: list[zipfile.ZipInfo]) -> None:
         self._stream = stream
-        self._members = {info.filename: info for info in infos}
-        self.replaced = len(infos) - len(self._members)
+        self._members = {info.filename: info for info in members}
+        self.replaced = len(members) - len(self._members)
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
@@ -93,19 +93,19 @@ class Archive:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Archive]:
+def open_member(path: str) -> Iterator[Archive]:
     """Open the archive after all checks that need no unpacking."""
     with Path(path).open("rb") as stream:
         _refuse_other_files(stream)
         _refuse_many_members(stream)
         try:
             with zipfile.ZipFile(stream) as archive:
-                infos = archive.infolist()
+                members = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
             refuse(f"this zip archive cannot be read: {error}", hint=_WHOLE)
         size = stream.seek(0, 2)
-        _refuse_bad_members(infos, size)
-        yield Archive(stream, infos)
+        _refuse_bad_members(members, size)
+        yield Archive(stream, members)
 
 
 def _refuse_other_files(stream: IO[bytes]) -> None:
@@ -134,14 +134,14 @@ def _refuse_many_members(stream: IO[bytes]) -> None:
         refuse(f"this zip archive claims a table of contents of {directory:,} bytes, more than is read")
 
 
-def _refuse_bad_members(infos: list[zipfile.ZipInfo], size: int) -> None:
-    if len(infos) > MOST_MEMBERS:
-        refuse(f"this zip archive has {len(infos):,} members; at most {MOST_MEMBERS:,} are read")
-    if sum(info.compress_size for info in infos) > size:
+def _refuse_bad_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    if len(members) > MOST_MEMBERS:
+        refuse(f"this zip archive has {len(members):,} members; at most {MOST_MEMBERS:,} are read")
+    if sum(info.compress_size for info in members) > size:
         refuse("this zip archive is not sound: its members overlap")
-    if sum(info.file_size for info in infos) > LARGEST_ARCHIVE:
+    if sum(info.file_size for info in members) > LARGEST_ARCHIVE:
         refuse(f"this zip archive claims to unpack to more than {LARGEST_ARCHIVE >> 30} GiB")
-    for info in infos:
+    for info in members:
         _refuse_odd_member(info)
 
 

@@ -9,10 +9,10 @@
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """
 
-from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, judge
+from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, evaluate_condition
 from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
 from highbar.language.formula.tokens import FormulaError
-from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, comparisons, fold, leaves, names
+from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, fold, leaves, names, relations
 from highbar.language.formula.writing import to_words
 
 __all__ = [
@@ -24,14 +24,14 @@ __all__ = [
     "FormulaError",
     "Lookup",
     "Undefined",
-    "comparisons",
     "evaluate",
+    "evaluate_condition",
     "fold",
-    "judge",
     "leaves",
     "names",
     "parse",
     "parse_composite",
     "parse_condition",
+    "relations",
     "to_words",
 ]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, assert_never
+
+from msgspec import Struct
 
 from highbar.language.exact import cut_decimal
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
-from highbar.model import COMPARE, Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model import COMPARE, Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 
-_ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+_OF_OPERATOR: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -28,8 +29,7 @@ _FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction]] = {
 Judgment = Literal["pass", "fail", "undefined"]
 
 
-@dataclass(frozen=True, slots=True)
-class Undefined:
+class Undefined(Struct, frozen=True):
     """No value, and why. It makes everything undefined that is computed from it."""
 
     reason: str
@@ -60,14 +60,14 @@ def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
 
 def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fraction | Undefined:
     match node:
-        case Number(number):
+        case Constant(number):
             return number
         case Negative():
             return -values[0]
         case Binary("/", _, divisor) if values[1] == 0:
             return Undefined(f"0 in the denominator: {to_words(divisor)} is 0")
         case Binary(operator):
-            return _ARITHMETIC[operator](*values)
+            return _OF_OPERATOR[operator](*values)
         case Call(function) if function not in COLUMN_FUNCTIONS:
             return _FUNCTIONS[function](values)
         case Name() | Call():
@@ -75,7 +75,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
     assert_never(node)
 
 
-def judge(
+def evaluate_condition(
     condition: Condition, lookup: Lookup, show: Show = lambda _, value, _beside: cut_decimal(value)
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
@@ -84,14 +84,14 @@ def judge(
     part passes. An undefined part never passes, and neither does its NOT.
     """
     match condition:
-        case Comparison():
+        case Relation():
             return _compare(condition, lookup, show)
         case Logic("not", (operand,)):
-            outcome, reason = judge(operand, lookup, show)
+            outcome, reason = evaluate_condition(operand, lookup, show)
             turned: dict[Judgment, Judgment] = {"pass": "fail", "fail": "pass", "undefined": "undefined"}
             return turned[outcome], reason
         case Logic(joined_by, operands):
-            parts = [judge(operand, lookup, show) for operand in operands]
+            parts = [evaluate_condition(operand, lookup, show) for operand in operands]
             order: tuple[Judgment, ...] = ("fail", "undefined") if joined_by == "and" else ("pass", "undefined")
             for decisive in order:
                 reasons = [reason for outcome, reason in parts if outcome == decisive]
@@ -101,14 +101,14 @@ def judge(
     assert_never(condition)
 
 
-def _compare(comparison: Comparison, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
+def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment, str]:
     sides = []
     for side, beside in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
         value = evaluate(side, lookup)
         if isinstance(value, Undefined):
             return "undefined", f"{to_words(side)} is undefined: {value.reason}"
         shown = show(side, value, beside)
-        sides.append((value, shown if isinstance(side, Number) else f"{to_words(side)} {shown}"))
+        sides.append((value, shown if isinstance(side, Constant) else f"{to_words(side)} {shown}"))
     (left, left_words), (right, right_words) = sides
     if COMPARE[comparison.operator](left, right):
         return "pass", f"{left_words} is {_SIGNS[comparison.operator]}{right_words}"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from highbar.language.formula.tokens import FormulaError, Token, tokenize
 from highbar.language.formula.tree import COLUMN_FUNCTIONS
@@ -19,20 +20,29 @@ from highbar.model import (
     COMPARE,
     Binary,
     Call,
-    Comparison,
     Condition,
+    Constant,
     Expression,
     Logic,
     Name,
     Negative,
-    Number,
     Operator,
+    Relation,
 )
 
 FUNCTIONS = ("min", "max", "abs", *COLUMN_FUNCTIONS)
 
 _MIN_ARGUMENTS = {"min": 2, "max": 2}
 _ARGUMENTS = {"abs": 1, "mean": 1, "sum": 1, "percentile": 2}
+_MEANT = {
+    "avg": "mean",
+    "average": "mean",
+    "total": "sum",
+    "minimum": "min",
+    "maximum": "max",
+    "quantile": "percentile",
+}
+"""What functions are called elsewhere."""
 _COMPOSITE_START = re.compile(r"\s*final_score\s*=(?!=)")
 _COMPOSITE_PASS = re.compile(r"\bpass\s*=(?!=)", re.IGNORECASE)
 
@@ -40,8 +50,7 @@ _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGNED = range(1, 7)
 _BINDING = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
 
 
-@dataclass(frozen=True, slots=True)
-class Composite:
+class Composite(Struct, frozen=True):
     """The guide's composite, `final_score = …  pass = …`, in its two parts; the second may be missing."""
 
     formula: str
@@ -85,14 +94,13 @@ def _blank(text: str) -> str:
     return "".join("\n" if character == "\n" else " " for character in text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+class _SyntaxNode(Struct, frozen=True):
     """An operator or function and its operands, or a value; a fault in it is reported at `offset`."""
 
     offset: int
     operator: str
-    operands: tuple[_Operation, ...] = ()
-    value: Number | Name | Call | None = None
+    operands: tuple[_SyntaxNode, ...] = ()
+    value: Constant | Name | Call | None = None
 
 
 class _Syntax:
@@ -107,7 +115,7 @@ class _Syntax:
         self.prefixes = 0  # since the last value
         self.operators = 0
 
-    def read(self) -> _Operation:
+    def read(self) -> _SyntaxNode:
         if self.next.kind == "end":
             raise self._fault("the formula is empty", 0)
         return self._operation(_OR)
@@ -117,7 +125,7 @@ class _Syntax:
         self.next = next(self.tokens)
         return self.last
 
-    def _operation(self, least: int) -> _Operation:
+    def _operation(self, least: int) -> _SyntaxNode:
         """The longest operation from here whose operators bind at least as tightly as `least`."""
         start = self.next.offset
         found = self._operand()
@@ -130,7 +138,7 @@ class _Syntax:
                 operands.append(self._operation(binding + 1))
                 if binding > _COMPARISON or self._binding() != binding:
                     break
-            found = _Operation(start, operator, tuple(operands))
+            found = _SyntaxNode(start, operator, tuple(operands))
         return found
 
     def _binding(self) -> int:
@@ -159,13 +167,13 @@ class _Syntax:
             raise self._fault(message, self.next.offset, "split it into metrics")
         self._take()
 
-    def _operand(self) -> _Operation:
+    def _operand(self) -> _SyntaxNode:
         before, token = self.last, self.next
         match token.kind:
             case "value":
                 self.prefixes = 0
                 self._take()
-                return self._call(token) if self.next.kind == "(" else _Operation(token.offset, "", value=token.value)
+                return self._call(token) if self.next.kind == "(" else _SyntaxNode(token.offset, "", value=token.value)
             case "(":
                 return self._bracket()[0]
             case "not":
@@ -178,22 +186,24 @@ class _Syntax:
                 raise self._fault("the formula ends where a value is wanted", token.offset)
         raise self._fault(f"found '{token.text}' where a value is wanted", token.offset)
 
-    def _prefix(self, operator: str, binding: int) -> _Operation:
+    def _prefix(self, operator: str, binding: int) -> _SyntaxNode:
         start = self.next.offset
         self.prefixes += 1
         self._check_depth(start)
         self._take()
-        return _Operation(start, operator, (self._operation(binding),))
+        return _SyntaxNode(start, operator, (self._operation(binding),))
 
-    def _call(self, name: Token) -> _Operation:
+    def _call(self, name: Token) -> _SyntaxNode:
         if not isinstance(name.value, Name):
             raise self._fault("found '(' where an operator is wanted", self.next.offset)
         if name.text not in FUNCTIONS:
-            hint = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            meant = _MEANT.get(name.text.lower())
+            known = f"functions: {', '.join(FUNCTIONS)}; a product needs its ×"
+            hint = f"did you mean '{meant}'? {known.capitalize()}" if meant else known
             raise self._fault(f"'{name.text}' is not a function", name.offset, hint)
-        return _Operation(name.offset, name.text, self._bracket(name.text))
+        return _SyntaxNode(name.offset, name.text, self._bracket(name.text))
 
-    def _bracket(self, function: str = "") -> tuple[_Operation, ...]:
+    def _bracket(self, function: str = "") -> tuple[_SyntaxNode, ...]:
         """What a pair of brackets encloses: one operation, or the arguments of a function."""
         self.open.append((self.next.offset, function))
         self._check_depth(self.next.offset)
@@ -215,13 +225,12 @@ class _Syntax:
         return FormulaError(message, self.text, offset, hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     """Operations read as a number or as a condition, whichever the caller wants."""
 
     text: str
 
-    def expression(self, node: _Operation) -> Expression:
+    def expression(self, node: _SyntaxNode) -> Expression:
         match node.operator, node.operands:
             case "", _:
                 return self._value(node)
@@ -233,23 +242,23 @@ class _Meaning:
                 return self._call(node)
         raise self._fault("found a condition where a number is wanted", node)
 
-    def condition(self, node: _Operation) -> Condition:
+    def condition(self, node: _SyntaxNode) -> Condition:
         match node.operator, node.operands:
             case "and" | "or" | "not" as operator, operands:
                 return Logic(operator, tuple(self.condition(operand) for operand in operands))
             case sign, (left, right) if sign in COMPARE:
-                return Comparison(cast("Operator", sign), self.expression(left), self.expression(right))
+                return Relation(cast("Operator", sign), self.expression(left), self.expression(right))
             case sign, (_, _, third, *_) if sign in COMPARE:
                 raise self._fault("found two comparisons in a row", third, "join them: a ≤ b AND b ≤ c")
         raise self._fault("found a number where a condition is wanted", node, "compare it: final_score ≥ 0.85")
 
-    def _value(self, node: _Operation) -> Number | Name | Call:
+    def _value(self, node: _SyntaxNode) -> Constant | Name | Call:
         assert node.value is not None  # noqa: S101 - only a value has no operator
         if isinstance(node.value, Call):
             self._check_share(node.value.arguments[1], node)
         return node.value
 
-    def _call(self, node: _Operation) -> Call:
+    def _call(self, node: _SyntaxNode) -> Call:
         name, found = node.operator, len(node.operands)
         wanted = _ARGUMENTS.get(name) or max(found, _MIN_ARGUMENTS[name])
         if found != wanted:
@@ -263,10 +272,10 @@ class _Meaning:
             self._check_share(values[1], node.operands[1])
         return Call(name, values)
 
-    def _check_share(self, share: Expression, node: _Operation) -> None:
-        if not isinstance(share, Number) or not 0 < share.value <= 1:
+    def _check_share(self, share: Expression, node: _SyntaxNode) -> None:
+        if not isinstance(share, Constant) or not 0 < share.value <= 1:
             message = "a percentile's share is not between 0% and 100%"
             raise self._fault(message, node, "percentile(latency_ms, 95%)")
 
-    def _fault(self, message: str, node: _Operation, hint: str | None = None) -> FormulaError:
+    def _fault(self, message: str, node: _SyntaxNode, hint: str | None = None) -> FormulaError:
         return FormulaError(message, self.text, node.offset, hint)

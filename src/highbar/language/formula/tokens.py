@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from highbar.errors import HighbarError
 from highbar.language.exact import NUMBER
 from highbar.language.limits import MOST_CHARACTERS, MOST_DIGITS
-from highbar.model import Call, Name, Number
+from highbar.language.spelling import spelled_out
+from highbar.model import Call, Constant, Name
 
 Kind = Literal["value", "operator", "not", "(", ")", ",", "end"]
 
@@ -27,15 +29,14 @@ class FormulaError(HighbarError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A piece of a formula: its text, its offset, and the operator or value that it means."""
 
     kind: Kind
     text: str
     offset: int
     operator: str = ""
-    value: Number | Name | Call | None = None
+    value: Constant | Name | Call | None = None
 
 
 _PERCENTILE_WORDS = re.compile(
@@ -44,7 +45,8 @@ _PERCENTILE_WORDS = re.compile(
 )
 _NUMBER = re.compile(rf"({NUMBER})(?:\s*(%)|\s*(ms|s)\b)?", re.ASCII)
 _RUN = re.compile(r"[0-9A-Za-z_.%]+", re.ASCII)
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"pass[@^][1-9][0-9]*|[A-Za-z_][A-Za-z0-9_]*")
+_DOLLARS = re.compile(rf"\$({NUMBER})(?![0-9A-Za-z_.%])", re.ASCII)
 _SIGN = re.compile(r"\*\*|//|&&|\|\||=>|=<|<>|>=|<=|==|!=|.", re.DOTALL)
 
 _OPERATORS = {sign: sign for sign in ("+", "-", "*", "/", ">=", "<=", ">", "<", "=", "!=")} | {
@@ -67,6 +69,7 @@ _REFUSED = {
     "=>": ("found '=>'", "write >= or ≥"),
     "=<": ("found '=<'", "write <= or ≤"),
     "<>": ("found '<>'", "write != or ≠"),
+    "$": ("found '$' without an amount after it", "an amount in US dollars is a dollar sign and a number: $0.05"),
     "%": ("found '%' without a number before it", "a percentage is a number and a percent sign: 95%"),
     '"': ("text in quotes is not part of formulas", None),
     "'": ("text in quotes is not part of formulas", None),
@@ -95,6 +98,9 @@ def _token(text: str, offset: int) -> Token:
     character = text[offset]
     if character.isascii() and character.isdigit():
         return _number(text, offset)
+    dollars = _DOLLARS.match(text, offset)
+    if dollars:
+        return Token("value", dollars.group(), offset, value=Constant(_decimal(dollars.group(1), text, offset)))
     word = _WORD.match(text, offset)
     return _sign(text, offset) if word is None else _word(word.group(), offset)
 
@@ -104,7 +110,7 @@ def _number(text: str, offset: int) -> Token:
     if words:
         share = _decimal(words.group(1), text, offset) / 100
         column = words.group(3) or "latency_ms"
-        return Token("value", words.group(), offset, value=Call("percentile", (Name(column), Number(share))))
+        return Token("value", words.group(), offset, value=Call("percentile", (Name(column), Constant(share))))
     found = _NUMBER.match(text, offset)
     run = _RUN.match(text, offset)
     assert found is not None and run is not None  # noqa: S101, PT018 - both begin with a digit, and here is one
@@ -116,7 +122,7 @@ def _number(text: str, offset: int) -> Token:
         value /= 100
     elif found.group(3) == "s":
         value *= 1000
-    return Token("value", found.group(), offset, value=Number(value))
+    return Token("value", found.group(), offset, value=Constant(value))
 
 
 def _decimal(digits: str, text: str, offset: int) -> Fraction:
@@ -131,7 +137,7 @@ def _word(word: str, offset: int) -> Token:
             return Token("operator", word, offset, operator)
         case "not":
             return Token("not", word, offset)
-    return Token("value", word, offset, value=Name(word))
+    return Token("value", word, offset, value=Name(spelled_out(word)))
 
 
 def _sign(text: str, offset: int) -> Token:

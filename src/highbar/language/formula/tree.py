@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Operator
+from highbar.model import Binary, Call, Condition, Expression, Logic, Name, Negative, Operator, Relation
 
 COLUMN_FUNCTIONS = ("mean", "sum", "percentile")
 """Functions of a column of the results; their first argument is a column's name, not a measure's."""
@@ -39,13 +39,13 @@ def fold(node: Expression, combine: Callable[[Expression, Iterator[T]], T]) -> T
     return combine(node, (fold(operand, combine) for operand in operands(node)))
 
 
-def comparisons(condition: Condition) -> Iterator[Comparison]:
+def relations(condition: Condition) -> Iterator[Relation]:
     """Every comparison in a condition, from left to right."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, Relation):
         yield condition
     else:
         for operand in condition.operands:
-            yield from comparisons(operand)
+            yield from relations(operand)
 
 
 def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
@@ -54,7 +54,7 @@ def leaves(node: Expression | Condition) -> tuple[Name | Call, ...]:
     waiting: list[Expression | Condition] = [node]
     while waiting:
         match waiting.pop():
-            case Comparison(_, left, right):
+            case Relation(_, left, right):
                 waiting += (right, left)
             case Logic(_, parts):
                 waiting.extend(reversed(parts))

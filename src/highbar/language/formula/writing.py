@@ -7,52 +7,52 @@ from typing import assert_never
 
 from highbar.language.exact import write_decimal
 from highbar.language.formula.tree import fold
-from highbar.model import Binary, Call, Comparison, Condition, Expression, Logic, Name, Negative, Number
+from highbar.model import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 
 _SIGNS = {"+": "+", "-": "-", "*": "×", "/": "/"}
 _RANK = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6}
-_COMPARISON, _NEGATIVE, _ATOM = 4, 7, 8
+_COMPARISON, _NEGATIVE, _VALUE = 4, 7, 8
 
-_Written = tuple[str, int]
+_TextAndBinding = tuple[str, int]
 """A text, and how tightly it binds."""
 
 
 def to_words(node: Expression | Condition) -> str:
     """Text with as few brackets as possible that `parse` or `parse_condition` reads as the same tree."""
-    return _condition(node)[0] if isinstance(node, Comparison | Logic) else fold(node, _expression)[0]
+    return _condition(node)[0] if isinstance(node, Relation | Logic) else fold(node, _expression)[0]
 
 
-def _expression(node: Expression, operands: Iterator[_Written]) -> _Written:
+def _expression(node: Expression, operands: Iterator[_TextAndBinding]) -> _TextAndBinding:
     match node:
-        case Number(value):
-            return write_decimal(value), _ATOM
+        case Constant(value):
+            return write_decimal(value), _VALUE
         case Name(name):
-            return name, _ATOM
-        case Call("percentile", (column, Number(share))):
-            return f"percentile({to_words(column)}, {write_decimal(share * 100)}%)", _ATOM
+            return name, _VALUE
+        case Call("percentile", (column, Constant(share))):
+            return f"percentile({to_words(column)}, {write_decimal(share * 100)}%)", _VALUE
         case Call(function, arguments):
-            return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _ATOM
+            return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _VALUE
         case Negative():
-            return f"-{_bracketed(next(operands), _NEGATIVE)}", _NEGATIVE
+            return f"-{_in_brackets(next(operands), _NEGATIVE)}", _NEGATIVE
         case Binary(operator):
             rank = _RANK[operator]
             left, right = operands
-            return f"{_bracketed(left, rank)} {_SIGNS[operator]} {_bracketed(right, rank + 1)}", rank
+            return f"{_in_brackets(left, rank)} {_SIGNS[operator]} {_in_brackets(right, rank + 1)}", rank
     assert_never(node)
 
 
-def _condition(node: Condition) -> _Written:
+def _condition(node: Condition) -> _TextAndBinding:
     match node:
-        case Comparison(operator, left, right):
+        case Relation(operator, left, right):
             return f"{to_words(left)} {operator} {to_words(right)}", _COMPARISON
         case Logic("not", (operand,)):
-            return f"not {_bracketed(_condition(operand), _RANK['not'])}", _RANK["not"]
+            return f"not {_in_brackets(_condition(operand), _RANK['not'])}", _RANK["not"]
         case Logic(operator, operands):
             rank = _RANK[operator]
-            return f" {operator} ".join(_bracketed(_condition(operand), rank + 1) for operand in operands), rank
+            return f" {operator} ".join(_in_brackets(_condition(operand), rank + 1) for operand in operands), rank
     assert_never(node)
 
 
-def _bracketed(written: _Written, at_least: int) -> str:
+def _in_brackets(written: _TextAndBinding, at_least: int) -> str:
     text, rank = written
     return text if rank >= at_least else f"({text})"

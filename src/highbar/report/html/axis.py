@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.language.digits import amount
 from highbar.model import Unit, Value
@@ -13,8 +14,7 @@ from highbar.model import Unit, Value
 _STEPS = (1, 2, 5, 10)
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """From `start` to `end` in the unit of what is drawn, over the pixels from `left` to `right`."""
 
     start: float

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.language.digits import amount, change
 from highbar.model import Value
@@ -21,8 +23,7 @@ WIDTH = 260
 _EDGE = 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdMark:
+class ThresholdMark(Struct, frozen=True):
     """A threshold: from here on, in the good direction, it is met."""
 
     operator: str
@@ -140,8 +141,7 @@ def term_bar(adds: Fraction | None, most: Fraction | None, longest: Fraction) ->
     return element("svg", *parts, viewBox=f"0 0 {WIDTH} 20", class_="line", aria_hidden="true")
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """A line across a histogram: a threshold or the value of a percentile."""
 
     text: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
 from highbar.model import RuleResult, Value, Where
 from highbar.model.details import Details
-from highbar.report.headline import accepted, is_fragile, not_passed, unsettled
+from highbar.report.headline import accepted, could_change, not_passed, unsettled
 from highbar.report.html.charts import ThresholdMark, change_line, rule_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import badge, code, heading
@@ -17,8 +18,7 @@ from highbar.report.html.parts import badge, code, heading
 Bounds = Mapping[str, tuple[Fraction, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """A value and the canonical text of its threshold; `metric` if the row does not show it."""
 
     value: Value
@@ -35,9 +35,9 @@ def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
         ("Did not pass", not_passed(judged)),
         (
             "Passed, but fragile: a second run on the same scenarios may be judged differently",
-            [r for r in passed if is_fragile(r)],
+            [r for r in passed if could_change(r)],
         ),
-        ("Passed", [rule for rule in passed if not is_fragile(rule)]),
+        ("Passed", [rule for rule in passed if not could_change(rule)]),
     )
     bounds = bounds_by_metric(judged)
     bodies = [_body(title, found, details, bounds) for title, found in groups if found]
@@ -53,7 +53,7 @@ def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
 def look(rule: RuleResult) -> str:
     """The style in which a rule is drawn."""
     if rule.outcome == "pass":
-        return "fragile" if is_fragile(rule) else "met"
+        return "fragile" if could_change(rule) else "met"
     if rule.outcome == "fail":
         return "missed" if rule.level == "blocking" else "warned"
     return "unsure"

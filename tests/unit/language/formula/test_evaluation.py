@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from highbar.language.formula import (
     Undefined,
     evaluate,
-    judge,
+    evaluate_condition,
     leaves,
     names,
     parse,
     parse_condition,
     to_words,
 )
-from highbar.model import Binary, Call, Comparison, Logic, Name, Negative, Number
+from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
 NO_DATA = Undefined("no scenario has it")
 VALUES = {"one": Fraction(1), "third": Fraction(1, 3), "zero": Fraction(0), "lost": NO_DATA, "gone": Undefined("gone")}
@@ -88,7 +88,7 @@ def test_the_reason_names_what_is_0():
     ],
 )
 def test_a_condition_has_an_outcome_and_a_reason(text, outcome, reason):
-    assert judge(parse_condition(text), lookup) == (outcome, reason)
+    assert evaluate_condition(parse_condition(text), lookup) == (outcome, reason)
 
 
 def test_the_caller_decides_how_numbers_are_shown():
@@ -96,7 +96,9 @@ def test_the_caller_decides_how_numbers_are_shown():
         return f"<{to_words(expression)}|{value} beside {to_words(beside)}>"
 
     condition = parse_condition("third ≥ 0.5")
-    assert judge(condition, lookup, show)[1] == "third <third|1/3 beside 0.5> is not ≥ <0.5|1/2 beside third>"
+    assert (
+        evaluate_condition(condition, lookup, show)[1] == "third <third|1/3 beside 0.5> is not ≥ <0.5|1/2 beside third>"
+    )
 
 
 def test_names_are_told_apart_from_functions_of_a_column():
@@ -112,14 +114,14 @@ def test_names_are_told_apart_from_functions_of_a_column():
 
 
 numbers = st.builds(
-    lambda digits, places: Number(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
+    lambda digits, places: Constant(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
 )
 identifiers = st.sampled_from(["a", "b", "pass_rate", "ands", "Not_a", "mean"])
 columns_of = st.builds(
     lambda function, column: Call(function, (Name(column),)), st.sampled_from(["mean", "sum"]), identifiers
 )
 percentiles = st.builds(
-    lambda column, share: Call("percentile", (Name(column), Number(Fraction(share, 1000)))),
+    lambda column, share: Call("percentile", (Name(column), Constant(Fraction(share, 1000)))),
     identifiers,
     st.integers(1, 1000),
 )
@@ -134,7 +136,7 @@ expressions = st.recursive(
     max_leaves=12,
 )
 conditions = st.recursive(
-    st.builds(Comparison, st.sampled_from([">=", ">", "<=", "<", "=", "!="]), expressions, expressions),
+    st.builds(Relation, st.sampled_from([">=", ">", "<=", "<", "=", "!="]), expressions, expressions),
     lambda inner: (
         st.builds(
             lambda operator, operands: Logic(operator, tuple(operands)),
@@ -164,15 +166,15 @@ def test_an_expression_is_a_fraction_or_undefined_for_a_reason(tree, values):
 
 
 def comparisons(tree):
-    return [tree] if isinstance(tree, Comparison) else [found for part in tree.operands for found in comparisons(part)]
+    return [tree] if isinstance(tree, Relation) else [found for part in tree.operands for found in comparisons(part)]
 
 
 @given(conditions)
 def test_a_condition_over_nothing_but_undefined_values_is_undefined(tree):
     if all(leaves(comparison) for comparison in comparisons(tree)):
-        assert judge(tree, lambda _: NO_DATA)[0] == "undefined"
+        assert evaluate_condition(tree, lambda _: NO_DATA)[0] == "undefined"
 
 
 def test_a_number_without_an_end_is_written_as_a_quotient():
-    assert to_words(Number(Fraction(1, 3))) == "(1 / 3)"
-    assert evaluate(parse(to_words(Number(Fraction(1, 3)))), lookup) == Fraction(1, 3)
+    assert to_words(Constant(Fraction(1, 3))) == "(1 / 3)"
+    assert evaluate(parse(to_words(Constant(Fraction(1, 3)))), lookup) == Fraction(1, 3)

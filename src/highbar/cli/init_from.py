@@ -1,0 +1,125 @@
+"""A file of results in any shape → a mapping, and a policy over the metrics that it has, and what to do next."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from highbar import catalogue
+from highbar.errors import InputError, Problem
+from highbar.load import files, foreign, unnamed
+from highbar.load.candidates import Guess
+from highbar.load.explain import explain
+from highbar.load.map_text import mapping_lines, quoted
+from highbar.load.sample import Sample, read_sample
+from highbar.model import ResultsFile
+
+POLICY = "highbar.yaml"
+_MOST_CATEGORIES = 10
+_EVIDENCE = frozenset({"passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations"})
+
+
+class Start(Struct, frozen=True):
+    """What `highbar init --from` writes, and what it says."""
+
+    files: Mapping[Path, str]
+    steps: Sequence[str]
+
+
+def start_from(own: str, folder: Path) -> Start:
+    """The files to write into `folder` for results in the file `own`. Raises InputError if they cannot be read."""
+    tool = foreign.tool_of(own, own) if Path(own).is_file() else None
+    with _rows_of(own, tool) as file:
+        sample = read_sample(file)
+        if sample is None:
+            problems = explain([file])
+            hint = "wanted rows: objects, one for each run of a scenario"
+            raise InputError(*(problems or [Problem("no row can be read", file=own, hint=hint)]))
+    guess = unnamed.guess_of(sample)
+    mapped = tool is None and (bool(sample.places) or guess.is_needed)
+    where = {folder / unnamed.MAP: _map_text(own, guess, sample)} if mapped else {}
+    named = str(folder / unnamed.MAP) if mapped else None
+    policy = folder / POLICY
+    judge = unnamed.check_command(own, named) + ("" if folder == Path() else f" --policy {policy}")
+    return Start({**where, policy: _policy_text(guess, named)}, _steps(own, guess, sample, named, judge))
+
+
+@contextmanager
+def _rows_of(own: str, tool: str | None) -> Iterator[ResultsFile]:
+    """The file itself, or the rows that the reader of a tool makes of it."""
+    if tool is None:
+        yield files.named(own)
+        return
+    with tempfile.TemporaryDirectory(prefix="highbar-") as temporary:
+        yield foreign.import_file(own, own, tool, str(Path(temporary, "rows.jsonl"))).file
+
+
+def _steps(own: str, guess: Guess, sample: Sample, map_file: str | None, judge: str) -> list[str]:
+    if map_file is None:
+        return [f"{own} needs no mapping.", f"Now try: {judge}"]
+    open_ = [one.column for one in guess.columns if one.blocks]
+    if len(sample.places) > 1:
+        open_.insert(0, "rows")
+    first = (
+        f"First choose in {map_file}, at each []: {', '.join(open_)}." if open_ else f"Read {map_file}: it is a guess."
+    )
+    return [first, f"Then try: {judge}"]
+
+
+def _map_text(own: str, guess: Guess, sample: Sample) -> str:
+    lines = [
+        f"# How rows of {quoted(Path(own).name)} become results: guessed from its names and values. Check every line.",
+        "# highbar import map FILE --map map.yaml shows the rows that it makes.",
+        *mapping_lines(guess, sample.places),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _policy_text(guess: Guess, map_file: str | None) -> str:
+    """A policy with the typical thresholds: never a number from the file."""
+    metrics = [catalogue.metrics()[name] for name in _metrics(guess)]
+    lines = ["# What a version must reach. These are typical thresholds; change them to what you need."]
+    if map_file:
+        lines.append("# To leave out --map, copy the mapping to the end of this file, under the key map.")
+    lines.append("thresholds:")
+    for level in ("blocking", "warning"):
+        chosen = [metric for metric in metrics if (metric.unit == "ms") == (level == "warning")]
+        lines += [f"  {level}:"] if chosen else []
+        lines += [f"    {metric.name}: {(metric.typical_threshold or '').removeprefix('≥ ')}" for metric in chosen]
+    categories = _categories(guess)
+    if categories and "adversarial" not in categories:
+        listed = ", ".join(map(quoted, sorted(categories)[:_MOST_CATEGORIES]))
+        lines.append(f"# safety_rate is about the category adversarial, and the categories are {listed}.")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _metrics(guess: Guess) -> Iterator[str]:
+    """The metrics with a typical threshold that the columns give, in the order of the catalogue."""
+    columns = {one.column for one in guess.columns if one.settled or one.blocks}
+    labels = {"expected", "predicted"} <= columns
+    first = guess.settled.get("expected")
+    marks = (
+        labels
+        and first is not None
+        and first.field is not None
+        and all(isinstance(value, bool) or value in ("true", "false") for value in first.field.given)
+    )
+    given = {
+        "pass_rate": bool(columns & _EVIDENCE),
+        "accuracy": labels or bool(columns & {"correct", "outcome"}),
+        "precision": marks or "outcome" in columns,
+        "recall": marks or "outcome" in columns,
+        "safety_rate": bool(columns & _EVIDENCE) and "adversarial" in _categories(guess),
+        "behavior_coverage": {"expected_behaviors", "behaviors"} <= columns,
+        "latency_p95": "latency_ms" in guess.settled,
+    }
+    return (name for name, there in given.items() if there)
+
+
+def _categories(guess: Guess) -> set[str]:
+    category = guess.settled.get("category")
+    return set(map(str, category.field.given)) if category and category.field else set()

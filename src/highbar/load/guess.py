@@ -1,0 +1,314 @@
+"""Fields of a foreign file with sample values in, what each of our columns could be fed from out.
+
+Pure, and only a guess: it is shown and never applied. No direction and no threshold of a score is guessed, and nothing
+that decides if a trial passed is settled if two fields disagree about it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from highbar.columns import COLUMN_NAMES, JUDGING
+from highbar.errors import InputError
+from highbar.importers.mapping import from_cell
+from highbar.importers.naming import scalar
+from highbar.language.spelling import near_miss
+from highbar.load import names
+from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
+from highbar.load.rows import CHECKS
+from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
+
+LONGEST_LABEL = 60
+MOST_LABEL_WORDS = 3
+"""Characters and words of a label that a prediction is compared with: longer texts are seldom the same."""
+_TEXTS = frozenset({"category", "capability", "cluster", "input", "output", "agent_version", "suite", "judge", "error"})
+_LABELS = ("expected", "predicted")
+_EVIDENCE = ("passed", "correct", "outcome", "predicted", "behaviors", "must_not", "violations")
+"""Columns of which one must be there, or nothing says what became of a trial."""
+_OVERRULED = ("correct", "expected_behaviors", "behaviors", "must_not", "violations")
+_MAY_BE_EMPTY = ("error", "violations", "unjudged")
+"""Columns that are mapped although no row of the sample has a value: the next run may have one."""
+
+
+def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False) -> Guess:
+    """The guess for the fields of a file.
+
+    `cells`: every value is the text of a CSV cell; `keyed`: the rows are members of an object, each with a key.
+    """
+    fields = [field for field in found if all(field.path)]  # no path leads to an empty name
+    made = _Columns(cells=cells)
+    for field in fields:
+        made.add(field)
+    columns = {column: one for column in _BY_VALUE if (one := made.column(column)) is not None}
+    columns["id"] = _id(made.fields("id"), keyed=keyed)
+    columns |= _trial(columns["id"], made.fields("trial"))
+    columns |= _from_words(columns, made)
+    columns |= _times(fields, cells=cells)
+    columns |= _tags(fields)
+    columns = _paired(columns)
+    columns |= _doubted(columns, made)
+    columns |= made.unfit(columns)
+    if not any(column in columns for column in _EVIDENCE):
+        note = "No column says if a trial passed. Put what decides it in place of []"
+        columns["passed"] = ColumnGuess("passed", (), settled=False, note=note, blocks=True)
+    if "must_not" in columns and "output" in columns:  # a blank output leaves a must-not unjudged
+        columns["output"] = replace(columns["output"], blocks=not columns["output"].settled)
+    order = {column: place for place, column in enumerate(names.NAMES)}
+    listed = sorted(columns.values(), key=lambda one: order.get(one.column, len(order)))
+    used = _used(columns)
+    inside = {path[:length] for path in used for length in range(1, len(path) + 1)}
+    unused = [field for field in found if field.path not in inside]
+    numbers = [field for field in unused if field.given and _are_numbers(field.given, cells=cells)]
+    return Guess(tuple(listed), tuple(field for field in unused if len(field.path) == 1), tuple(numbers))
+
+
+def _used(columns: Mapping[str, ColumnGuess]) -> set[tuple[str, ...]]:
+    """The paths of the fields that some column may be fed from."""
+    return {candidate.field.path for one in columns.values() for candidate in one.candidates if candidate.field}
+
+
+_BY_VALUE = tuple(column for column in names.NAMES if column not in ("id", "trial"))
+
+
+class _Columns:
+    """The fields that each column may mean by their names, and the candidates among them by their values."""
+
+    def __init__(self, *, cells: bool) -> None:
+        self.cells = cells
+        self._found: dict[str, list[tuple[int, RowField]]] = {}
+
+    def add(self, field: RowField) -> None:
+        """Note what a field may mean by its name. Inside of an object a name is less clear."""
+        deep = len(field.path) > 1
+        name = names.plain_name(field.path[-1])
+        meanings = {**names.meanings(names.plain_name("_".join(field.path))), **names.meanings(name)}
+        missed = None if deep or meanings else near_miss(field.path[0], COLUMN_NAMES)
+        if missed is not None and missed in names.NAMES:
+            meanings[missed] = 1
+        for column, group in meanings.items():
+            if not deep or column not in ("id", "trial") or group == 1:
+                self._found.setdefault(column, []).append((group + deep, field))
+
+    def fields(self, column: str) -> list[tuple[int, RowField]]:
+        """The fields that may be a column by their names, the clearest first."""
+        return sorted(self._found.get(column, ()), key=lambda one: one[0])
+
+    def column(self, column: str) -> ColumnGuess | None:
+        """The guess for a column by names and values; None if no field fits."""
+        named = self.fields(column)
+        candidates = [one for group, field in named if (one := self._candidate(column, group, field)) is not None]
+        return _settled(column, candidates) if candidates else None
+
+    def unfit(self, columns: Mapping[str, ColumnGuess]) -> dict[str, ColumnGuess]:
+        """Fields that have the name of a column that judges, and values that it cannot have: never left out unseen."""
+        used = _used(columns)
+        note = "The values do not fit. Put what they mean in place of []"
+        return {
+            column: ColumnGuess(column, (), settled=False, note=note, blocks=True)
+            for column in sorted(JUDGING - {*columns, *_LABELS})
+            for group, field in self.fields(column)
+            if group == 0 and field.given and field.path not in used
+        }
+
+    def _candidate(self, column: str, group: int, field: RowField) -> Candidate | None:
+        if not field.given and column not in _MAY_BE_EMPTY:
+            return None
+        if column in ("passed", "correct"):
+            return self._truth(field, group)
+        if column == "error":
+            return _error(field, group)
+        if column in _LABELS and group and not all(_is_label(value) for value in field.given):
+            return None
+        if column == "agent_version" and len(set(map(str, field.given))) > 1:
+            return None
+        if not all(self._fits(column, value) for value in field.given):
+            return None
+        return Candidate(field, group=group)
+
+    def _truth(self, field: RowField, group: int) -> Candidate | None:
+        name = names.plain_name(field.path[-1])
+        # 0 and 1 inside of an object, such as `scores`, may be a score: its direction is not guessed.
+        truths = read_truths(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
+        if truths is None:
+            return None
+        if truths is UNREAD:
+            return Candidate(field, doubt=truths.doubt, group=group, unread=True)
+        options: list[tuple[str, Any]] = [("values", dict(truths.table))] if truths.table else []
+        if truths.unjudged:
+            options.append(("when", (field, truths.unjudged)))
+        made = Candidate(field, tuple(options), doubt=truths.doubt, group=group, reading=truths.reading)
+        return replace(made, finished=truths.finished)
+
+    def _fits(self, column: str, value: Any) -> bool:
+        """If a mapping can put the value into the column."""
+        if column in _TEXTS:
+            return scalar(value) is not None
+        try:
+            read = from_cell(column, value) if self.cells else value
+        except InputError:
+            return False
+        return CHECKS[column](read) is None
+
+
+def _is_label(value: Any) -> bool:
+    if isinstance(value, bool):
+        return True
+    return isinstance(value, str) and len(value) <= LONGEST_LABEL and len(value.split()) <= MOST_LABEL_WORDS
+
+
+def _are_numbers(values: Sequence[Any], *, cells: bool) -> bool:
+    read = (from_cell("weight", value) if cells else value for value in values)
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in read)
+
+
+def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
+    """The candidates of a column; settled if one has a clearer name than all others, and none contradicts it."""
+    candidates = sorted(candidates, key=lambda one: one.doubt is not None)
+    best = [one for one in candidates if one.group == candidates[0].group]
+    agree = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
+    clear = not best[0].doubt and not any(one.unread for one in candidates)
+    settled = (len(best) == 1 or bool(best[0].reading)) and agree and clear
+    return ColumnGuess(column, tuple(candidates), settled, blocks=not settled and column in JUDGING)
+
+
+def _doubted(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, ColumnGuess]:
+    """Not settled: a `success` beside other judgments, which it would overrule."""
+    passed = columns.get("passed")
+    if passed is None or not passed.settled or not passed.candidates[0].finished:
+        return {}
+    used = _used({"passed": passed})
+    if all(field.path in used for column in _OVERRULED for _, field in made.fields(column)):
+        return {}
+    first = replace(passed.candidates[0], doubt=FINISHED_DOUBT)
+    return {"passed": replace(passed, candidates=(first, *passed.candidates[1:]), settled=False, blocks=True)}
+
+
+def _error(field: RowField, group: int) -> Candidate:
+    """A text is the error; a mark, or an object, says that there was one."""
+    given = field.given
+    if all(isinstance(value, str) for value in given):
+        return Candidate(field, group=group, reading=tuple(bool(value) for value in field.values))
+    if all(isinstance(value, bool) for value in given):
+        reading = tuple(bool(value) for value in field.values)
+        return Candidate(field, constant="crashed", when=(True,), group=group, reading=reading)
+    reading = tuple(value is not None for value in field.values)
+    return Candidate(field, constant="crashed", group=group, reading=reading)
+
+
+def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
+    whole = [
+        Candidate(field, group=group)
+        for group, field in named
+        if all(_names(value) for value in field.values) and (group < 3 or _repeated(field) == 0)
+    ]
+    if keyed:
+        whole.insert(0, Candidate(special="@key", group=0))
+    if whole:
+        first = whole[0]
+        alone = sum(one.group == first.group for one in whole) == 1
+        # Rows that share an id are trials of one scenario, so an id that repeats must be the only one that could be.
+        rivals = [one for one in whole if one.group < 3]
+        settled = alone and (len(rivals) == 1 or first.field is None or _repeated(first.field) == 0)
+        return ColumnGuess("id", tuple(whole), settled, blocks=not settled)
+    partly = tuple(Candidate(field) for group, field in named if group < 3)
+    if partly:
+        note = "Not every row has one. Put one in place of [], and choose rows at the top: where: { type: … }"
+        return ColumnGuess("id", partly, settled=False, note=note, blocks=True)
+    note = "No column names the scenario. @number is the position, the same in every run only if the rows are"
+    return ColumnGuess("id", (Candidate(special="@number"),), settled=False, note=note, blocks=True)
+
+
+def _names(value: Any) -> bool:
+    return (isinstance(value, str) and bool(value.strip())) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _repeated(field: RowField) -> int:
+    """How many rows have a value that another row has too."""
+    return sum(count for count in Counter(map(str, field.values)).values() if count > 1)
+
+
+def _trial(id_: ColumnGuess, named: list[tuple[int, RowField]]) -> dict[str, ColumnGuess]:
+    """The repetition of a scenario: its own column, one that tells rows of one id apart, or `@repeat` to choose."""
+    own = [Candidate(field) for group, field in named if group == 0 and all(map(_is_whole, field.given))]
+    if own:
+        return {"trial": ColumnGuess("trial", tuple(own), settled=len(own) == 1)}
+    field = id_.candidates[0].field
+    if not id_.settled or field is None or not _repeated(field):
+        return {}
+    ids = [*map(str, field.values)]
+    fitting = [
+        Candidate(other)
+        for _, other in named
+        if all(map(_is_whole, other.values)) and len({*zip(ids, map(str, other.values), strict=True)}) == len(ids)
+    ]
+    if len(fitting) == 1:
+        return {"trial": ColumnGuess("trial", tuple(fitting), settled=True)}
+    note = f"{_repeated(field)} rows share their id with another. If they are repetitions, delete the first #"
+    return {"trial": ColumnGuess("trial", (*fitting, Candidate(special="@repeat")), settled=False, note=note)}
+
+
+def _is_whole(value: Any) -> bool:
+    read = from_cell("trial", value) if isinstance(value, str) else value
+    return isinstance(read, int) and not isinstance(read, bool)
+
+
+def _from_words(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, ColumnGuess]:
+    """Trials that crashed or were not judged, by the words of a verdict column."""
+    found: dict[str, list[Candidate]] = {"error": [], "unjudged": []}
+    judged = {field.path: field for column in ("passed", "correct") for _, field in made.fields(column)}
+    for field in judged.values():
+        for column, known in (("error", names.CRASHED), ("unjudged", names.UNJUDGED)):
+            words = tuple(dict.fromkeys(v for v in field.given if isinstance(v, str) and v.strip().lower() in known))
+            if words and len(words) <= MOST_WORDS:
+                reading = tuple(value in words for value in field.values)
+                found[column].append(Candidate(field, constant=words[0], when=words, group=9, reading=reading))
+    return {
+        column: _settled(column, [*(columns[column].candidates if column in columns else ()), *candidates])
+        for column, candidates in found.items()
+        if candidates
+    }
+
+
+def _times(fields: Sequence[RowField], *, cells: bool) -> dict[str, ColumnGuess]:
+    """The latency. If a name has no unit, both units are shown: seconds that are read as milliseconds always pass."""
+    found: list[Candidate] = []
+    unclear: list[Candidate] = []
+    for field in fields:
+        unit = names.unit_of(names.plain_name(field.path[-1]))
+        if unit is None or not _are_numbers(field.given, cells=cells):
+            continue
+        thousand = (("times", 1000),)
+        if unit == "unknown":
+            unclear += [
+                Candidate(field, doubt="if it is in milliseconds"),
+                Candidate(field, thousand, doubt="if it is in seconds"),
+            ]
+        else:
+            found.append(Candidate(field, thousand if unit == "s" else (), group=len(field.path)))
+    if found and not unclear:
+        return {"latency_ms": _settled("latency_ms", sorted(found, key=lambda one: one.group))}
+    return {"latency_ms": ColumnGuess("latency_ms", (*found, *unclear), settled=False)} if unclear else {}
+
+
+def _tags(fields: Sequence[RowField]) -> dict[str, ColumnGuess]:
+    found: dict[str, ColumnGuess] = {}
+    for field in fields:
+        name = names.plain_name(field.path[-1])
+        if len(field.path) == 1 and name in names.TAGS and all(isinstance(value, str) for value in field.given):
+            found.setdefault(f"tags.{name}", ColumnGuess(f"tags.{name}", (Candidate(field),), settled=True))
+    return found
+
+
+def _paired(columns: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
+    """`expected` and `predicted` go together, and are not needed beside a verdict."""
+    rest = {column: one for column, one in columns.items() if column not in _LABELS}
+    if "passed" in columns or "correct" in columns or "expected" not in columns:
+        return rest
+    if "predicted" in columns or columns["expected"].candidates[0].group == 0:
+        return columns
+    note = "Nothing is compared with it. Name what is, as predicted; or delete this line"
+    return {**rest, "expected": replace(columns["expected"], settled=False, note=note, blocks=True)}

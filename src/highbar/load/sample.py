@@ -1,0 +1,160 @@
+"""A file of any format → its first rows as they are, and where in the file they are: what a mapping is guessed from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.load import unpacking
+from highbar.model import ResultsFile
+
+MOST_ROWS = 1000
+"""Rows of a sample: enough to see every spelling of a verdict, and read in a moment."""
+MOST_VALUES = 1_000_000
+"""Values of a sample: a file with very many columns is guessed from fewer rows."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes to read. A JSON document is decoded as a whole, so a larger one is not guessed from."""
+_DEEPEST = 2
+_FEWEST = 20
+
+
+class RowsPlace(Struct, frozen=True):
+    """A place in a document that may hold the rows: its keys, and if it is a list of them or an object."""
+
+    keys: tuple[str, ...]
+    kind: str
+    rows: tuple[Mapping[str, Any], ...]
+
+
+class Sample(Struct, frozen=True):
+    """The first rows of a file.
+
+    `places` has the lists of rows if the file is one document around them; two lists are two candidates, and `rows`
+    are those of the first one. `cells` says that every value is the text of a CSV cell.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    whole: bool  # if these are all rows of the file
+    cells: bool = False
+    places: tuple[RowsPlace, ...] = ()
+
+    @property
+    def has_ids(self) -> bool:
+        """If any row names its scenario, where Highbar looks for it."""
+        return not self.places and any(row.get("id") is not None for row in self.rows)
+
+
+def read_sample(file: ResultsFile) -> Sample | None:
+    """The first rows of a file; None if it cannot be read, or is none of rows: reading it says why."""
+    try:
+        return _READERS[file.format](file)
+    except (OSError, ValueError, RecursionError, csv.Error, unpacking.Damaged):
+        return None
+
+
+def _limited(rows: Iterable[Mapping[str, Any]], *, cells: bool = False) -> Sample | None:
+    """A sample of rows: fewer of them if they have many columns."""
+    found: list[Mapping[str, Any]] = []
+    values = 0
+    rest = iter(rows)
+    for row in islice(rest, MOST_ROWS):
+        found.append(row)
+        values += len(row)
+        if values > MOST_VALUES and len(found) >= _FEWEST:
+            break
+    return Sample(tuple(found), next(rest, None) is None, cells) if found else None
+
+
+def _json_lines(file: ResultsFile) -> Sample | None:
+    def rows() -> Iterator[Mapping[str, Any]]:
+        left = LARGEST
+        with unpacking.opened(file.path, file.compression) as stream:
+            while left > 0 and (line := stream.readline(left)):
+                left -= len(line)
+                if line.strip():
+                    yield _object(json.loads(line.decode("utf-8-sig")))
+
+    found = _limited(rows())
+    if found is None or len(found.rows) > 1 or "id" in found.rows[0]:
+        return found
+    return _document(found.rows[0]) or found
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("not an object")  # noqa: TRY004 - a value of the file, not of the program
+    return value
+
+
+def _json(file: ResultsFile) -> Sample | None:
+    with unpacking.opened(file.path, file.compression) as stream:
+        text = stream.read(LARGEST + 1)
+    if len(text) > LARGEST:
+        return None
+    value = json.loads(text.decode("utf-8-sig"))
+    if isinstance(value, list):
+        return _limited(_object(row) for row in value)
+    return _document(_object(value))
+
+
+def _document(document: Mapping[str, Any]) -> Sample | None:
+    """The rows in a document: every list of objects, and without one every object of objects."""
+    if _are_alike([*document.values()]):
+        places = [RowsPlace((), "{}", tuple(document.values()))]
+    else:
+        places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
+    if not places:
+        return None
+    first = _limited(places[0].rows)
+    return None if first is None else Sample(first.rows, first.whole, places=tuple(places))
+
+
+def _are_alike(members: Sequence[object]) -> bool:
+    """If these are several objects with a key in common, so that each may be a row."""
+    objects = [{*member} for member in members if isinstance(member, Mapping)]
+    return len(objects) == len(members) > 1 and bool(set.intersection(*objects))
+
+
+def _places(value: Mapping[str, Any], keys: tuple[str, ...], kind: str) -> Iterator[RowsPlace]:
+    for key, inner in value.items():
+        here = (*keys, str(key))
+        members = inner if kind == "[]" and isinstance(inner, list) else ()
+        if kind == "{}" and isinstance(inner, Mapping):
+            members = list(inner.values())
+        if members and all(isinstance(member, Mapping) and member for member in members):
+            yield RowsPlace(here, kind, tuple(members))
+        elif isinstance(inner, Mapping) and len(here) < _DEEPEST:
+            yield from _places(inner, here, kind)
+
+
+def _csv(file: ResultsFile) -> Sample | None:
+    csv.field_size_limit(LARGEST)
+    with unpacking.opened(file.path, file.compression) as stream:
+        text = stream.read(LARGEST).decode("utf-8-sig", "ignore")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header = next(reader, [])
+    if not header or len(set(header)) != len(header) or (len(header) == 1 and any(mark in header[0] for mark in ";\t")):
+        return None
+    full = (cells for cells in reader if len(cells) == len(header))
+    rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)
+    return _limited(rows, cells=True)
+
+
+def _parquet(file: ResultsFile) -> Sample | None:
+    import duckdb  # only for a refused file of this kind
+
+    from highbar.load import parquet_rows  # likewise
+
+    try:
+        return _limited(parquet_rows.read(file.path))
+    except duckdb.Error:
+        return None
+
+
+_READERS = {"jsonl": _json_lines, "json": _json, "csv": _csv, "parquet": _parquet}

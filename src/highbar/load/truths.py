@@ -1,0 +1,109 @@
+"""The values of a column that may say if a trial passed → how a mapping turns them into true and false."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from highbar.importers.naming import scalar
+from highbar.load import names
+
+FINISHED_DOUBT = "is this a good answer, or only a run that came to its end?"
+LONGEST_WORD = 20
+MOST_WORDS = 12
+"""Different words in a column of verdicts: one with more of them holds texts."""
+_OPPOSITES = {**dict(names.PAIRS), **{bad: good for good, bad in reversed(names.PAIRS)}}
+
+
+class Truths(Struct, frozen=True):
+    """What each word of a column means.
+
+    `table` is empty if the values are true and false already. `doubt` says why the column may mean something else.
+    """
+
+    table: Mapping[str, bool]
+    reading: tuple[bool | None, ...]  # row by row
+    crashed: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    doubt: str | None = None
+    finished: bool = False  # if a true value may only mean that the run came to its end
+
+
+UNREAD = Truths({}, (), doubt="say what its values mean: values: { …: true, …: false }")
+"""A column of verdicts in words that nobody has said the meaning of."""
+
+
+def read_truths(values: Sequence[Any], name: str, *, cells: bool, clear: bool) -> Truths | None:
+    """What the values say; None if they are no verdicts. `clear`: the name alone says that it is a verdict."""
+    given = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in given) or (cells and _are_cells_of_truth(given)):
+        reading = tuple(None if value is None else str(value).lower() == "true" for value in values)
+        return Truths({}, reading, finished=name.removeprefix("is_") in names.FINISHED)
+    texts = list(dict.fromkeys(scalar(value) for value in given))
+    if None in texts or len(texts) > MOST_WORDS or (any(map(_is_number, texts)) and not clear):
+        return None
+    by_word = {text: _meaning(text) for text in texts if text is not None}
+    unknown = [text for text, meaning in by_word.items() if meaning is None]
+    if any(map(_is_number, unknown)):
+        return None
+    if not any(meaning in (True, False) for meaning in by_word.values()):
+        return UNREAD if _are_words(unknown, given, clear=clear) else None
+    crashed = tuple(text for text, meaning in by_word.items() if meaning == "crashed")
+    table = {text: meaning is True for text, meaning in by_word.items() if meaning in (True, False, "crashed")}
+    return Truths(
+        {**table, **_opposites(table)},
+        tuple(None if value is None else table.get(scalar(value) or "") for value in values),
+        crashed,
+        tuple(text for text, meaning in by_word.items() if meaning == "unjudged"),
+        _doubt(name, by_word, unknown),
+        finished=bool(_good(by_word) & names.FINISHED),
+    )
+
+
+def _are_cells_of_truth(given: Sequence[Any]) -> bool:
+    return all(str(value).lower() in ("true", "false") for value in given)
+
+
+def _are_words(unknown: Sequence[str], given: Sequence[Any], *, clear: bool) -> bool:
+    """If unknown texts are verdicts rather than answers: by the column's name, or because they are short and repeat."""
+    words = [text for text in unknown if text.strip().lower() not in names.FINISHED]
+    short = all(len(text) <= LONGEST_WORD and " " not in text for text in words)
+    return bool(words) and (clear or (short and len(given) > len({*map(str, given)})))
+
+
+def _is_number(text: str | None) -> bool:
+    return text is not None and text.replace(".", "", 1).removeprefix("-").isdigit()
+
+
+def _meaning(text: str) -> bool | str | None:
+    word = text.strip().lower()
+    if word in names.GOOD or word in names.BAD:
+        return word in names.GOOD
+    if word in names.CRASHED:
+        return "crashed"
+    return "unjudged" if word in names.UNJUDGED else None
+
+
+def _opposites(table: Mapping[str, bool]) -> dict[str, bool]:
+    """The words that belong to those of the sample, in the same case: the rest of the file may have them."""
+    found: dict[str, bool] = {}
+    for text, passed in table.items():
+        word = text.strip()
+        other = _OPPOSITES.get(word.lower())
+        if other is not None:
+            spelled = other.upper() if word.isupper() else other.capitalize() if word.istitle() else other
+            if spelled not in table:
+                found[spelled] = not passed
+    return found
+
+
+def _doubt(name: str, by_word: Mapping[str, bool | str | None], unknown: Sequence[str]) -> str | None:
+    if unknown:
+        return "say what the other values mean"
+    return FINISHED_DOUBT if name in names.STATES and _good(by_word) & names.FINISHED else None
+
+
+def _good(by_word: Mapping[str, bool | str | None]) -> set[str]:
+    return {text.strip().lower() for text, meaning in by_word.items() if meaning is True}

@@ -1,0 +1,61 @@
+"""The demands beside a threshold: the node of each in, its checked value out, or None after noting a problem."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from highbar.language.exact import read_decimal
+from highbar.language.threshold import read_margin as read_amount
+from highbar.language.threshold import read_share
+from highbar.model import Metric, Threshold
+from highbar.policy.cursor import Cursor
+from highbar.policy.limits import MOST_FAILURES
+
+
+def read_margin(cursor: Cursor, metric: Metric) -> Fraction | None:
+    """How much worse than its threshold a metric may be, in its unit."""
+    text = cursor.scalar("a margin")
+    margin = None if text is None else cursor.attempt(lambda: read_amount(text, metric))
+    if margin and margin.relative:
+        cursor.refuse("a threshold's margin cannot be of the baseline", "give it in the metric's unit")
+        return None
+    return margin.value if margin else None
+
+
+def read_tolerate(cursor: Cursor) -> Fraction | None:
+    """The failure rate that a threshold of 100 % must exclude."""
+    value = cursor.number(read_share, "a share, such as 5%")
+    if value is not None and not 0 < value < 1:
+        cursor.refuse(f"found {cursor.node.text}, wanted a share above 0 and below 1", "write 5% or 0.05")
+        return None
+    return value
+
+
+def only_perfection(threshold: Threshold, metric: Metric) -> bool:
+    """Whether no failure at all may happen: 100 %, or 0 % if lower is better."""
+    return metric.unit == "ratio" and threshold.value == (1 if metric.better == "higher" else 0)
+
+
+def read_failures(cursor: Cursor, evidence: str | None) -> int | None:
+    """An acceptance number. By the estimate no failure is accepted, so there it would have no effect."""
+    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
+    if value is None or value.denominator != 1 or value < 0 or "." in cursor.node.text:
+        cursor.refuse_kind("a whole number, 0 or more")
+        return None
+    if value > MOST_FAILURES:
+        found = cursor.node.text[:40]
+        cursor.refuse(f"found {found}, wanted at most {MOST_FAILURES}", "demand a rate below 100% instead")
+        return None
+    if evidence == "estimate":
+        cursor.refuse("failures has no effect by the estimate", "add `evidence: confident`, or remove failures")
+        return None
+    return int(value)
+
+
+def read_count(cursor: Cursor) -> int | None:
+    """The fewest scenarios from which a rule is judged."""
+    value = read_decimal(cursor.node.text) if cursor.is_kind("number") else None
+    if value is None or value.denominator != 1 or value < 1 or "." in cursor.node.text:
+        cursor.refuse_kind("a whole number, 1 or more")
+        return None
+    return int(value)

@@ -1,0 +1,45 @@
+"""Problems of policies and suites in, the same with the line of the file that each is about out; at most so many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from highbar.errors import InputError, LineExcerpt, Problem
+from highbar.policy.files import decode, read_bytes
+from highbar.policy.limits import LONGEST_EXCERPT, MOST_PROBLEMS, MOST_SUITE_BYTES
+
+
+def with_excerpts(error: InputError, given: Mapping[str, bytes] | None = None) -> InputError:
+    """The error with the lines that its problems are about; `given` has the bytes of files that are not to be read."""
+    problems = error.problems[:MOST_PROBLEMS]
+    lines = {file: _lines(file, (given or {}).get(file)) for file in {each.file for each in problems} if file}
+    shown = [_with_excerpt(each, lines.get(each.file or "", ())) for each in problems]
+    rest = len(error.problems) - len(shown)
+    more = [Problem(f"and {rest} more problem{'s' if rest > 1 else ''}, which are not listed", shown[0].file)]
+    return InputError(*shown, *(more if rest else []))
+
+
+def _lines(file: str, data: bytes | None) -> Sequence[str]:
+    """The lines of a file; none if it cannot be read, which its problem says already."""
+    path = Path(file)
+    with suppress(InputError, OSError, ValueError):
+        return decode(read_bytes(path, MOST_SUITE_BYTES) if data is None else data, path).split("\n")
+    return ()
+
+
+def _with_excerpt(problem: Problem, lines: Sequence[str]) -> Problem:
+    if problem.line is None or problem.column is None or not 0 < problem.line <= len(lines):
+        return problem
+    line, before = lines[problem.line - 1], problem.column - 1
+    if not line.strip() or before > len(line):
+        return problem
+    if len(line) <= LONGEST_EXCERPT:
+        return replace(problem, excerpt=LineExcerpt(line, before))
+    start = max(0, before - LONGEST_EXCERPT // 2)
+    end = start + LONGEST_EXCERPT
+    left, right = "…" if start else "", "…" if end < len(line) else ""
+    return replace(problem, excerpt=LineExcerpt(f"{left}{line[start:end]}{right}", before - start + len(left)))

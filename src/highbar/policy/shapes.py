@@ -1,0 +1,139 @@
+"""The short shapes of a policy in, what they are short for out; and the long shape for one that cannot be read.
+
+thresholds: { accuracy: 90% }       thresholds: { blocking: { accuracy: 90% } }
+pass_criteria: 80%                  pass_criteria: { overall: 80% }
+required_scenarios: [SEC-001]       required_scenarios: { ids: [SEC-001] }
+rules: ["accuracy >= 90%"]          rules: [ { metric: accuracy, threshold: ">= 90%" } ]
+
+Rules have the same names in both, so that a baseline or an earlier policy in the other shape still fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from highbar.catalogue import find
+from highbar.language.exact import NUMBER
+from highbar.language.spelling import nearest, spelled_out
+from highbar.model import Metric, Place
+from highbar.policy.cursor import DESCRIPTION, Cursor
+from highbar.policy.metrics import MEANT
+from highbar.policy.tree import Node
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
+_OPERATOR = r"(?:≥|>=|>|≤|<=|<|==|=)"
+RULE_PATTERN = rf"^\s*{_NAME}\s*{_OPERATOR}\s*-?(?:\${NUMBER}|{NUMBER}\s*(?:%|ms|s|USD)?)\s*$"
+"""A rule in one text, as the JSON Schema says it."""
+# Not compiled until a rule is a text: start-up must stay fast.
+_RULE = rf"(?s)\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)"
+_TURNED = rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*"
+_WITHOUT_OPERATOR = rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*"
+_JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
+_MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
+
+
+class WrittenRule(Struct, frozen=True):
+    """A rule in one text: its metric, where that is written, and its threshold, with the operator."""
+
+    metric: str
+    metric_at: Place
+    threshold: Cursor
+
+
+def read_rule(item: Cursor) -> WrittenRule | None:
+    """The rule in a text such as `accuracy >= 90%`; None after noting why it cannot be read."""
+    text = item.node.text
+    found = None if re.search(_JOINED, text) or item.node.block else re.fullmatch(_RULE, text)
+    if found is None:
+        item.refuse(f"cannot read '{text[:60]}' as a rule", _rule_hint(text))
+        return None
+    at = _place(item, found.start(2))
+    text_at = (at.line, at.column) if item.node.text_at and at.line and at.column else None
+    node = Node("text", found[2].rstrip(), line=at.line, column=at.column, text_at=text_at)
+    threshold = Cursor(node, item.path, item.file, item.problems)
+    return WrittenRule(spelled_out(found[1]), _place(item, found.start(1)), threshold)
+
+
+def threshold_offset(text: str) -> int | None:
+    """Where the threshold of a rule in one text begins; None if the text is no rule."""
+    found = None if re.search(_JOINED, text) else re.fullmatch(_RULE, text)
+    return found.start(2) if found else None
+
+
+def _place(item: Cursor, offset: int) -> Place:
+    text = item.node.text
+    line = text.count("\n", 0, offset) + 1
+    return item.node.place(item.file, line, offset - text.rfind("\n", 0, offset))
+
+
+def _rule_hint(text: str) -> str:
+    if re.search(_JOINED, text):
+        return "write each comparison as a rule of its own; a condition with AND or OR goes into composite: pass"
+    turned, bare = re.fullmatch(_TURNED, text), re.fullmatch(_WITHOUT_OPERATOR, text)
+    if turned and turned[2] in _MIRRORED:
+        return f"write the metric first: {turned[3]} {_MIRRORED[turned[2]]} {turned[1]}"
+    if bare:
+        return f"write an operator between them: {bare[1]} >= {bare[2]}, or <= if lower is better"
+    return "write a metric, an operator and a threshold: accuracy >= 90%"
+
+
+def is_flat(cursor: Cursor, levels: Collection[str]) -> bool:
+    """Whether the keys of `thresholds` are metrics, and not the levels that metrics are listed under."""
+    keys = [key.text for key, _ in cursor.node.entries if key.text != DESCRIPTION]
+    return bool(keys) and not any(key in levels for key in keys)
+
+
+def is_misspelled_level(entry: Cursor, name: str, levels: Collection[str]) -> bool:
+    """Whether an unknown key of `thresholds` is meant as a level: nearly the name of one, or metrics are below it."""
+    below = entry.is_kind("mapping") and all(key.text != "threshold" for key, _ in entry.node.entries)
+    return below or nearest(name, levels) is not None
+
+
+def refuse_between_levels(entry: Cursor, name: str, levels: Collection[str]) -> None:
+    """Note a metric beside `blocking` or `warning`: it blocks, or it was meant to be indented below one of them."""
+    first, second = levels
+    value = shown(entry)
+    message = f"'{name}' is below neither '{first}' nor '{second}', so it could be meant as either"
+    options = " or ".join(f"{level}: {{ {name}: {value} }}" for level in levels)
+    entry.refuse(message, f"indent it below one of them: {options}", at=entry.key_at)
+
+
+def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
+    """By unknown key at the top of a policy, where it belongs: a metric, or what was meant to be indented."""
+    hints: dict[str, str] = {}
+    above = ""  # the key before it, if that has no value
+    for key, value in cursor.node.entries:
+        name = spelled_out(key.text)
+        if name not in known:
+            if above:
+                hints[key.text] = f"wrong indentation? Indent it by two spaces if it belongs to '{above}'"
+            elif find(name) or name in MEANT:
+                entry = Cursor(value, name, cursor.file, cursor.problems)
+                hints[key.text] = (
+                    f"put it under thresholds, as in thresholds: {{ {MEANT.get(name, name)}: {shown(entry)} }}"
+                )
+        above = key.text if value.kind == "null" else "" if name in known else above
+    return hints
+
+
+def category_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
+    """By unknown key of `pass_criteria` that has a threshold, how the pass rate of a category is demanded."""
+    return {
+        key.text: f"for the pass rate of a category: by_category: {{ {key.text}: {value.text[:40]} }}"
+        for key, value in cursor.node.entries
+        if key.text not in known and value.kind in ("text", "number") and nearest(key.text, known) is None
+    }
+
+
+def entry_hint(entry: Cursor, name: str, metric: Metric) -> str:
+    """How a rule is written that was written as `- accuracy: 90%`."""
+    operator = "" if re.match(r"\s*[<>=≤≥]", entry.node.text) else ">= " if metric.better == "higher" else "<= "
+    return f"write {name} {operator}{shown(entry)}"
+
+
+def shown(entry: Cursor) -> str:
+    """A value as it was written, for a hint; `…` for what is no single value."""
+    return entry.node.text[:40].strip() if entry.is_kind("text", "number") else "…"
