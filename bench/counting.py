@@ -14,7 +14,7 @@ def main(file: str) -> None:
     counted, read = [], []
     for _ in range(3):
         start = time.process_time()
-        counting.lines(unpacking.blocks_of(file))
+        counting.count_lines(unpacking.blocks_of(file))
         counted.append(time.process_time() - start)
         start = time.process_time()
         for _ in unpacking.blocks_of(file):

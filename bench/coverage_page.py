@@ -17,27 +17,27 @@ from bench.coverage_grid import (
 from bench.coverage_methods import Figure
 
 METHODS = ("Highbar", "Wilson", "Wald", "t", "bootstrap")
-WORST = 10
+WORST = 3
 
 
 def page(figures: Sequence[Figure]) -> str:
     """The whole page, in Markdown."""
     limited = [figure for figure in figures if figure.limited]
     repeated = [figure for figure in figures if figure.family == "repeated trials"]
-    worst = sorted(limited, key=lambda figure: -figure.worst)[:WORST]
+    tokens = _of(figures, family="token efficiency")
     apart = [figure for figure in figures if figure.family == "extreme weights" and figure.method == "Highbar"]
     return "\n".join(
         [
             *_opening(limited),
             "",
-            "## Our bounds, by what they bound",
+            "## Highbar's bounds, by metric",
             "",
             *_summary((family, _of(limited, family=family)) for family in _distinct(f.family for f in limited)),
             "",
-            "## Beside other intervals",
+            "## Compared with other intervals",
             "",
-            "On the points of “repeated trials”. Wald and Wilson take every trial for independent, t and the bootstrap",
-            "take scenarios as the units.",
+            "For the points of “repeated trials”. Wald and Wilson treat every trial as independent; t and the",
+            "bootstrap treat scenarios as the units.",
             "",
             *_summary((method, _of(repeated, method=method)) for method in METHODS),
             "",
@@ -45,21 +45,21 @@ def page(figures: Sequence[Figure]) -> str:
             "",
             *_by_scenarios(repeated, METHODS),
             "",
-            "The composite of accuracy × 0.3 + safety_rate × 0.4 + behavior_coverage × 0.2, likewise. MOVER with the",
-            "estimated correlation is narrower, but breaking a trial in one metric alone can lift its lower end:",
+            "The same for the composite accuracy × 0.3 + safety_rate × 0.4 + behavior_coverage × 0.2. MOVER with the",
+            "estimated correlation is narrower, but breaking a trial in one metric can raise its lower end:",
             "",
             *_by_scenarios(_of(figures, family="composite of three"), ("Highbar", "MOVER", "delta", "bootstrap")),
             "",
             f"## The {WORST} worst points",
             "",
-            *_list(worst),
+            *_list(_worst(limited)),
             "",
-            "## Apart: where no limit is promised",
+            "## Without a promise",
             "",
-            "A few scenarios with most of the weight (`check` warns of those), and token efficiency, a ratio of",
-            "unbounded sums with heavy tails.",
+            "A few scenarios with most of the weight (`check` warns about those), and token efficiency, a ratio of",
+            "unbounded sums with heavy tails. The worst points:",
             "",
-            *_list([*apart, *(figure for figure in figures if figure.family == "token efficiency")], method=True),
+            *_list([*_worst(apart), *_worst(tokens)], method=True),
             "",
         ]
     )
@@ -71,15 +71,19 @@ def _opening(limited: Sequence[Figure]) -> list[str]:
     return [
         "# How often the bounds are wrong",
         "",
-        "Written by `python bench/coverage.py`, which simulates gates whose truth is known. A false pass is a lower",
-        "bound above the truth, a false fail an upper bound below it: each should happen at most 5 % of the time",
-        "(confidence 0.95). The grid and its seed were fixed before the first run, and no point was taken out.",
+        "`python bench/coverage.py` simulates gates whose true value is known. A false pass is a lower bound above the",
+        "truth, a false fail an upper bound below it: each should happen at most 5 % of the time (confidence 0.95).",
+        "The grid and its seed were fixed before the first run, and no point was removed.",
         "",
         f"- {len(limited)} points, seed {SEED}, {REPLICATES:,} replicates each (composites {COMPOSITE_REPLICATES:,}):",
-        "  a figure of 5 % is good to about ±0.3 points (±0.6).",
+        "  a figure of 5 % is accurate to about ±0.3 points (±0.6).",
         f"- {BOOTSTRAP_REPLICATES:,} replicates with {RESAMPLES} resamples for the bootstrap.",
         f"- {held} {_percent(LIMIT)}. Every point is in [coverage-points.csv](coverage-points.csv).",
     ]
+
+
+def _worst(figures: Sequence[Figure]) -> list[Figure]:
+    return sorted(figures, key=lambda figure: -figure.worst)[:WORST]
 
 
 def _summary(groups: Iterable[tuple[str, Sequence[Figure]]]) -> list[str]:

@@ -27,7 +27,7 @@ STARTING = {"process", "browser", "registry", "spark"}
 """The markers under which a test may start processes."""
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"}
 """The events of `sys.audit` that start a process."""
-SLOW = 3.0
+SLOW = 2.0
 """Seconds of processor time that call for the marker `slow`."""
 
 _started: list[str] = []
@@ -44,13 +44,14 @@ sys.addaudithook(_note_start)
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for something that costs; all of Spark is one group, so that one session serves all of it."""
+    """Mark what asks for something that costs, and group the tests that share a session of Spark or a server."""
     for item in items:
         for fixture, marker in MARKER_OF_FIXTURE.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(marker)
         if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            shared = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("spark" if shared else f"spark {item.path.stem}"))
 
 
 @pytest.hookimpl(tryfirst=True)

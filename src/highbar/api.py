@@ -114,7 +114,7 @@ def compare(
 def _check_both(job: Job, against_ref: str) -> Verdict:
     from highbar.bar import at_ref  # few checks need it, or git
 
-    return at_ref.check(job, against_ref)
+    return at_ref.check_against_ref(job, against_ref)
 
 
 def _where(where: Mapping[str, str | Sequence[str]] | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from highbar.columns import BOUNDED, COLUMN_NAMES, EXTRA, MEASURED, NAMED_IN_FORMULAS, SLICEABLE
 from highbar.language.formula import parse, to_words
-from highbar.model import Better, Binary, Call, Expression, Metric, Name, Number, Percentile, Term, Unit, Where
+from highbar.model import Better, Binary, Call, Constant, Expression, Metric, Name, Percentile, Term, Unit, Where
 
 CATEGORIES = ("happy_path", "edge_case", "adversarial", "regression")
 """The guide's categories. Others are welcome; one that is nearly one of these is a misspelling."""
@@ -171,14 +171,15 @@ def find(name: str) -> Metric | None:
 
 def is_repeated(name: str) -> bool:
     """Whether `name` is pass_at_K or pass_hat_K, as a metric and as a column for `mean`."""
-    return _REPEATED.fullmatch(name) is not None
+    # Asked for every scenario of a comparison: most names are settled without the pattern.
+    return name.startswith(("pass_at_", "pass_hat_")) and _REPEATED.fullmatch(name) is not None
 
 
 def weighted_score(weights: Mapping[str, Fraction]) -> Metric:
     """The guide's weighted aggregation: Σ metric × weight / Σ weight, over the metrics that have a weight."""
-    products: list[Expression] = [Binary("*", Name(name), Number(weight)) for name, weight in weights.items()]
+    products: list[Expression] = [Binary("*", Name(name), Constant(weight)) for name, weight in weights.items()]
     total = reduce(lambda left, right: Binary("+", left, right), products)
-    expression = Binary("/", total, Number(sum(weights.values(), Fraction(0))))
+    expression = Binary("/", total, Constant(sum(weights.values(), Fraction(0))))
     use_case = "Several metrics in one number"
     return Metric(WEIGHTED_SCORE, to_words(expression), expression, "ratio", "higher", use_case)
 
@@ -194,7 +195,7 @@ def terms(leaf: Name | Call, where: Where = ()) -> tuple[Term, ...] | Percentile
     column = _term_column(leaf)
     if leaf.function == "percentile":
         share = leaf.arguments[1]
-        assert isinstance(share, Number)  # noqa: S101 - the formula was parsed, which makes sure of it
+        assert isinstance(share, Constant)  # noqa: S101 - the formula was parsed, which makes sure of it
         return Percentile(column, share.value, where)
     total = Term(column, "sum", where)
     return (total,) if leaf.function == "sum" else (total, Term(column, "count", where))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 
-class Excerpt(Struct, frozen=True):
+class LineExcerpt(Struct, frozen=True):
     """A line of a file, or the part of it around a place, and how many of its characters are before that place."""
 
     text: str
@@ -32,13 +32,13 @@ class Problem(Struct, frozen=True):
     line: int | None = None
     column: int | None = None
     hint: str | None = None
-    excerpt: Excerpt | None = None
+    excerpt: LineExcerpt | None = None
     example: str | None = None
 
     @property
     def advice(self) -> str | None:
         """The hint, with the example below it if there is one."""
-        return "\n".join(filter(None, (self.hint, self.example))) or None
+        return self.hint if self.example is None else "\n".join(filter(None, (self.hint, self.example)))
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.docs import forking
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +105,7 @@ def transcript(text: str, folder: Path) -> str:
     found = re.findall(r"^\$ (.*(?:\\\n.*)*)$", text, re.MULTILINE)
     # `(exit $code)` hands each command's exit code on, so that `echo $?` may follow it.
     script = "".join(f"{command}\ncode=$?; printf '\\n{END}\\n'; (exit $code)\n" for command in found)
+    (folder.parent / "bin" / "highbar").write_text(forking.command())
     outputs = run(["bash", "-s"], folder, script).split(f"\n{END}\n")[:-1]
     assert len(outputs) == len(found), f"{len(outputs)} of {len(found)} commands came to an end in:\n{text}"
     return "".join(
@@ -126,13 +128,13 @@ def annotated(text: str, folder: Path) -> str:
 
 
 def run(command: list[str], folder: Path, script: str | None = None) -> str:
-    """What the command prints on both streams, in a plain terminal of 100 columns."""
+    """What the command prints on both streams, in a plain terminal of 80 columns."""
     environment = {
         "PATH": f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "src"),
         "HOME": str(folder.parent),
         "LC_ALL": "C.UTF-8",
-        "COLUMNS": "100",
+        "COLUMNS": "80",
     }
     done = subprocess.run(
         command,

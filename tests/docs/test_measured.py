@@ -92,6 +92,7 @@ def test_the_page_of_bounds_on_the_grid_is_its_table():
     assert (CONCEPTS / "coverage-table.md").read_text("utf-8") == coverage_page(list(coverage.known_figures()))
 
 
+@pytest.mark.slow
 def test_the_bounds_of_the_grid_are_those_that_the_product_has_now():
     """The cheapest point of each family, simulated anew with its own seed."""
     known = {(one.family, one.point, one.scenarios, one.method): one for one in coverage.known_figures()}
@@ -113,7 +114,7 @@ def test_the_words_beside_the_picture_of_two_gates_are_exact():
     assert point_gate_chance(50, bar, 0.85) == pytest.approx(0.5, abs=0.02)
     assert "one at 80 % still passes one time in five" in said
     assert point_gate_chance(50, bar, 0.80) == pytest.approx(0.2, abs=0.01)
-    assert "it is inconclusive nine times of ten" in said
+    assert "it is inconclusive nine times out of ten" in said
     assert gate_chances(50, bar, bar).inconclusive == pytest.approx(0.9, abs=0.03)
     for step in range(101):
         rate = Fraction(step, 100)

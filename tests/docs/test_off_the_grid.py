@@ -34,6 +34,7 @@ def test_no_rule_that_can_pass_or_fail_with_confidence_errs_more_often_than_prom
     assert not above
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 5, 16, 20, 23, 27, 33])
 def test_the_table_is_what_the_product_gives_now(number):
     """One cheap point of each family, simulated anew with its own seed."""

@@ -17,6 +17,7 @@ import highbar
 from highbar import catalogue, policy
 from highbar.cli.app import COMMANDS, root
 from highbar.columns import COLUMNS
+from highbar.policy import reading
 from highbar.policy.schema import schema as policy_schema
 from highbar.report import REPORTERS
 from tests.docs.pages import ROOT
@@ -30,9 +31,10 @@ def page(name: str) -> str:
 
 
 def first_cells(text: str, heading: str) -> list[str]:
-    """The names in the first column of the table whose header begins so."""
-    table = text.partition(f"| {heading} |")[2].partition("\n\n")[0]
-    return [name for row in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    """The names in the first column of the tables whose header begins so."""
+    tables = [part.partition("\n\n")[0] for part in text.split(f"| {heading} |")[1:]]
+    rows = [row for table in tables for row in table.splitlines()[2:]]
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
 
 
 def schema(name: str) -> dict[str, object]:
@@ -45,7 +47,7 @@ def test_every_column_is_in_the_reference() -> None:
 
 
 def test_every_key_of_the_policy_is_in_the_reference() -> None:
-    assert sorted(first_cells(page("policy"), "key")) == sorted(policy_schema()["properties"])
+    assert sorted(first_cells(page("policy"), "key | value")) == sorted(policy_schema()["properties"])
 
 
 def test_every_key_of_the_verdict_is_in_the_reference() -> None:
@@ -123,6 +125,23 @@ def test_the_example_keeps_to_the_schemas(version: str, highbar_output) -> None:
     jsonschema.validate(json.loads(highbar_output(*arguments)), schema("verdict"))
     runs = (EXAMPLE / "v1.jsonl", EXAMPLE / f"{version}.jsonl")
     jsonschema.validate(json.loads(highbar_output("compare", *runs, "--format", "json")), schema("comparison"))
+
+
+def test_the_example_policy_demands_nothing_twice() -> None:
+    rules = policy.read(EXAMPLE / "highbar.yaml").rules
+    demands = [(rule.metric, getattr(rule, "where", ())) for rule in rules if hasattr(rule, "metric")]
+    assert len(demands) == len(set(demands))
+    assert ("pass_rate", (("category", ("adversarial",)),)) not in demands, "that is the safety rate"
+
+
+def test_the_keys_that_most_policies_need_are_ten_and_have_a_page() -> None:
+    common = reading.COMMON_KEYS
+    assert len(common) == len(set(common)) == 10
+    ten = (REFERENCE.parent / "how-to" / "ten-keys.md").read_text("utf-8")
+    assert first_cells(ten, "key") == list(common)
+    usual, _, advanced = page("policy").partition("\n## Advanced keys\n")
+    assert first_cells(usual, "key") == list(common)
+    assert set(first_cells(advanced.partition("\n## ")[0], "key")) == set(reading.KEYS) - set(common)
 
 
 def test_the_example_policy_uses_every_block(tmp_path: Path) -> None:

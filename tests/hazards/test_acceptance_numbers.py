@@ -82,6 +82,7 @@ def test_a_scenario_that_fails_one_of_its_trials_is_a_failure():
     assert "3 scenarios failed, 1 is accepted" in three.reason
 
 
+@pytest.mark.slow
 def test_one_more_failure_never_helps():
     order = ("pass", "inconclusive", "fail")
     for total in (60, 93, 130):

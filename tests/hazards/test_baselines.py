@@ -156,6 +156,14 @@ def test_h91_a_first_run_may_be_without_one_and_says_so(tmp_path: Path) -> None:
     assert not (tmp_path / "baseline.json").exists()
 
 
+def test_h91_a_margin_over_a_slice_is_undefined_without_a_baseline(tmp_path: Path) -> None:
+    margin = {"margin": "5%", "where": {"category": "edge_case"}}
+    policy = {**POLICY, "baseline": {"file": "baseline.json", "margin": {"pass_rate": margin}}}
+    found = [{**row, "category": "edge_case"} for row in rows()]
+    judged(done := check(tmp_path, found, policy), "fail")
+    assert done.rule("baseline.pass_rate")["outcome"] == "undefined"
+
+
 def test_h91_a_baseline_that_is_named_must_be_there(tmp_path: Path) -> None:
     refused(check(tmp_path, rows(), POLICY, "--baseline", "absent.json"), "absent.json")
 

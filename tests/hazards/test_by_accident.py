@@ -215,6 +215,7 @@ def test_r09_a_step_over_fewer_scenarios_does_not_pass(tmp_path: Path) -> None:
     assert compared(tmp_path, both, better[:90], policy).exit == 3
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(SCENARIO, min_size=2, max_size=12), st.sampled_from(["margin", "step", "new_failures"]))
 def test_r09_leaving_scenarios_out_never_improves_a_rule_about_the_baseline(

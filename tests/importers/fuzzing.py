@@ -74,7 +74,7 @@ def files() -> Iterator[tuple[str, Path]]:
 def reader_of(tool: str) -> importers.Read:
     """The reader of a tool's files."""
     mapping = read_dict({"map": MAPPING, "thresholds": {"blocking": {"pass_rate": "1%"}}}).mapping
-    return reader(mapping) if tool == "map" and mapping else importers.named(tool)
+    return reader(mapping) if tool == "map" and mapping else importers.importer_named(tool)
 
 
 def passes(tool: str, path: Path) -> Counter[str] | None:
@@ -185,7 +185,7 @@ def bent_xml(text: str, chance: random.Random, kind: str) -> str | None:
 
 def bent_archive(path: Path, chance: random.Random, kind: str) -> bytes | None:
     """The log with something in one of its members changed."""
-    with archives.opened(str(path)) as archive:
+    with archives.open_member(str(path)) as archive:
         members = {name: bytes(archive.read(name)) for name in archive}
     chosen = chance.choice(sorted(name for name in members if name == "header.json" or name.startswith("samples/")))
     changed = bent_value(json.loads(members[chosen]), chance, kind)

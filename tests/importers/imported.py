@@ -28,7 +28,7 @@ def imported(
 ) -> tuple[list[Row], Report]:
     """The rows of a file, and the report about it; `judged_by` is what a policy demands of its scorers."""
     target = io.BytesIO()
-    report = convert(read or importers.named(tool), str(path), path.name, target, Report(judged_by=judged_by))
+    report = convert(read or importers.importer_named(tool), str(path), path.name, target, Report(judged_by=judged_by))
     assert report.unaccounted == 0
     return [json.loads(line) for line in target.getvalue().splitlines()], report
 

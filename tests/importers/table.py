@@ -32,7 +32,7 @@ def outcome(path: Path) -> tuple[str, str]:
     if tool is None:
         return "-", refused_as_rows(path)
     try:
-        report = convert(importers.named(tool), str(path), path.name, io.BytesIO())
+        report = convert(importers.importer_named(tool), str(path), path.name, io.BytesIO())
     except InputError as error:
         return tool, f"refused: {one_line(error)}"
     counts = (report.rows, report.errors, report.unscored, report.skipped, report.left_out.total())

@@ -469,7 +469,7 @@ def test_the_outcome_of_the_test_is_the_one_judge():
 def test_another_judge_is_refused():
     demanded = Report(judged_by=(ScorerDemand("accuracy"),))
     with pytest.raises(highbar.InputError, match="the one judge of a JUnit report is 'outcome'"):
-        convert(importers.named("junit"), str(REPORT), REPORT.name, io.BytesIO(), demanded)
+        convert(importers.importer_named("junit"), str(REPORT), REPORT.name, io.BytesIO(), demanded)
 
 
 # --- real files --------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_a_large_file_is_read_in_little_memory(tmp_path: Path) -> None:
     from highbar.importers.report import Report
 
     tracemalloc.start()
-    count = sum(1 for _ in importers.named("tau-bench")(str(path), Report()))
+    count = sum(1 for _ in importers.importer_named("tau-bench")(str(path), Report()))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == 3000

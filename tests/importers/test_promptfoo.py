@@ -554,7 +554,7 @@ def test_a_provider_that_gave_an_error_and_no_answer_crashed_whatever_else_is_sa
 
 def judged(path: Path, *demands: ScorerDemand) -> tuple[list[Row], Report]:
     target = io.BytesIO()
-    report = convert(importers.named("promptfoo"), str(path), path.name, target, Report(judged_by=demands))
+    report = convert(importers.importer_named("promptfoo"), str(path), path.name, target, Report(judged_by=demands))
     return [json.loads(line) for line in target.getvalue().splitlines()], report
 
 

@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 
 def parts(text: bytes, *arrays: str) -> list[tuple[str, object]]:
-    return [(place, reading.decode(part)) for place, part in reading.parts(io.BytesIO(text), arrays)]
+    return [(place, reading.decode(part)) for place, part in reading.json_parts(io.BytesIO(text), arrays)]
 
 
 def refused(text: bytes, *arrays: str) -> str:
@@ -154,7 +154,7 @@ def test_memory_is_that_of_the_largest_element_not_of_the_file():
             return given_now
 
     tracemalloc.start()
-    count = sum(1 for place, _ in reading.parts(Endless(), {"samples"}) if place == "samples[]")
+    count = sum(1 for place, _ in reading.json_parts(Endless(), {"samples"}) if place == "samples[]")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == 2000

@@ -18,7 +18,7 @@ from highbar.bar.recording import made
 from highbar.changes.run import measured, run_in
 from highbar.model.job import Job, Wants
 from highbar.store import replacing
-from highbar.store.baseline_reading import read
+from highbar.store.baseline_reading import read_baseline
 from highbar.store.baseline_text import render
 from tests.laws.breaks import BREAKS
 from tests.laws.suite import decided_rows, every_metric, policy_for, settled
@@ -57,7 +57,7 @@ def recorded(rows, folder, policy):
     job = Job((str(written(rows, folder)),), policy=policies.read_dict(policy), wants=Wants(run=True))
     done = pipeline.checked(job)
     replacing.write(file, render(made(done.verdict, done.run, None, "a law")), seen=None)
-    return read(file)
+    return read_baseline(file)
 
 
 def written(rows, folder):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from highbar import importers
 from tests.laws import imports

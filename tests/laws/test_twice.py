@@ -10,6 +10,7 @@ import highbar
 from tests.laws.twice import FORMS, POLICY, attempt, objects, replay, row, written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_stated_twice_is_refused_in_every_form(form: str) -> None:
     for seed in range(6 if "large" in form else 25):

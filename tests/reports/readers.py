@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 MISSED = frozenset({"fail", "undefined", "inconclusive"})
-WORDS = {"FAIL": frozenset({"fail", "undefined"}), "UNSURE": frozenset({"inconclusive"}), "WARN": MISSED}
+WORDS = {"FAIL": frozenset({"fail", "undefined"}), "INCONCLUSIVE": frozenset({"inconclusive"}), "WARN": MISSED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def read_junit(text: str) -> Found:
         # Whether it passed is taken from what a CI system looks at; which way it did not, from the property.
         outcome = own["outcome"] if case.is_failure or case.is_skipped else "pass"
         value = float(own["value"]) if "value" in own else None
-        found.rules[case.name] = Rule(frozenset({outcome}), case.classname.rpartition(".")[2], value)
+        found.rules[own["rule"]] = Rule(frozenset({outcome}), case.classname.rpartition(".")[2], value)
     return found
 
 
@@ -143,45 +143,68 @@ def read_markdown(text: str) -> Found:
 def _markdown_row(found: Found, heading: str, row: list) -> None:
     texts = [cell.content for cell in row]
     names = [[part.content for part in cell.children if part.type == "code_inline"] for cell in row]
-    if heading == "Rules":
+    if heading == "Demands":
         outcome, _, level = texts[0].replace("*", "").partition(" ")
         shown = Shown(texts[2]) if texts[2] else None
-        found.rules[names[1][0]] = Rule(frozenset({outcome}), level.strip("()") or "blocking", shown)
+        below = [part.content for part in row[1].children].index("<br>")  # the paths, below the title
+        for part in row[1].children[below:]:
+            if part.type == "code_inline":
+                found.rules[part.content] = Rule(frozenset({outcome}), level.strip("()") or "blocking", shown)
     elif heading == "Metrics":
         found.metrics[names[0][0]] = Shown(texts[1])
     elif heading == "Failed scenarios":
         found.failed = (found.failed or set()) | {names[0][0]}
 
 
-def named(text: str) -> str:
-    """The name of a rule; one that is only a number is shown with its metric."""
-    return re.sub(r"^(rules\[\d+\]) .*", r"\1", text)
+PATHS = (
+    "thresholds", "risk", "progressive", "pass_criteria", "required_scenarios", "optional_scenarios", "composite",
+    "metrics", "default",
+)  # fmt: skip
+
+
+def is_path(text: str) -> bool:
+    """Whether a line holds paths of rules, and no reason."""
+    return text.startswith(("rules[", "suite", "baseline.", *(f"{path}." for path in PATHS)))
 
 
 def read_text(text: str) -> Found:
     """The sections by their titles, rows by their indent; a cell ends where two spaces follow."""
     found = Found(text.partition(":")[0].casefold())
-    assert text.splitlines()[0] == text.splitlines()[-1], "the verdict stands first and last"
-    section, listing = "", False
+    sections: dict[str, list[str]] = {}
     for line in text.splitlines():
         if line and not line.startswith(" "):
-            section, listing = line, False
-        listing = listing or bool(re.match(r"\s{3,}value\s", line))  # what stands above the table explains it
-        cells = re.split(r"\s{2,}", line.strip())
-        if not re.match(r"  \S", line):
-            continue
-        if section == "Rules that did not pass":
-            found.rules[cells[1]] = Rule(WORDS[cells[0]], "warning" if cells[0] == "WARN" else None, has_value=False)
-        elif section.startswith("Rules that passed") and listing:
-            shown = Shown(cells[1]) if len(cells) > 2 else None
-            found.rules[named(cells[0])] = Rule(frozenset({"pass"}), None, shown)
-        elif section == "Metrics" and not line.startswith("  undefined:") and len(cells) == 3:
-            found.metrics[cells[0]] = Shown(cells[1])
-        elif section == "Failed scenarios" and not line.startswith("  …"):
-            found.failed = (found.failed or set()) | {cells[0]}
+            section = sections.setdefault(line, [])
+        else:
+            section.append(line)
+    for heading, lines in sections.items():
+        if heading.startswith("Demands that are"):
+            found.rules |= _text_rules(lines)
+        rows = [re.split(r"\s{2,}", line.strip()) for line in lines if re.match(r"  [^ …]", line)]
+        if heading == "Metrics":
+            found.metrics |= {row[0]: Shown(row[1]) for row in rows if len(row) == 3}
+        elif heading.startswith("Failed scenario"):
+            found.failed = {row[0] for row in rows}
     for line in re.findall(r"^  undefined: (.*(?:\n  (?!undefined).*)*)", text, re.MULTILINE):
         found.metrics |= dict.fromkeys(line.partition(":")[0].split(", "), Shown("undefined"))
     return found
+
+
+def _text_rules(lines: list[str]) -> dict[str, Rule]:
+    """Each demand, and below it the paths of its rules."""
+    rules: dict[str, Rule] = {}
+    rule, at = None, 0
+    for line in lines:
+        cells = re.split(r"\s{2,}", line.strip())
+        if rule and line.startswith("      ") and is_path(cells[0]):
+            rules |= dict.fromkeys(cells[0].split(", "), rule)
+        elif cells[0] in WORDS:
+            rule = Rule(WORDS[cells[0]], "warning" if cells[0] == "WARN" else None, has_value=False)
+        elif re.match(r"\s{3,}value\s", line):
+            at = line.index("value")
+        elif re.match(r"  \S.*\S  ", line):
+            value = re.match(r"[-$]?\d.*?(?=  |$)", line[at:])
+            rule = Rule(frozenset({"pass"}), None, Shown(value[0]) if value else None)
+    return rules
 
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -243,8 +266,8 @@ def read_html(text: str) -> Found:
     for row in root.all("tr", "rule"):
         value = next(row.all("td", "value")).text.strip()
         word = next(row.all("td", "outcome")).text.split()[0]
-        outcomes = {"warning": MISSED, "unsure": WORDS["UNSURE"]}.get(word, frozenset({word}))
-        name = named(next(row.all("code")).text)
+        outcomes = {"warning": MISSED, "unsure": WORDS["INCONCLUSIVE"]}.get(word, frozenset({word}))
+        name = re.sub(r"^(rules\[\d+\]) .*", r"\1", next(row.all("code")).text)
         found.rules[name] = Rule(outcomes, row.attributes["data-level"], Shown(value) if value else None)
     for table in root.all("table", "metrics"):
         for row in table.all("tr"):

@@ -22,7 +22,7 @@ from tests.golden.test_golden import arguments
 from tests.reports.readers import READERS, Found, Number, Shown
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "support-agent"
-WIDE = Display(width=140)
+WIDE = Display(width=140, verbose=True)
 UNCLEAR = {
     "rules": [{"metric": "pass_rate", "threshold": "≥ 50%", "min_scenarios": 30, "level": level} for level in
               ("blocking", "warning")],
@@ -109,7 +109,13 @@ def test_every_report_of_one_run_says_what_the_verdict_says(case: str, tmp_path:
     results, policy = prepare(tmp_path, case)
     outputs = [argument for name in READERS for argument in ("--output", f"{name}=report.{name}")]
     done = run(
-        tmp_path, "check", results, *(["--policy", policy] if policy else []), *outputs, environment={"COLUMNS": "140"}
+        tmp_path,
+        "check",
+        results,
+        *(["--policy", policy] if policy else []),
+        *outputs,
+        "-v",
+        environment={"COLUMNS": "140"},
     )
     verdict = verdicts[case]
     assert done.exit == EXIT[verdict.verdict], done.err

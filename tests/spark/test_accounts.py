@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import highbar
-from highbar.engine.opening import choose
+from highbar.engine.opening import choose_engine
 from highbar.engine.spark import SparkEngine
 from highbar.load import accounts, shared
 from highbar.model.job import Job
@@ -26,7 +26,7 @@ ROW = '{"id": "%s", "passed": true, "output": "%s"}\n'
 
 def judged(path: Path) -> int:
     """The trials of a verdict on Spark, in the session of these tests."""
-    return check(Job((str(path),), policy=POLICY, engine=choose("spark"))).counts.trials
+    return check(Job((str(path),), policy=POLICY, engine=choose_engine("spark"))).counts.trials
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_l1_r05_what_spark_leaves_out_is_refused(folder: Path) -> None:
     (folder / "out" / "a.jsonl").write_text(ROW % ("a", "x"), "utf-8")
     (folder / "out" / "inner" / "gone.jsonl").symlink_to(folder / "nowhere.jsonl")
     with pytest.raises(highbar.InputError, match=r"gone\.jsonl"):
-        check(Job((str(folder / "out"),), policy=POLICY, engine=choose("spark"), input_format="jsonl"))
+        check(Job((str(folder / "out"),), policy=POLICY, engine=choose_engine("spark"), input_format="jsonl"))
 
 
 def test_l1_r26_an_empty_shard_is_refused(folder: Path) -> None:

@@ -48,8 +48,8 @@ def test_the_example_has_the_same_verdict_on_spark(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_two_runs_are_compared_and_recorded_alike_on_spark(spark: Any, tmp_path: Path) -> None:
     assert spark  # the commands below find this session, whose Java has a working folder of its own
     base, head = str(tmp_path / "base.jsonl"), str(tmp_path / "head.jsonl")

@@ -53,24 +53,23 @@ def test_several_paths_may_come_from_a_generator(tmp_path: Path):
     assert highbar.check(tmp_path.glob("*.jsonl"), POLICY).counts.scenarios == 40
 
 
-@pytest.mark.parametrize(
-    "results",
-    [
-        {"id": "A"},
-        b"bytes",
-        None,
-        7,
-        pd.Series([1]),
-        pl.Series([1]),
-        np.array([1, 2]),
-        [1, 2],
-        [["A"]],
-        "",
-        [],
-        iter(()),
-    ],
-    ids=str,
-)
+REFUSED = {
+    "a dict": {"id": "A"},
+    "bytes": b"bytes",
+    "nothing": None,
+    "a number": 7,
+    "a pandas column": pd.Series([1]),
+    "a polars column": pl.Series([1]),
+    "an array": np.array([1, 2]),
+    "numbers": [1, 2],
+    "lists": [["A"]],
+    "an empty path": "",
+    "no rows": [],
+    "an empty iterator": iter(()),
+}
+
+
+@pytest.mark.parametrize("results", REFUSED.values(), ids=REFUSED)
 def test_anything_else_is_refused_in_our_words(results):
     with pytest.raises(highbar.InputError) as error:
         highbar.check(results, POLICY)

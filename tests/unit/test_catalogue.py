@@ -8,7 +8,7 @@ from highbar import catalogue
 from highbar.columns import COLUMN_NAMES, COLUMNS, SLICEABLE
 from highbar.language import threshold
 from highbar.language.formula import COLUMN_FUNCTIONS, FUNCTIONS, leaves, names, parse, to_words
-from highbar.model import Call, Name, Number, Percentile, Term
+from highbar.model import Call, Constant, Name, Percentile, Term
 
 GUIDE = {
     "pass_rate": ">= 0.85",
@@ -80,7 +80,7 @@ def test_a_column_of_the_users_own_is_marked_as_extra():
 def test_where_narrows_what_a_term_counts():
     german = (("tags.locale", ("de",)),)
     assert catalogue.terms(Name("adversarial_total"), german) == (Term("scenario", where=ADVERSARIAL + german),)
-    percentile = Call("percentile", (Name("latency_ms"), Number(Fraction(95, 100))))
+    percentile = Call("percentile", (Name("latency_ms"), Constant(Fraction(95, 100))))
     assert catalogue.terms(percentile, german) == Percentile("latency_ms", Fraction(95, 100), german)
     assert catalogue.terms(parse("mean(passed)"), german)[1] == Term("passed", "count", german)
 

@@ -51,7 +51,7 @@ _NOT_DEMANDED = ("file", "place", "threshold_place", "description", "stage")
 _FIRST = "a change that brings the first policy is checked without --against-ref"
 
 
-def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
+def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
     """The verdict of `pipeline.check`, made worse by what the policy at the ref says. Raises InputError.
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
@@ -78,6 +78,7 @@ def check(job: Job, against_ref: str, watch: JobWatch = SILENT) -> Verdict:
                 raise _renamed(error, there) from None
         listed = weakened(before, here)
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
+    # Two reads of one file: if it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
     return _merged(now, then, there, (*listed, *lost))
@@ -96,6 +97,7 @@ def _judged_now(job: Job, earlier: Job, watch: JobWatch) -> Iterator[tuple[Check
         now = measure.needs(policy, columns, job.wants)
         return now, None if bar is None else covering(now, measure.needs(bar, columns, earlier.wants))
 
+    # One reduction that covers both policies: to read the rows twice would double the time of every pull request.
     with results(job, policy, watch) as found:
         sums = reduce(found, lambda columns: needs(columns)[1] or needs(columns)[0])
 
@@ -207,6 +209,7 @@ def _merged(now: CheckResult, then: CheckResult, there: Revision, listed: tuple[
 
     The worse of the two verdicts is that of all these rules together: what is the same is there once.
     """
+    # By what a rule demands, not by its sentence: the wording of a report must not decide which rules are the same.
     known = {_key(rule, result, now) for rule, result in zip(now.policy.rules, now.verdict.rules, strict=True)}
     others = [
         _as_there(result, there)

@@ -40,7 +40,7 @@ def ratchet(
     """
     data = read_bytes(path)
     policy = policies.read(path, data)
-    recorded = baseline_reading.read(baseline or policies.baseline_file(policy))
+    recorded = baseline_reading.read_baseline(baseline or policies.baseline_file(policy))
     text = PolicyText(path, data)
     proposals = propose(policy, recorded, climb or Climb(), version, text.written, _bounds(policy, path, data))
     edits = [Edit(each.place, each.before, each.after, each.text_place) for each in proposals if each.after is not None]

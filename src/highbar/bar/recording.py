@@ -40,7 +40,7 @@ def record(
         raise InputError(policies.missing())
     target = policies.baseline_file(policy, file)
     seen = replacing.digest(target)
-    before = baseline_reading.read(target) if seen is not None else None
+    before = baseline_reading.read_baseline(target) if seen is not None else None
     done = pipeline.checked(
         replace(job, policy=policy, allow_missing_baseline=True, wants=replace(job.wants, run=True)), watch
     )
@@ -50,7 +50,7 @@ def record(
     _refuse_undecided(run, str(target))
     reasons = _reasons(verdict, _gone(policy, run, before))
     if reasons and not force:
-        hint = "--force REASON records it all the same; the reason is stored and shown in every report"
+        hint = "--force REASON records it anyway; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
     baseline = made(verdict, run, date, force if reasons else None)
     replacing.write(target, render(baseline), seen=seen)

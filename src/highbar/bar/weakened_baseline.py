@@ -21,10 +21,10 @@ def weakened_baseline(policy: Policy, before: Path | None, now: Path | None) -> 
     # A policy that no longer compares has lost its rules, which are listed already.
     if before is None or not before.exists() or now is None:
         return ()
-    old = baseline_reading.read(before)
+    old = baseline_reading.read_baseline(before)
     if not now.exists():
         return (Weakening(now.name, "removed", f"{len(old.scenarios)} scenarios"),)
-    new = baseline_reading.read(now)
+    new = baseline_reading.read_baseline(now)
     return (*_metrics(policy, old, new, now.name), *_scenarios(policy, old, new, now.name))
 
 

@@ -13,7 +13,7 @@ from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
 from highbar.changes.run import Run, measured
-from highbar.changes.since import Changes, since, warnings
+from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits
 from highbar.measure.limits import FALSE_DISCOVERIES
@@ -48,6 +48,7 @@ def compare(
     policy: Policy, base: Run, head: Run, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
+    # Worst case: the base at its best, the head at its worst. The best case is the other way around.
     changes = since(policy, base.at_best(), head)
     best = since(policy, base, head.at_best()) if base.best or head.best else None
     other = best.differences if best is not None else None
@@ -71,7 +72,7 @@ def compare(
         head=head.about,
         warnings=(
             *policy.notes,
-            *warnings(changes),
+            *change_warnings(changes),
             *_undecided(base, head),
             *_missing_slices(changes, slices),
             *_few(pairs),
@@ -158,11 +159,11 @@ def _change(differences: Differences, name: str, rule: BaselineRule | None) -> M
     elif rule:
         spare_worst, spare_best = worst + rule.margin, best + rule.margin
     return MetricChange(
-        difference, outcome(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
+        difference, change_of(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
     )
 
 
-def outcome(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
+def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:
     """Surely better; surely worse by more than the margin; surely not that; or none of these.
 
     `worst` is the worse end of the difference, positive being good; the others have what the margin accepts added.
@@ -213,6 +214,7 @@ def _slices(
             other = None if best is None else best.differences.over(chosen)
             parts.append(((column, value), changes.differences.over(chosen), other))
     passes = [_passes(part.pairs, (other or part).pairs) for _, part, other in parts]
+    # Of many slices some differ by chance: unadjusted, every tenth slice of an unchanged agent would stand out.
     adjusted = adjusted_p_values([change.p_value for change in passes])
     names = [name for name in changes.policy.metrics if name == COMPARED or name in margins]
     return tuple(

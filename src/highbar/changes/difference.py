@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.changes.gradient import Leaf, evaluate, leaves
+from highbar.changes.gradient import Leaf, gradient_leaves, value_and_gradient
 from highbar.changes.record_sums import RecordSums
 from highbar.measure import doubts
 from highbar.measure.intervals import Bounds
@@ -62,6 +62,7 @@ class PairedRuns(Struct, frozen=True):
 
     def _of_share(self, ratio: Ratio) -> Interval | None:
         """The bounds of a share; None if a scenario has another weight in the other run."""
+        # Pairing needs the same weights on both sides: else a change of weights would look like a change of the agent.
         weights = self.base.linear(ratio.d)
         if weights != self.head.linear(ratio.d):
             return None
@@ -129,12 +130,12 @@ class PairedRuns(Struct, frozen=True):
         return Interval(middle * math.sinh(low / 2), middle * math.sinh(high / 2))
 
     def _by_gradient(self, root: Node, share: float) -> Interval:
-        before, slopes_before = evaluate(root, self._values(self.base, root), self._sizes(self.base))
-        after, slopes_after = evaluate(root, self._values(self.head, root), self._sizes(self.head))
+        before, slopes_before = value_and_gradient(root, self._values(self.base, root), self._sizes(self.base))
+        after, slopes_after = value_and_gradient(root, self._values(self.head, root), self._sizes(self.head))
         value = after - share * before
         influences: dict[Hashable, float] = {}
         floor = below = above = 0.0
-        for leaf in leaves(root):
+        for leaf in gradient_leaves(root):
             slope, other = slopes_after.get(leaf, 0.0), share * slopes_before.get(leaf, 0.0)
             if slope == 0 and other == 0:
                 continue
@@ -168,14 +169,14 @@ class PairedRuns(Struct, frozen=True):
         return True
 
     def _values(self, run: RecordSums, root: Node) -> dict[Leaf, float]:
-        return {leaf: self._value(run, leaf) for leaf in leaves(root)}
+        return {leaf: self._value(run, leaf) for leaf in gradient_leaves(root)}
 
     def _value(self, run: RecordSums, leaf: Leaf) -> float:
         if isinstance(leaf, Ratio):
             return float(run.ratios[leaf].sums.value)
         percentile = _percentile_in(leaf)
         at = run.ranks[percentile].value
-        return evaluate(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
+        return value_and_gradient(leaf, {percentile: math.inf if at is None else float(at)}, self._sizes(run))[0]
 
     def _sizes(self, run: RecordSums) -> _Sizes:
         return _Sizes(run)

@@ -118,6 +118,7 @@ class Differences(Struct, frozen=True, dict=True):  # with a dict, so that diffe
 
     def _both_sides(self, mask: bytes) -> tuple[measure.Measured, measure.Measured, PairedRuns]:
         """The metrics of both runs, over the pairs whose byte is 1."""
+        # Most metrics use all pairs: their sums are shared instead of made anew for each metric.
         base, head = self._runs if all(mask) else self._made(self.pairs.chosen([bool(one) for one in mask]))
         return (
             measure.Measured(self.policy, base.group),

@@ -12,7 +12,7 @@ Leaf = Node
 """A ratio, or the largest node of a formula that holds one percentile and nothing else that varies."""
 
 
-def leaves(root: Node) -> tuple[Leaf, ...]:
+def gradient_leaves(root: Node) -> tuple[Leaf, ...]:
     """Every leaf, once."""
     found: dict[Leaf, None] = {}
     waiting = [root]
@@ -33,7 +33,7 @@ def is_leaf(node: Node) -> bool:
     return len(parts) == 1 and isinstance(parts[0], Percentile)
 
 
-def evaluate(
+def value_and_gradient(
     root: Node, values: Mapping[Leaf, float], size: Callable[[Ratio], float]
 ) -> tuple[float, Mapping[Leaf, float]]:
     """The value of a formula at given values of its leaves, and its derivative by each.

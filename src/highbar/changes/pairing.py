@@ -68,6 +68,7 @@ def _same_columns(
     base: Sequence[ScenarioRecord], head: Sequence[ScenarioRecord]
 ) -> tuple[tuple[ScenarioRecord, ...], tuple[ScenarioRecord, ...]]:
     """A column that one run does not have at all is taken from the other: what was asked is the same scenario."""
+    # A run recorded before a column existed must still be comparable by slices of that column.
     known, other = (frozenset(column for one in run for column in one.columns) for run in (base, head))
     return (
         tuple(_filled(one, two, other - known) for one, two in zip(base, head, strict=True)),

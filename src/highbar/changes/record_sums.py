@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from highbar.engine.contribution import is_repeated, repeated
+from highbar.catalogue import is_repeated
+from highbar.engine.contribution import pass_k_value
 from highbar.model import Linear, Percentile, Ratio, Term, Weights, Where
 from highbar.model.records import ONE, ScenarioRecord
 from highbar.model.reduction import Group, Rank, RatioTotals, Total
@@ -157,6 +158,7 @@ class RecordSums(Struct, frozen=True, dict=True):  # with a dict, so that sums a
     def _ratio(self, ratio: Ratio) -> RatioTotals:
         above, below = self._sides(ratio)
         z, d = self.by_unit(above), self.by_unit(below)
+        # Doubles are enough for products: they only make bounds, while values stay exact.
         pairs = list(zip(_doubles(z[unit] for unit in d), _doubles(d.values()), strict=True))
         weights = [self._weight(record) if any(t.weighted for t, _ in ratio.d) else ONE for record in self.records]
         heaviest = max(
@@ -267,7 +269,7 @@ def _value(record: ScenarioRecord, column: str) -> Fraction | None:
     if column in _OF_EVERY_SCENARIO:
         return record.values.get(column, _ZERO)
     if is_repeated(column):
-        return repeated(column, record.trials, record.passed)
+        return pass_k_value(column, record.trials, record.passed)
     return record.values.get(column)
 
 

@@ -65,7 +65,7 @@ def baseline_of(job: Job) -> Run | None:
     """The run in the baseline that a job names instead of results; None if its results are not a baseline."""
     if len(job.results) != 1 or job.names or not baseline_reading.is_baseline(job.results[0]):
         return None
-    return run_in(baseline_reading.read(job.results[0]))
+    return run_in(baseline_reading.read_baseline(job.results[0]))
 
 
 def run_of(policy: Policy, sums: Reduction, results: Results) -> Run:

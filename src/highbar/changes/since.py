@@ -77,10 +77,10 @@ def since_baseline(job: Job, policy: Policy, head: Run | None) -> tuple[Changes 
         if file is not None and not allow:
             raise InputError(Problem("no such baseline", file=file, hint="highbar baseline record writes one"))
         return None, (f"there is no baseline at {path}: nothing was compared",) if allow else ()
-    base = run_in(baseline_reading.read(path))
+    base = run_in(baseline_reading.read_baseline(path))
     found = since(policy, base, head)
     best = since(policy, base, head.at_best()) if head.best else None
-    return replace(found, best=best), (*warnings(found), *_what_changed(found, best or found))
+    return replace(found, best=best), (*change_warnings(found), *_what_changed(found, best or found))
 
 
 def _what_changed(worst: Changes, best: Changes) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def _scoring(scoring: Scoring) -> str:
     return f"pass_score {float(scoring.pass_score):g}{positive}"
 
 
-def warnings(changes: Changes) -> tuple[str, ...]:
+def change_warnings(changes: Changes) -> tuple[str, ...]:
     """In what the two runs are not alike, which a reader must know before any number."""
     problem = [f"base and head are not alike: {changes.problem}"] if changes.problem else []
     return (*problem, *_run_warnings(changes.base, changes.head), *_pair_warnings(changes.pairs))

@@ -21,7 +21,6 @@ from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 from highbar.model.job import Job, JobWatch, Wants
 from highbar.report import PAGE, Display, reporter
-from highbar.report.headline import warnings
 
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
 _STRICT = 1
@@ -158,7 +157,7 @@ def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
     """Judge by the policy, and by what it was at a git ref."""
     from highbar.bar import at_ref  # few checks need it, or git
 
-    return at_ref.check(job, against_ref, watch)
+    return at_ref.check_against_ref(job, against_ref, watch)
 
 
 def _report(
@@ -188,10 +187,16 @@ def _report(
         for failure in failures:
             streams.say(f"highbar: {failure}")
         return _NOT_WRITTEN
-    if strict and verdict.verdict == "pass" and warnings(verdict):
+    if strict and verdict.verdict == "pass" and _has_warnings(verdict):
         streams.say("highbar: strict, so these warnings make the exit code 1")
         return _STRICT
     return EXIT[verdict.verdict]
+
+
+def _has_warnings(verdict: Verdict) -> bool:
+    from highbar.report.headline import warnings  # help and usage errors do without it
+
+    return warnings(verdict) > 0
 
 
 def _printed(verdict: Verdict, report_format: str, screen: Display, *, quiet: bool) -> str:

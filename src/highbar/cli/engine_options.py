@@ -21,9 +21,9 @@ class _EngineName(click.Choice):  # type: ignore[type-arg] # generic only in the
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value not in self.choices:
-            from highbar.engine.opening import names  # only for a name that is not ours
+            from highbar.engine.opening import engine_names  # only for a name that is not ours
 
-            if value in names():
+            if value in engine_names():
                 return value
         return super().convert(value, param, ctx)
 
@@ -38,18 +38,18 @@ class EngineOptions(Struct, frozen=True, eq=False):
 
     def choice(self) -> EngineChoice:
         """The engine that is meant. Raises UsageError for options that do not go together."""
-        from highbar.engine.opening import choose  # the engine is loaded only for a command that reads rows
+        from highbar.engine.opening import choose_engine  # the engine is loaded only for a command that reads rows
 
         if self.name != "spark":
             for option, value in (("--spark-master", self.spark_master), ("--spark-remote", self.spark_remote)):
                 if value is not None:
                     raise click.UsageError(f"{option} is for --engine spark")
-            return choose(self.name, memory_limit=self.memory_limit)
+            return choose_engine(self.name, memory_limit=self.memory_limit)
         if self.spark_master is not None and self.spark_remote is not None:
             raise click.UsageError("--spark-master and --spark-remote are two ways to name a session: give one")
         if self.memory_limit is not None:
             raise click.UsageError("--memory-limit is for this process; a Spark session has its own")
-        return choose(self.name, spark_master=self.spark_master, spark_remote=self.spark_remote)
+        return choose_engine(self.name, spark_master=self.spark_master, spark_remote=self.spark_remote)
 
 
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -32,7 +32,7 @@ class Start(Struct, frozen=True):
 
 def start_from(own: str, folder: Path) -> Start:
     """The files to write into `folder` for results in the file `own`. Raises InputError if they cannot be read."""
-    tool = foreign.format_of(own, own) if Path(own).is_file() else None
+    tool = foreign.tool_of(own, own) if Path(own).is_file() else None
     with _rows_of(own, tool) as file:
         sample = read_sample(file)
         if sample is None:

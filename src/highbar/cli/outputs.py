@@ -118,7 +118,7 @@ def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -
     if made:
         from highbar.load import files  # only for a report that was not there before
 
-        read = {os.path.realpath(name) for name in files.names(results)}
+        read = {os.path.realpath(name) for name in files.paths_named(results)}
         for file in made:
             if os.path.realpath(file) in read:
                 Path(file).unlink(missing_ok=True)

@@ -14,7 +14,16 @@ from highbar.cli.progress import watching
 from highbar.errors import InputError, Problem
 from highbar.model import Policy
 from highbar.model.job import Job
-from highbar.planning import Plan, chance, plan_policy, plan_verdict, reach, show, smallest, suppose
+from highbar.planning import (
+    Plan,
+    gate_chance,
+    needed_to_show,
+    plan_policy,
+    plan_verdict,
+    reach,
+    smallest_shown,
+    suppose,
+)
 from highbar.report import PLANS
 
 _EXAMPLES = """\b
@@ -38,11 +47,11 @@ Examples:
 @click.option("--rate", multiple=True, metavar="SHARE", help="A supposed true rate. May be repeated.")
 @click.option("--scenarios", type=click.IntRange(1, 10**9), metavar="N", help="Say what so many scenarios can show.")
 @click.option("--difference", metavar="SHARE", help="A difference between two versions that is to be shown.")
-@click.option("--differing", metavar="SHARE", help="On how many scenarios the versions differ; 10% unless said.")
-@click.option("--power", metavar="SHARE", help="The chance of a clear verdict; 80% unless said.")
+@click.option("--differing", metavar="SHARE", help="On how many scenarios the versions differ; 10% by default.")
+@click.option("--power", metavar="SHARE", help="The chance of a clear verdict; 80% by default.")
 @click.option("--confidence", metavar="SHARE", help="Of the gate; the policy's, or 95%.")
-@click.option("--tolerate", metavar="SHARE", help="The failure rate that 100% must exclude; 5% unless said.")
-@click.option("--trials", type=click.IntRange(1, 10**6), metavar="N", help="Trials of each scenario; 1 unless said.")
+@click.option("--tolerate", metavar="SHARE", help="The failure rate that 100% must exclude; 5% by default.")
+@click.option("--trials", type=click.IntRange(1, 10**6), metavar="N", help="Trials of each scenario; 1 by default.")
 @click.option("--icc", metavar="SHARE", help="How alike the trials of a scenario are: their intraclass correlation.")
 @click.option(
     "--format",
@@ -106,16 +115,18 @@ def _policy(question: Question) -> Policy:
 
 def _from_numbers(question: Question) -> Plan:
     size, assumed = question.scenarios, question.assumptions
-    differences = [] if question.difference is None else [show(question.difference, question.differing[0], assumed)]
+    differences = (
+        [] if question.difference is None else [needed_to_show(question.difference, question.differing[0], assumed)]
+    )
     if size is None:
         supposed = [suppose(bar, rate, assumed) for bar in question.thresholds for rate in question.rates]
         return Plan(assumed, supposed=tuple(supposed), differences=tuple(differences))
     if question.difference is None:
-        differences = [smallest(size, differing, assumed) for differing in question.differing]
+        differences = [smallest_shown(size, differing, assumed) for differing in question.differing]
     return Plan(
         assumed,
         reaches=tuple(reach(size, bar, assumed) for bar in question.thresholds),
-        chances=tuple(chance(size, bar, rate, assumed) for bar in question.thresholds for rate in question.rates),
+        chances=tuple(gate_chance(size, bar, rate, assumed) for bar in question.thresholds for rate in question.rates),
         differences=tuple(differences),
         scenarios=size,
     )

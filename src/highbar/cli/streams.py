@@ -51,7 +51,7 @@ def command(lines: str) -> None:
 
 def say_problems(problems: Iterable[Problem]) -> None:
     """Write every problem to standard error, each with its place and its hint."""
-    from highbar.report.text import problem_lines  # only if something is wrong
+    from highbar.report.problems import problem_lines  # only if something is wrong
 
     _write_error("".join(f"{line}\n" for line in problem_lines(problems, display(sys.stderr))))
 
@@ -70,12 +70,13 @@ def display(stream: TextIO | None, *, width: int | None = None, verbose: bool = 
     Color only on a terminal that has it, or if FORCE_COLOR is set; never if NO_COLOR is set.
     """
     size = shutil.get_terminal_size((_WIDTH, 24))
-    terminal = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
-    wanted = terminal or os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+    terminal = stream is not None and stream.isatty()
+    forced = os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+    colored = forced or (terminal and os.environ.get("TERM") != "dumb")
     return Display(
         width=width or min(max(size.columns, _NARROWEST), _WIDEST),
-        color=wanted and not os.environ.get("NO_COLOR"),
-        height=size.lines,
+        color=colored and not os.environ.get("NO_COLOR"),
+        height=size.lines if terminal or "LINES" in os.environ else None,  # nothing scrolls out of a file
         verbose=verbose,
     )
 

@@ -15,10 +15,11 @@ from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_NAMED, MOST_REFUSED
 from highbar.engine.protocol import Request
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, is_pattern, literal
-from highbar.engine.trials import chosen_by
+from highbar.engine.sql import any_match, literal
+from highbar.engine.trials import named_columns
 from highbar.engine.typed import INTEGERS, READERS
 from highbar.errors import DuplicateResults, InputError, Problem
+from highbar.policy.patterns import is_pattern
 
 _SAME = "these belong to the scenario: give every trial of it the same"
 INVISIBLE = r"[\s\x{ad}\x{200b}-\x{200f}\x{2028}-\x{202f}\x{2060}-\x{206f}\x{feff}]"
@@ -140,7 +141,7 @@ def refuse_disagreement(rows: Rows, layout: Layout) -> bool:
     if not layout.repeated:
         return False
     columns = {name: name for name in DESCRIPTION_COLUMNS if name in layout.columns}
-    columns |= {f"col_{i}": column for i, column in enumerate(chosen_by(layout))}
+    columns |= {f"col_{i}": column for i, column in enumerate(named_columns(layout))}
     if not columns:
         return False
     # min and max instead of count(DISTINCT …), which would hold every value of every scenario in memory.

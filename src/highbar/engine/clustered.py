@@ -11,14 +11,14 @@ from highbar.engine.limits import ALL_IN_ORDER, MOST_IN_ORDER
 from highbar.engine.sql import literal
 from highbar.model import Percentile
 from highbar.statistics.bounds import Sums, standard_error
-from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached, unseen
+from highbar.statistics.percentile import Ranks, nearest_rank, percentile_ranks, ranks_within, reached, unseen_weight
 
 LOW, HIGH = 0, 1
 
 Ends = dict[tuple[str, Percentile], Ranks]
 
 
-def ends(
+def rank_ends(
     database: Database,
     layout: Layout,
     same: Sequence[Percentile],
@@ -72,7 +72,7 @@ def _by_order(database: Database, same: Sequence[Percentile], alpha: float, size
     """In two queries: the sums at every n-th rank, then at all ranks between the two that enclose an end."""
     columns = "group_name, rank, zz, zd, units, fewest, most"
     rows = database.rows(f"SELECT {columns} FROM ordered WHERE rank % stride = 0 OR rank = group_trials")
-    some, pseudo = _sums_at(rows), {row[0]: unseen(*row[-2:]) for row in rows}
+    some, pseudo = _sums_at(rows), {row[0]: unseen_weight(*row[-2:]) for row in rows}
     near = {
         (group, wanted, end): _between(
             known := sorted(some[group]),

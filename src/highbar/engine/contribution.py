@@ -18,8 +18,6 @@ from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL, SCORE_DENOMINATOR
 
 Row = Mapping[str, Any]
-REPEATED = ("pass_at_", "pass_hat_")
-"""How the names of quantities begin that are computed from how many trials of a scenario passed."""
 
 
 class Contribution(Struct, frozen=True):
@@ -58,17 +56,12 @@ def contribution(layout: Layout, quantity: str) -> Contribution:
     return Contribution(one.count, one.total, (one.count, *divisors), scale(quantity))
 
 
-def is_repeated(quantity: str) -> bool:
-    """Whether a quantity is pass_at_K or pass_hat_K."""
-    return quantity.startswith(REPEATED)
-
-
 def tries(quantity: str) -> int:
     """The K of pass_at_K or pass_hat_K."""
     return int(quantity.rpartition("_")[2])
 
 
-def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
+def pass_k_value(quantity: str, trials: int, passed: int) -> Fraction | None:
     """Unbiased pass@k or pass^k of one scenario; None if it has fewer than k trials."""
     k = tries(quantity)
     if trials < k:
@@ -78,7 +71,7 @@ def repeated(quantity: str, trials: int, passed: int) -> Fraction | None:
     return Fraction(comb(passed, k), comb(trials, k))
 
 
-def repeated_sql(quantity: str) -> str:
+def pass_k_sql(quantity: str) -> str:
     """The same in SQL as a product of k quotients; 0 if the scenario has fewer than k trials."""
     k, at_least_one = tries(quantity), quantity.startswith("pass_at_")
     hits = f"({EVERY_TRIAL} - passed_trials)" if at_least_one else "passed_trials"

@@ -39,7 +39,7 @@ _TYPES = {
 } | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
 
 
-def read(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
+def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
     """The trials of the failed scenarios, in their order, and the spread of all latencies; `trials` must be defined."""
     return RowDetails(_scenarios(database.rows, parts, failed) if failed else (), latency(database))
 

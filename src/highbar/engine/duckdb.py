@@ -21,7 +21,7 @@ from highbar.engine.limits import (
 )
 from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
-from highbar.engine.sources import SourcePart, of_file, parts, table_part
+from highbar.engine.sources import SourcePart, of_file, source_parts, table_part
 from highbar.engine.sql import literal, literals
 from highbar.errors import InputError, Problem
 from highbar.model import ResultsFile
@@ -125,7 +125,7 @@ class DuckDBEngine:
         self._many = size > LARGE_BYTES
         self._parts: tuple[SourcePart, ...]
         if table is None:
-            self._parts = parts(self._connection, files, alike=self._many)
+            self._parts = source_parts(self._connection, files, alike=self._many)
         else:
             self._connection.register("results", table)
             self._parts = (table_part(self._connection, "results", as_json),)
@@ -185,7 +185,7 @@ class DuckDBEngine:
         # The rows were only assumed to be alike, to save a pass, so this refusal may be a false alarm. Only the slower
         # reading, which assumes nothing, may refuse a file.
         self._alike = False
-        self._parts = parts(self._connection, self._files)
+        self._parts = source_parts(self._connection, self._files)
         return Reducer(self, self._parts, many=self._many).reduce(request)
 
     def records(self, request: Request) -> Records:

@@ -56,7 +56,7 @@ ENGINES: Mapping[str, EngineKind] = MappingProxyType(
 )
 
 
-def names() -> tuple[str, ...]:
+def engine_names() -> tuple[str, ...]:
     """The engines of this package, then those that installed packages add."""
     return tuple(dict.fromkeys((*ENGINES, *_entry_points())))
 
@@ -82,7 +82,7 @@ def _entry_points() -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def choose(
+def choose_engine(
     name: str = "duckdb",
     *,
     memory_limit: str | None = None,

@@ -47,7 +47,7 @@ def ends_of(quantity: QuantitySql) -> list[str]:
     return [name for name, condition in counted if condition]
 
 
-def undecided(layout: Layout, column: str) -> str:
+def is_undecided(layout: Layout, column: str) -> str:
     """Whether a trial is undecided for a column; over trials that are joined with the facts of their scenarios."""
     quantity = layout.quantities[column]
     if not layout.may_differ and column in ("passed", "violated"):

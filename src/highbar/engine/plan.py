@@ -81,7 +81,7 @@ def make(
     return ReductionPlan(
         layout=layout,
         sides=sides,
-        described=descriptions.in_suite(request.suite, trials.chosen_by(layout)),
+        described=descriptions.in_suite(request.suite, trials.named_columns(layout)),
         trials=trials.relation(parts, request, layout, with_evidence=worst.reason == "evidence", fill=fill),
         scenarios=per_scenario.relation(layout, reason, world),
         settled=_settled(keys, sums, products),

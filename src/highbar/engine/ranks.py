@@ -78,7 +78,7 @@ def grouping(group: str) -> str:
     return group.partition(":")[0]
 
 
-def find(
+def find_percentiles(
     database: Database,
     profiles: Mapping[str, Profile],
     layout: Layout,
@@ -212,5 +212,5 @@ def _ends(
 ) -> dict[tuple[str, Percentile], Ranks]:
     """The ranks that bound each percentile in each group."""
     if layout.repeated or layout.clustered:
-        return clustered.ends(database, layout, same, alpha, ranked, sizes)
+        return clustered.rank_ends(database, layout, same, alpha, ranked, sizes)
     return {(group, wanted): percentile_ranks(n, wanted.share, alpha) for group, n in sizes.items() for wanted in same}

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from highbar.catalogue import is_repeated
 from highbar.columns import BY_NAME, quantities
-from highbar.engine.contribution import contribution, is_repeated, repeated_sql
+from highbar.engine.contribution import contribution, pass_k_sql
 from highbar.engine.layout import Layout
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
@@ -107,7 +108,7 @@ class Sides(Struct, frozen=True):
         if column == "scenario":
             return "", ONE
         if is_repeated(column):
-            return "", repeated_sql(column)
+            return "", pass_k_sql(column)
         of_scenario = contribution(self.layout, column)
         return of_scenario.count, of_scenario.sql
 
@@ -156,7 +157,7 @@ def aggregates(sides: Sides, request: Request, *, one_pass: bool) -> list[tuple[
     return found
 
 
-def combined(name: str) -> str:
+def profile_aggregate(name: str) -> str:
     """How a sum over profile rows is put together from its parts."""
     return f"max({name})" if name.startswith(("largest_", "heaviest_")) else f"sum({name})"
 

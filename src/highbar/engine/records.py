@@ -42,7 +42,7 @@ def widened(request: Request, columns: Iterable[str]) -> Request:
     )
 
 
-class _Columns(Struct, frozen=True):
+class _RecordColumns(Struct, frozen=True):
     """The names of a row's columns, in the order of the query."""
 
     layout: Layout
@@ -67,9 +67,9 @@ class _Columns(Struct, frozen=True):
         return tuple(dict.fromkeys(names))
 
 
-def find(rows: Rows, layout: Layout, request: Request) -> Records:
+def find_records(rows: Rows, layout: Layout, request: Request) -> Records:
     """All scenarios, sorted by id as text; `scenarios` and `trials` must be defined for this request."""
-    listed = scenarios(rows, layout, request, "worst")
+    listed = scenario_records(rows, layout, request, "worst")
     whole = {
         name: tuple(row[0] for row in rows(f"SELECT DISTINCT by_{i} FROM trials WHERE by_{i} IS NOT NULL ORDER BY 1"))
         for i, name in enumerate(layout.slices)
@@ -78,9 +78,9 @@ def find(rows: Rows, layout: Layout, request: Request) -> Records:
     return Records(listed, judges=whole.get("judge", ()), suites=whole.get("suite", ()))
 
 
-def scenarios(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
+def scenario_records(rows: Rows, layout: Layout, request: Request, world: World) -> tuple[ScenarioRecord, ...]:
     """All scenarios, as `scenarios` has them now, with undecided trials as `world` says."""
-    columns = _Columns(layout)
+    columns = _RecordColumns(layout)
     names = columns.names()
     ranks = _ranks(rows, layout, request, world)
     records = [_record(dict(zip(names, row, strict=True)), layout, ranks) for row in rows(columns.query())]

@@ -21,10 +21,11 @@ from highbar.engine.limits import (
 from highbar.engine.protocol import Request
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.sources import SourcePart
-from highbar.engine.sql import any_match, is_pattern, literal, matches
-from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition
+from highbar.engine.sql import any_match, literal, matches_sql
+from highbar.engine.totals import Profile, cross_totals, ratio_totals, repetition_sums
 from highbar.model import FailedScenario, FlakyScenario, Percentile
 from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, RepetitionSums
+from highbar.policy.patterns import is_pattern
 
 if TYPE_CHECKING:
     from highbar.model.details import RowDetails, TrialDetail
@@ -56,7 +57,7 @@ class Reducer(Struct, frozen=True):
             return self._reduced(request, fill=False)
         from highbar.engine import selecting  # most checks judge every row
 
-        choice = selecting.choose(self.database, self.parts, request.select)
+        choice = selecting.choose_rows(self.database, self.parts, request.select)
         left = selecting.left_out(self.database.rows, self.parts, choice, request)
         some = replace(self, parts=choice.taken)
         return replace(some.reduce(replace(request, select=())), selection=left)
@@ -94,14 +95,14 @@ class Reducer(Struct, frozen=True):
             failed=failed,
             scenarios_failed=worst,
             patterns=self._patterns(request),
-            suite=suite.compare(self.database, request, self.parts) if request.suite else None,
+            suite=suite.match_suite(self.database, request, self.parts) if request.suite else None,
             repetition=self._repetition() if made.layout.repeated else None,
             clustered=made.layout.clustered,
             agent_version=checks.one_agent_version(rows) if "agent_version" in made.layout.columns else None,
             columns=columns_of(self.parts),
             categories=self._categories(request.slices),
             warnings=(*warnings, *groups.warnings),
-            scenarios=scenarios.listed(rows, request) if request.scenario_limit else (),
+            scenarios=scenarios.list_scenarios(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
             trials=self._trials_of(request.trials_of) if request.trials_of else {},
         )
@@ -131,7 +132,7 @@ class Reducer(Struct, frozen=True):
 
     def _define_trials(self, made: plan.ReductionPlan, request: Request) -> None:
         if made.described and request.suite:
-            descriptions.define(self.database, request.suite, trials.chosen_by(made.layout))
+            descriptions.define(self.database, request.suite, trials.named_columns(made.layout))
         self.database.define("trials", made.trials, materialized=made.parse_once)
 
     def _with_best(
@@ -140,7 +141,7 @@ class Reducer(Struct, frozen=True):
         """The reduction with undecided trials named, and with the sums at their best."""
         self.database.define("unsettled", made.unsettled, materialized=few)
         named = scenarios.undecided_trials(self.database.rows, made.layout, request)
-        listed = scenarios.undecided(self.database.rows, request)
+        listed = scenarios.list_undecided(self.database.rows, request)
         best = self._groups(self._define_best(request, fill=fill), request, open_trials=True, worst=worst)
         return replace(
             reduction,
@@ -157,7 +158,7 @@ class Reducer(Struct, frozen=True):
         if request.select:
             from highbar.engine import selecting  # most checks judge every row
 
-            choice = selecting.choose(self.database, self.parts, request.select)
+            choice = selecting.choose_rows(self.database, self.parts, request.select)
             return replace(self, parts=choice.taken).records(replace(request, select=()))
         made = plan.make(self.parts, request)
         self._define_trials(made, request)
@@ -166,12 +167,12 @@ class Reducer(Struct, frozen=True):
         if fill:
             self._define_trials(made, request)
         self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
-        found = records.find(self.database.rows, made.layout, request)
+        found = records.find_records(self.database.rows, made.layout, request)
         if not self.database.rows("SELECT count_if(has_undecided) FROM scenarios")[0][0]:
             return found
         made = plan.make(self.parts, request, world="best", fill=fill)
         self.database.define("scenarios", made.scenarios, materialized=made.layout.repeated)
-        return replace(found, best=records.scenarios(self.database.rows, made.layout, request, "best"))
+        return replace(found, best=records.scenario_records(self.database.rows, made.layout, request, "best"))
 
     def _variants(self, made: plan.ReductionPlan) -> tuple[str, ...]:
         """A warning if the results of several agents are judged together."""
@@ -254,7 +255,7 @@ class Reducer(Struct, frozen=True):
             names = [name for name, _ in ratios.aggregates(made.sides, request, one_pass=False)]
             sql = ratios.by_cluster(made.sides, request, by, there)
         else:
-            sums = ", ".join(f"{ratios.combined(name)} AS {name}" for name in names)
+            sums = ", ".join(f"{ratios.profile_aggregate(name)} AS {name}" for name in names)
             sql = f"SELECT {by} AS value, {sums} FROM profile WHERE {there} GROUP BY value"
         if not names:
             return {}
@@ -269,7 +270,7 @@ class Reducer(Struct, frozen=True):
             f" ORDER BY abs(passed_trials / trial_count - 0.5), id LIMIT {MOST_FLAKY}"
         )
         listed = tuple(FlakyScenario(*row) for row in flaky)
-        return repetition([dict(zip(names, row, strict=True)) for row in rows], listed)
+        return repetition_sums([dict(zip(names, row, strict=True)) for row in rows], listed)
 
     def _ranks(
         self,
@@ -284,7 +285,7 @@ class Reducer(Struct, frozen=True):
         if not request.percentiles:
             return {}
         named = {ranks.group_name(place, value): one for place, of in profiles.items() for value, one in of.items()}
-        return ranks.find(
+        return ranks.find_percentiles(
             self.database, named, made.layout, request, made.world, open_trials=open_trials, at_worst=at_worst
         )
 
@@ -329,7 +330,7 @@ class Reducer(Struct, frozen=True):
     def _details(self, failed: tuple[FailedScenario, ...]) -> RowDetails:
         from highbar.engine import details  # few reports need it
 
-        return details.read(self.database, self.parts, failed)
+        return details.read_details(self.database, self.parts, failed)
 
     def _trials_of(self, ids: tuple[str, ...]) -> Mapping[str, tuple[TrialDetail, ...]]:
         from highbar.engine import details  # likewise
@@ -347,7 +348,7 @@ class Reducer(Struct, frozen=True):
         return found | {pattern: self._matched(pattern) for pattern in wanted if is_pattern(pattern)}
 
     def _matched(self, pattern: str) -> Matched:
-        there = f"FROM scenarios WHERE ({matches(pattern)})"
+        there = f"FROM scenarios WHERE ({matches_sql(pattern)})"
         scenarios, failed, undecided = self.database.rows(
             f"SELECT count(*), coalesce(count_if({_FAILED}), 0), coalesce(count_if({_UNDECIDED}), 0) {there}"
         )[0]

@@ -11,7 +11,7 @@ from highbar.engine.database import Rows
 from highbar.engine.layout import Layout
 from highbar.engine.limits import MOST_UNDECIDED_LISTED, MOST_UNDECIDED_NAMED
 from highbar.engine.protocol import Request
-from highbar.engine.sql import any_match, literal, matches
+from highbar.engine.sql import any_match, literal, matches_sql
 from highbar.model import ScenarioResult, Trial, Undecided, UndecidedScenario
 
 _SCALE = BY_NAME["latency_ms"].scale
@@ -21,7 +21,7 @@ _REASONS = "array_to_string(list_slice(list_sort(list(DISTINCT why)), 1, 3), ' /
 _DURATION = f"sum(if(isfinite(latency_rank), CAST(round(latency_rank * {_SCALE}) AS HUGEINT), NULL))"
 
 
-def listed(rows: Rows, request: Request) -> tuple[ScenarioResult, ...]:
+def list_scenarios(rows: Rows, request: Request) -> tuple[ScenarioResult, ...]:
     """At most `scenario_limit` scenarios: the failed first, then the undecided, each by id."""
     trials = (
         "SELECT id, max(category) AS category, count_if(is_error) AS errors, count_if(is_violated) AS violated,"
@@ -57,11 +57,11 @@ def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
     if not parts:
         return ()
     open_ = " OR ".join(
-        f"(({per_scenario.undecided(layout, column)}){f' AND {layout.flag(where)}' if where else ''})"
+        f"(({per_scenario.is_undecided(layout, column)}){f' AND {layout.flag(where)}' if where else ''})"
         for column, where in parts
     )
     columns = list(dict.fromkeys(column for column, _ in parts))
-    conditions = [f"({open_})"] + ([f"({matches(wanted.pattern)})"] if wanted.pattern is not None else [])
+    conditions = [f"({open_})"] + ([f"({matches_sql(wanted.pattern)})"] if wanted.pattern is not None else [])
     trial = "trial" if layout.repeated else "NULL"
     found = rows(
         f"SELECT id, {trial} AS trial FROM {per_scenario.beside_facts(layout, columns, 'unsettled')}"
@@ -70,7 +70,7 @@ def _trials(rows: Rows, layout: Layout, wanted: Undecided) -> tuple[Trial, ...]:
     return tuple((id_, number) for id_, number in found)
 
 
-def undecided(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
+def list_undecided(rows: Rows, request: Request) -> tuple[UndecidedScenario, ...]:
     """The scenarios that failed no trial and did not pass them all, the required ones first."""
     required = any_match(request.required)
     found = rows(

@@ -34,7 +34,7 @@ class Choice(Struct, frozen=True):
     left: tuple[SourcePart, ...]
 
 
-def choose(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
+def choose_rows(database: Database, parts: Sequence[SourcePart], where: Where) -> Choice:
     """Which rows take part. A row without one of the columns has that of its scenario's other trials.
 
     Raises InputError if those differ, if a row is bad, or if the column is not text.

@@ -58,7 +58,7 @@ class SourcePart(Struct, frozen=True):
         return _RELATIONS[self.files[0].format](self, [name for name in wanted if name in self.columns])
 
 
-def parts(
+def source_parts(
     connection: DuckDBPyConnection, files: Sequence[ResultsFile], *, alike: bool = False
 ) -> tuple[SourcePart, ...]:
     """The files, grouped so that each group has one format and one set of columns.
@@ -229,7 +229,7 @@ def _csv_header(file: ResultsFile) -> tuple[str, ...]:
     if problem:
         message, hint = problem
         raise InputError(Problem(message, file=file.name, line=1, hint=hint))
-    twice.refuse_columns(header, file.name, line=1)
+    twice.refuse_duplicate_columns(header, file.name, line=1)
     return header
 
 

@@ -22,7 +22,7 @@ from highbar.engine.protocol import Request
 from highbar.engine.reducing import Reducer, columns_of
 from highbar.engine.sources import SourcePart, csv_cell, kinds_of_ids
 from highbar.engine.spark_sql import Translated, translate
-from highbar.engine.twice import KEEP_ONE, refuse_columns
+from highbar.engine.twice import KEEP_ONE, refuse_duplicate_columns
 from highbar.engine.typed import Raw
 from highbar.errors import InputError, Problem
 from highbar.model.reduction import Records, Reduction
@@ -297,7 +297,7 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(frame: DataFrame) -> tuple[DataFrame, dict[str, Raw]]:
-    refuse_columns(frame.columns)
+    refuse_duplicate_columns(frame.columns)
     return frame, {name: _declared(_own_name(place), type_) for place, (name, type_) in enumerate(frame.dtypes)}
 
 
@@ -356,7 +356,7 @@ def _refuse_renamed(frame: DataFrame) -> None:
     if len(ending) > 1:
         reader = frame.sparkSession.read.option("multiLine", "true").option("escape", '"')
         header = reader.csv(frame.inputFiles()[:1], header=False).first()
-        refuse_columns([str(name) for name in header or ()])
+        refuse_duplicate_columns([str(name) for name in header or ()])
 
 
 _READERS = {"parquet": _typed, "jsonl": _json_lines, "csv": _csv}

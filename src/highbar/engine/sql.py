@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from highbar.policy.patterns import is_pattern
+
 
 def literal(text: str) -> str:
     """`text` as an SQL string."""
@@ -25,12 +27,7 @@ def pointer(name: str) -> str:
     return literal("/" + name.replace("~", "~0").replace("/", "~1"))
 
 
-def is_pattern(text: str) -> bool:
-    """Whether a demand on ids can match more than one id."""
-    return any(character in text for character in "*?")
-
-
-def matches(pattern: str) -> str:
+def matches_sql(pattern: str) -> str:
     """SQL: whether an id is the pattern, with `*` for any text and `?` for any character."""
     if not is_pattern(pattern):
         return f"id = {literal(pattern)}"
@@ -43,7 +40,7 @@ def any_match(patterns: Iterable[str]) -> str:
     listed = list(patterns)
     ids = [literal(text) for text in listed if not is_pattern(text)]
     conditions = [f"id IN ({', '.join(ids)})"] if ids else []
-    conditions += [matches(text) for text in listed if is_pattern(text)]
+    conditions += [matches_sql(text) for text in listed if is_pattern(text)]
     return " OR ".join(conditions) or "false"
 
 

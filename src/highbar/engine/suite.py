@@ -28,7 +28,7 @@ _SAID_BY = {
 """By what the suite demands, the columns that say what became of it."""
 
 
-def compare(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
+def match_suite(database: Database, request: Request, parts: Sequence[SourcePart]) -> SuiteMatch:
     """Which scenarios of the suite have no result, which results are not in the suite, and which columns differ.
 
     The absence of an optional scenario only warns, by its own rule: it is not missing here, unless it is required.

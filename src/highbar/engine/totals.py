@@ -8,8 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.catalogue import is_repeated
 from highbar.columns import BOUNDED, BY_NAME
-from highbar.engine.contribution import Contribution, contribution, is_repeated, repeated
+from highbar.engine.contribution import Contribution, contribution, pass_k_value
 from highbar.engine.layout import Layout
 from highbar.engine.quantities import EVERY_TRIAL
 from highbar.engine.ratios import THIRDS, Sides
@@ -136,7 +137,7 @@ def cross_totals(place: int, row: Row) -> CrossSums:
     return CrossSums(*(row[f"cross_{kind}_{place}"] for kind in ("zz", "zd", "dz", "dd")))
 
 
-def repetition(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
+def repetition_sums(rows: Sequence[Row], scenarios_flaky: tuple[FlakyScenario, ...]) -> RepetitionSums:
     """Sums over the pass rates of scenarios; all scenarios of a profile row have the same number of trials."""
 
     def added(amounts: Iterator[Fraction]) -> Fraction:
@@ -160,7 +161,7 @@ def _repeated_total(rows: Sequence[Row], term: Term) -> Total:
     """The sum of pass@k or pass^k; a scenario of fewer than k trials has none."""
     value, scenarios = Fraction(0), 0
     for row in rows:
-        share = repeated(term.column, row[EVERY_TRIAL], row["passed_trials"])
+        share = pass_k_value(term.column, row[EVERY_TRIAL], row["passed_trials"])
         if share is not None:
             scenarios += row["scenarios"]
             value += share * row["scenarios"]

@@ -29,7 +29,7 @@ def relation(
     `with_evidence`: add the struct `evidence`, from which the reason of a failure can be made later. `fill`: what
     describes a scenario in one of its trials describes it in the others.
     """
-    columns = chosen_by(layout)
+    columns = named_columns(layout)
     rows = " UNION ALL ".join(typed(part, columns, layout.extras, request.ranges) for part in parts)
     described = descriptions.in_suite(request.suite, columns)
     filled = descriptions.joined(rows, columns, len(layout.extras), described=described, fill=fill)
@@ -44,7 +44,7 @@ def relation(
     )
 
 
-def chosen_by(layout: Layout) -> tuple[str, ...]:
+def named_columns(layout: Layout) -> tuple[str, ...]:
     """The columns that slices and filters name."""
     return tuple(dict.fromkeys([*layout.slices, *(column for where in layout.wheres for column, _ in where)]))
 

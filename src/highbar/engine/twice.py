@@ -98,13 +98,13 @@ def refuse_large_rows(rows: Iterator[tuple[str]], file: str) -> None:
     for (text,) in rows:
         try:
             json.loads(text, object_pairs_hook=_unique)
-        except _DuplicateKey as error:
+        except _RepeatedKey as error:
             raise InputError(Problem(f"duplicate key {error.name!r} in a result", file=file)) from error
         except (ValueError, RecursionError) as error:
             raise InputError(Problem("a result that cannot be read", file=file)) from error
 
 
-class _DuplicateKey(ValueError):
+class _RepeatedKey(ValueError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
@@ -113,7 +113,7 @@ class _DuplicateKey(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     again = first_again([name for name, _ in pairs])
     if again is not None:
-        raise _DuplicateKey(again)
+        raise _RepeatedKey(again)
     return dict(pairs)
 
 
@@ -127,7 +127,7 @@ def first_again(names: Sequence[str]) -> str | None:
     return None
 
 
-def refuse_columns(names: Sequence[str], file: str | None = None, line: int | None = None) -> None:
+def refuse_duplicate_columns(names: Sequence[str], file: str | None = None, line: int | None = None) -> None:
     """Refuse columns, or fields of one column, that have one name."""
     again = first_again(names)
     if again is None:
@@ -155,5 +155,5 @@ def refuse_in_parquet(connection: DuckDBPyConnection, path: str, name: str, desc
 def _refuse_fields(rows: Iterator[tuple[str, int | None]], file: str) -> str:
     """Take one field and everything below it from `rows`, which are depth first; return its name."""
     name, children = next(rows)
-    refuse_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
+    refuse_duplicate_columns([_refuse_fields(rows, file) for _ in range(children or 0)], file)
     return name

@@ -50,6 +50,7 @@ class Excess(Struct, frozen=True):
 
 def judge_baseline(rule: ComparingRule, evidence: Evidence) -> RuleResult:
     """The outcome of a rule that compares with a baseline; undefined without one, or with one of another kind."""
+    # Undefined, not passed: otherwise deleting the baseline would remove the rule.
     compared = evidence.baseline
     if compared is None:
         level: Level = "warning" if evidence.allow_missing_baseline else rule.level
@@ -75,9 +76,9 @@ def _demanded(rule: ComparingRule, evidence: Evidence) -> str | None:
     """The threshold of a rule that cannot be judged, so that reports can still name what it demands."""
     if isinstance(rule, NewFailuresRule):
         return None
-    head = evidence.measured.value(rule.metric, rule.where)
+    metric = evidence.metrics[rule.metric]  # not its value: over a slice it is measured only for a comparison
     step = -rule.margin if isinstance(rule, BaselineRule) else rule.step
-    return _text(head.better, head.unit, step, relative=rule.relative)
+    return _text(metric.better, metric.unit, step, relative=rule.relative)
 
 
 def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
@@ -146,7 +147,7 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def weigh(excess: Excess, evidence: str, allowed: str) -> tuple[Outcome, str]:
+def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, str]:
     """Whether what is left of the margin is enough, and why; `allowed` is the margin in words, empty if it is 0."""
     within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
     beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"

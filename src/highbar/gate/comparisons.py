@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from highbar.gate.evidence import Evidence
 from highbar.language.exact import write_decimal
 from highbar.language.formula import MIRRORED
-from highbar.model import Condition, ConditionRule, Name, Number, Operator, Relation, Rule
+from highbar.model import Condition, ConditionRule, Constant, Name, Operator, Relation, Rule
 from highbar.model.details import ConditionPart
 
 
@@ -23,11 +23,11 @@ def comparisons(rules: Iterable[Rule], evidence: Evidence) -> tuple[ConditionPar
     return tuple(found)
 
 
-def _compared(condition: Condition) -> Iterator[tuple[str, Operator, Number]]:
+def _compared(condition: Condition) -> Iterator[tuple[str, Operator, Constant]]:
     match condition:
-        case Relation(operator, Name(name), Number() as number):
+        case Relation(operator, Name(name), Constant() as number):
             yield name, operator, number
-        case Relation(operator, Number() as number, Name(name)):
+        case Relation(operator, Constant() as number, Name(name)):
             yield name, MIRRORED[operator], number
         case Relation():
             return

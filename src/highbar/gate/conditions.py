@@ -20,15 +20,16 @@ from highbar.model import (
     COMPARE,
     Condition,
     ConditionRule,
+    Constant,
     Demand,
     Expression,
     Logic,
     Name,
-    Number,
     Operator,
     Outcome,
     Relation,
     Threshold,
+    Unit,
 )
 from highbar.statistics.second_run import all_of, any_of
 
@@ -46,32 +47,17 @@ def judge_condition(rule: ConditionRule, evidence: Evidence) -> Judged:
 
     def shown(expression: Expression, value: Fraction, beside: Expression) -> str:
         """In the unit of the metric; a number beside a metric too, exactly."""
-        named = beside if isinstance(expression, Number) else expression
+        named = beside if isinstance(expression, Constant) else expression
         metric = evidence.metrics.get(named.name) if isinstance(named, Name) else None
         if metric is None:
             return exact.cut_decimal(value)
-        number = expression if isinstance(expression, Number) else beside
-        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Number) else ())
+        number = expression if isinstance(expression, Constant) else beside
+        return digits.amount(value, metric.unit, (number.value,) if isinstance(number, Constant) else ())
 
-    outcome, reason = formula.judge(rule.condition, evidence.measured.lookup(), shown)
+    outcome, reason = formula.evaluate_condition(rule.condition, evidence.measured.lookup(), shown)
     if judged.outcome == "undefined" and outcome == "pass":
         return judged  # each name in it has a value, but the comparison says nothing
-    return replace(judged, outcome=outcome, reason=_of_one_metric(rule.condition, evidence, outcome) or reason)
-
-
-def _of_one_metric(condition: Condition, evidence: Evidence, outcome: Outcome) -> str:
-    """`final_score 83.1% is not ≥ 85%`: a metric against a number, as thresholds say it; empty of anything else."""
-    if not isinstance(condition, Relation) or outcome not in ("pass", "fail"):
-        return ""
-    left, right = condition.left, condition.right
-    metric = evidence.metrics.get(left.name) if isinstance(left, Name) and isinstance(right, Number) else None
-    value = None if metric is None else evidence.measured.value(metric.name).value
-    if metric is None or value is None or not isinstance(right, Number):
-        return ""
-    written = _written(condition.operator, right.value)
-    word = "is" if outcome == "pass" else "is not"
-    shown = digits.amount(value, metric.unit, (right.value,))
-    return f"{metric.name} {shown} {word} {digits.wanted(written, metric.unit) or written}"
+    return replace(judged, outcome=outcome, reason=reason)
 
 
 def could_fail(condition: Condition, evidence: Evidence) -> bool:
@@ -137,9 +123,11 @@ def _negated(condition: Condition) -> Condition:
 
 def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged:
     left, right = comparison.left, comparison.right
-    if isinstance(left, Name) and isinstance(right, Number) and left.name in evidence.metrics:
+    if isinstance(left, Name) and isinstance(right, Constant) and left.name in evidence.metrics:
         metric = evidence.metrics[left.name]
-        threshold = Threshold(comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value))
+        threshold = Threshold(
+            comparison.operator, right.value, metric.unit, _written(comparison.operator, right.value, metric.unit)
+        )
         value = evidence.measured.value(left.name)
         judged = judge_value(left.name, value, threshold, demand, evidence.alpha, evidence.rests(left.name))
         return judged if value.value is None else replace(judged, reason=f"{left.name} {judged.reason}")
@@ -153,5 +141,5 @@ def _compare(comparison: Relation, demand: Demand, evidence: Evidence) -> Judged
     return judged if value.value is None else replace(judged, reason=f"{name}: {judged.reason}")
 
 
-def _written(operator: str, value: Fraction) -> str:
-    return f"{operator} {exact.write_decimal(value)}"
+def _written(operator: str, value: Fraction, unit: Unit) -> str:
+    return f"{operator} {exact.write_decimal(value)}{'ms' if unit == 'ms' else ''}"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from highbar.model import Call, Demand, Metric, Number, Outcome, Outlook, RuleResult, Threshold, Value
+from highbar.model import Call, Constant, Demand, Metric, Outcome, Outlook, RuleResult, Threshold, Value
 from highbar.statistics.bounds import Sums
 from highbar.statistics.percentile import nearest_rank
 from highbar.statistics.second_run import (
@@ -67,7 +67,7 @@ def percentile_of(metric: Metric | None) -> Fraction | None:
     if metric is None or metric.better != "lower" or not isinstance(expression, Call):
         return None
     share = expression.arguments[1] if expression.function == "percentile" else None
-    return share.value if isinstance(share, Number) else None
+    return share.value if isinstance(share, Constant) else None
 
 
 def cases(take: Callable[[float], Outlook | None], noise: Noise) -> Outlooks:
@@ -115,7 +115,9 @@ def without_passes(outlooks: Outlooks) -> Outlooks:
 # --- a value against a threshold --------------------------------------------------------------
 
 
-def of_value(value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool) -> Outlooks:
+def outlooks_of_value(
+    value: Value, bar: Threshold, demand: Demand, alpha: float, rests: Rests, *, at_end: bool
+) -> Outlooks:
     """What becomes of a threshold; `at_end` if only perfection reaches it."""
     number = value.value
     if number is None:

@@ -38,6 +38,7 @@ from highbar.model import (
 )
 from highbar.model.reduction import SuiteMatch
 from highbar.policy import matches
+from highbar.policy.patterns import is_pattern
 
 MOST_NAMED = 10
 """Undecided trials that a rule names; the engine finds no more."""
@@ -48,10 +49,11 @@ def judge(rule: Rule, evidence: Evidence) -> RuleResult:
 
     If trials are undecided it is judged with them at their worst and at their best; only a pass in both is one.
     """
+    # At the worst first: the value that reports show is the worst one.
     worst = _judge(rule, evidence)
     if evidence.best is None:
         return worst
-    settled = settle(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
+    settled = one_of_both(worst, _judge(rule, evidence.best), evidence.undecided.get(rule.name, ()))
     if settled.outcome == "pass" and _open_between(rule, evidence, evidence.best):
         reason = f"{settled.reason}; but between the worst and the best of undecided trials it could fail"
         return replace(settled, outcome="inconclusive", reason=reason, second_run=None, more_scenarios=None)
@@ -85,6 +87,7 @@ def _judge(rule: Rule, evidence: Evidence) -> RuleResult:
             from highbar.gate.baseline import judge_baseline  # few policies have one
 
             return judge_baseline(rule, evidence)
+        # Without a version the step that applies is unknown: to take the lowest one would lower the bar silently.
         case ProgressiveRule():
             reason = "the agent's version is not known"
             return RuleResult(
@@ -172,8 +175,8 @@ def _named_scenarios(rule: ScenarioRule, evidence: Evidence) -> RuleResult:
 def _scenarios(rule: ScenarioRule, evidence: Evidence) -> tuple[Outcome, str]:
     found = evidence.patterns[rule.pattern]
     if not found.scenarios:
-        is_pattern = any(character in rule.pattern for character in "*?")
-        return "fail", f"no id matches {rule.pattern}" if is_pattern else f"no result has the id {rule.pattern}"
+        missing = "no id matches" if is_pattern(rule.pattern) else "no result has the id"
+        return "fail", f"{missing} {rule.pattern}"
     if found.failed:
         ids = some(found.examples, total=found.failed)
         if found.scenarios == 1:
@@ -215,7 +218,7 @@ def _suite(match: SuiteMatch | None, *, at_best: bool) -> tuple[Outcome, str]:
     return "pass", "every scenario of the suite has a result, and no other has"
 
 
-def settle(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
+def one_of_both(worst: RuleResult, best: RuleResult, undecided: tuple[Trial, ...]) -> RuleResult:
     """One outcome from two: a pass if both pass, inconclusive if one does, else what it is at the worst."""
     at_best = None if best.value is None else best.value.value
     settled = replace(worst, best=at_best if undecided else None, undecided=undecided)
@@ -268,6 +271,7 @@ def decide(results: Sequence[RuleResult]) -> Decision:
     if not results:
         raise InputError(Problem("there is no rule to judge by", hint="a policy needs at least one rule"))
     outcomes = {result.outcome for result in results if result.level == "blocking"}
+    # Warnings are not among the outcomes: they never decide.
     if outcomes <= {"pass"}:
         return "pass"
     if outcomes <= {"pass", "inconclusive"}:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, of_value, without_passes
+from highbar.gate.outlook import NOTHING, Outlooks, Rests, certain, chance, outlooks_of_value, without_passes
 from highbar.language import digits
 from highbar.language.phrases import count
 from highbar.model import Demand, Doubt, Outcome, Threshold, Value
@@ -51,8 +51,9 @@ def judge_value(
     number = value.value
     if number is None:
         return Judged("undefined", f"{metric} is undefined: {value.reason}", outlooks=_of_undefined(value))
-    bar = accepted(threshold, value, demand.margin)
+    bar = with_margin(threshold, value, demand.margin)
     outcome, why = _outcome(value, bar, demand, rests.failing, met=bar.met_by(number))
+    # Too few scenarios turn a pass into inconclusive, never a fail into anything better.
     few = demand.min_scenarios is not None and value.scenarios < demand.min_scenarios
     if few and outcome == "pass":
         outcome, why = "inconclusive", f", but at least {_demanded(demand.min_scenarios or 0)}"
@@ -61,7 +62,7 @@ def judge_value(
     more = _more(value, number, bar, demand, alpha, rests) if unsettled else None
     if few and demand.min_scenarios is not None:
         more = max(more or 0, demand.min_scenarios - value.scenarios)
-    outlooks = of_value(value, bar, demand, alpha, rests, at_end=at_the_end(bar, value))
+    outlooks = outlooks_of_value(value, bar, demand, alpha, rests, at_end=at_the_end(bar, value))
     judged = Judged(
         outcome=outcome,
         reason=_reason(value, threshold, bar, met=bar.met_by(number)) + why,
@@ -88,7 +89,7 @@ def doubted(judged: Judged, doubt: Doubt | None, demand: Demand) -> Judged:
     return Judged("inconclusive", reason, fragile=judged.fragile, outlooks=certain("inconclusive"))
 
 
-def accepted(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
+def with_margin(threshold: Threshold, value: Value, margin: Fraction) -> Threshold:
     """The threshold with what the margin still accepts."""
     if not margin:
         return threshold
@@ -107,7 +108,7 @@ def _outcome(value: Value, bar: Threshold, demand: Demand, failing: int | None, 
         if _excluded(value, bar, demand):
             return "pass", f"{number}; failures above {tolerated} are excluded"
         return "inconclusive", f"{number}, but too few scenarios to exclude failures above {tolerated}"
-    met_at_ends = [bar.met_by(end) for end in ends(value)]
+    met_at_ends = [bar.met_by(end) for end in interval_ends(value)]
     if all(met_at_ends):
         return "pass", "; so is the worse end of the interval"
     if not any(met_at_ends) and not met:
@@ -133,7 +134,7 @@ def _accepted_number(value: Value, bar: Threshold, demand: Demand, failing: int 
     return (failing, demand.failures) if counts and failing is not None else None
 
 
-def ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
+def interval_ends(value: Value) -> tuple[Fraction | float, Fraction | float]:
     """The two ends of a value's interval, infinite if it is unbounded."""
     low = -math.inf if value.low is None else Fraction(value.low)
     high = math.inf if value.high is None else Fraction(value.high)
@@ -158,7 +159,7 @@ def _fragile(value: Value, bar: Threshold, demand: Demand, failing: int | None) 
     """Whether the interval holds values that reach the threshold and values that do not."""
     if at_the_end(bar, value):
         return _within(value, bar, demand, failing) and not _excluded(value, bar, demand)
-    return len({bar.met_by(end) for end in ends(value)}) > 1
+    return len({bar.met_by(end) for end in interval_ends(value)}) > 1
 
 
 def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha: float, rests: Rests) -> int | None:
@@ -174,7 +175,7 @@ def _more(value: Value, number: Fraction, bar: Threshold, demand: Demand, alpha:
         rate, aim = (number, bar.value) if value.better == "higher" else (1 - number, 1 - bar.value)
         more = more_scenarios(aim, rate, sums.clusters, alpha, design=observed_design(sums))
         return _in_scenarios(more, value, sums.clusters)
-    low, high = (float(end) for end in ends(value))
+    low, high = (float(end) for end in interval_ends(value))
     return more_by_width(bar.value, number, low, high, value.scenarios, alpha)
 
 

@@ -106,12 +106,12 @@ IMPORTERS: tuple[Importer, ...] = (
 """All tools, in the order in which they are tried."""
 
 
-def names() -> tuple[str, ...]:
+def format_names() -> tuple[str, ...]:
     """The formats of `--input-format` and `highbar import`, including those of plugins."""
     return tuple(dict.fromkeys((*(importer.name for importer in IMPORTERS), *_entry_points())))
 
 
-def named(name: str) -> Read:
+def importer_named(name: str) -> Read:
     """The function that reads a format. Raises InputError if the format does not exist."""
     for importer in IMPORTERS:
         if importer.name == name:
@@ -119,7 +119,7 @@ def named(name: str) -> Read:
     if name in _entry_points():
         read: Read = _loaded(name).read
         return read
-    raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(names())}"))
+    raise InputError(Problem(f"unknown format {name!r}", hint=f"wanted one of {', '.join(format_names())}"))
 
 
 def title(name: str) -> str:

@@ -17,9 +17,9 @@ def file_head(path: str, size: int) -> bytes:
 
 
 def file_parts(path: str, arrays: Collection[str]) -> Iterator[tuple[str, json.Bytes]]:
-    """The parts of the document in a file, see `json.parts`."""
+    """The parts of the document in a file, see `json.json_parts`."""
     with Path(path).open("rb") as stream:
-        yield from json.parts(stream, arrays)
+        yield from json.json_parts(stream, arrays)
 
 
 def array_records(path: str, arrays: Collection[str]) -> Iterator[tuple[str, Record]]:

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from highbar.importers import Row
 from highbar.importers.inspect_header import PARTS, Header, Key
-from highbar.importers.inspect_samples import Sample
+from highbar.importers.inspect_samples import EvalSample
 from highbar.importers.inspect_scores import ALONE, Judges, score_number, settle_judges
 from highbar.importers.limits import MOST_NAMED
 from highbar.importers.naming import DESCRIBED, scenario_id, score_column
@@ -59,12 +59,12 @@ def read_header(path: str) -> dict[str, Any]:
         if stream.read(2) != b"PK":
             stream.seek(0)
             found: dict[str, Any] = {}
-            for place, text in json.parts(stream, {"samples"}):
+            for place, text in json.json_parts(stream, {"samples"}):
                 if place == "samples[]":
                     break
                 found |= {place: json.decode(text)} if place in PARTS else {}
             return found
-    with archives.opened(path) as archive:
+    with archives.open_member(path) as archive:
         name = "header.json" if "header.json" in archive else "_journal/start.json"
         members = json.members(archive.read(name)) if name in archive else {}
         return {key: json.decode(members[key]) for key in PARTS if key in members}
@@ -72,7 +72,7 @@ def read_header(path: str) -> dict[str, Any]:
 
 def _read_document(stream: IO[bytes], log: _Log) -> None:
     unknown: list[str] = []
-    for place, text in json.parts(stream, {"samples"}):
+    for place, text in json.json_parts(stream, {"samples"}):
         if place == "samples[]":
             log.add(text)
         elif place in PARTS:
@@ -83,7 +83,7 @@ def _read_document(stream: IO[bytes], log: _Log) -> None:
 
 
 def _read_archive(path: str, log: _Log) -> None:
-    with archives.opened(path) as archive:
+    with archives.open_member(path) as archive:
         if "header.json" not in archive:
             hint = "let it run to its end, or write what there is with `inspect log recover`"
             refuse("this run has not ended: its log has no header", hint=hint)
@@ -164,7 +164,7 @@ class _Log:
     def add(self, text: Bytes, more: dict[str, Bytes] | None = None) -> None:
         """Put the row of one sample into the buffer; parts that no row needs are not decoded."""
         self.report.records += 1
-        sample = Sample(json.members(text) | (more or {}), self.report)
+        sample = EvalSample(json.members(text) | (more or {}), self.report)
         if sample.key in self.seen:
             refuse(f"{sample.place} stands twice in this log")
         self.seen.add(sample.key)
@@ -187,7 +187,7 @@ class _Log:
     def compare(self, summaries: Bytes) -> None:
         """Refuse a summary of a sample that the log lacks, or of an error or a limit that the sample lacks."""
         for place, text in enumerate(json.items(summaries)):
-            summary = Sample(json.members(text), self.report)
+            summary = EvalSample(json.members(text), self.report)
             if summary.key not in self.seen:
                 refuse(f"summaries.json speaks of {summary.place}, which is not in this log")
             crashed, limit = self._ended.get(summary.key, (False, None))

@@ -17,7 +17,7 @@ from highbar.importers.report import Report
 _NO_JUDGE_TIME = "there are no events that say how long the judge took: latency_ms counts its time too"
 
 
-class Sample:
+class EvalSample:
     """One sample of a log; its parts are decoded when they are used."""
 
     def __init__(self, parts: dict[str, Bytes], report: Report) -> None:

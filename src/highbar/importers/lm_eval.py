@@ -55,7 +55,7 @@ Scores = dict[Scored, float | None]
 
 def read(path: str, report: Report) -> Iterator[Row]:
     """The rows of one file. They wait for its end: all lines of one filter precede those of the next."""
-    run = run_of(path)
+    run = task_and_date(path)
     task = run[0] if run else "samples"
     totals = totals_of(path)
     with RowBuffer() as buffer, Path(path).open("rb") as stream:
@@ -288,7 +288,7 @@ class TaskTotals(NamedTuple):
     model: str | None
 
 
-def run_of(path: str) -> tuple[str, str] | None:
+def task_and_date(path: str) -> tuple[str, str] | None:
     """The task and the date in the name of a samples file."""
     found = _SAMPLES_FILE.search(Path(path).name)
     return (found[1], found[2]) if found else None
@@ -296,7 +296,7 @@ def run_of(path: str) -> tuple[str, str] | None:
 
 def totals_of(path: str) -> TaskTotals | None:
     """The totals of the run of a samples file, if they are in the same folder."""
-    run = run_of(path)
+    run = task_and_date(path)
     if run is None:
         return None
     task, date = run
@@ -306,7 +306,7 @@ def totals_of(path: str) -> TaskTotals | None:
 
 def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
     """Find the totals with samples beside them; a task without samples is a problem."""
-    samples = [path for path, tool in tools.items() if tool == "lm-eval" and run_of(path)]
+    samples = [path for path, tool in tools.items() if tool == "lm-eval" and task_and_date(path)]
     for path, tool in tools.items():
         date = _TOTALS_FILE.search(Path(path).name) if tool == "lm-eval" else None
         tasks = _tasks(path, date[1], samples) if date else []
@@ -326,7 +326,7 @@ def look_beside(tools: Mapping[str, str | None], found: Beside) -> None:
 
 def _tasks(path: str, date: str, samples: Sequence[str]) -> list[str]:
     """The tasks with samples of the same run in the folder of the totals."""
-    runs = ((run_of(one), Path(one).parent) for one in samples)
+    runs = ((task_and_date(one), Path(one).parent) for one in samples)
     return [run[0] for run, folder in runs if run and run[1] == date and folder == Path(path).parent]
 
 

@@ -83,7 +83,7 @@ def _read_document(stream: IO[bytes], buffer: RowBuffer, file: _File) -> str | N
     """Put the results of a JSON document into the buffer, and return the name of its suite."""
     around: dict[str, Any] = {}
     report = file.report
-    for place, text in json.parts(stream, _ARRAYS):
+    for place, text in json.json_parts(stream, _ARRAYS):
         key = place.removeprefix("data.")
         if key in ("results[]", "results.results[]"):
             report.records += 1

@@ -157,7 +157,7 @@ def _is_record(steps: tuple[str, ...], keys: tuple[str, ...], kind: str, *, list
 def _parts(path: str, keys: tuple[str, ...], kind: str) -> Iterator[tuple[tuple[str, ...], bool, json.Bytes]]:
     """The parts of the document: the keys of each, if it is an element of the list, and its text."""
     outer = ".".join(key.replace(".", "\\.") for key in keys)
-    # json.parts splits an object into members only if it contains a wanted array, so it gets a name that cannot occur.
+    # json_parts splits an object into members only if it contains a wanted array, so it gets a name that cannot occur.
     wanted = outer if kind == "[]" else f"{outer}.\0"
     for place, text in file_parts(path, {wanted}):
         listed = kind == "[]" and place == f"{outer}[]"

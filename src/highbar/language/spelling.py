@@ -36,6 +36,16 @@ def spelled_out(name: str) -> str:
     return f"pass_{'at' if found[1] == '@' else 'hat'}_{found[2]}" if found else name
 
 
+def spellings(name: str) -> tuple[str, ...]:
+    """The ways to write the name of a metric.
+
+    >>> spellings("pass_at_3"), spellings("accuracy")
+    (('pass_at_3', 'pass@3'), ('accuracy',))
+    """
+    other = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^")
+    return (name, other) if other != name and spelled_out(other) == name else (name,)
+
+
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that `word` most likely means: the fewest edits, at most one in three letters; else None."""
     allowed = max(1, min(len(word), LONGEST_WORD) // 3)
@@ -69,7 +79,7 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
     """Remembered, as thousands of scenarios have the same few columns and categories."""
     if word in candidates:
         return None
-    folded = fold(word)
+    folded = folded_word(word)
     bare = _bare(folded)
     for name, folded_name, bare_name in _folded(candidates):
         if bare == bare_name or _misspelled(folded, folded_name):
@@ -80,13 +90,13 @@ def _near_miss(word: str, candidates: frozenset[str]) -> str | None:
 @lru_cache(maxsize=64)
 def _folded(candidates: frozenset[str]) -> tuple[tuple[str, str, str], ...]:
     """Each candidate, as it is, folded, and bare: the same few are compared with thousands of words."""
-    return tuple((name, fold(name), _bare(fold(name))) for name in sorted(candidates))
+    return tuple((name, folded_word(name), _bare(folded_word(name))) for name in sorted(candidates))
 
 
-def fold(word: str) -> str:
+def folded_word(word: str) -> str:
     """A word as a reader sees it: without case, width, spaces and invisible characters, look-alikes as a to z.
 
-    >>> fold("Ｐassed\u200b"), fold("раssеd"), fold("happy-path")
+    >>> folded_word("Ｐassed\u200b"), folded_word("раssеd"), folded_word("happy-path")
     ('passed', 'passed', 'happy_path')
     """
     if word.isascii():

@@ -214,12 +214,13 @@ def _take_apart(text: str, unit: Unit, example: str) -> _ThresholdText:
     return _ThresholdText(_OPERATORS[operator] if operator else None, -value if sign else value, digits, unit_sign)
 
 
-_ANY_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*[.,]?[0-9]+", re.ASCII)
-_AT_LEAST = re.compile(r"at least|minimum|more than|above|over|>|≥|\+", re.IGNORECASE)
-_AT_MOST = re.compile(r"at most|maximum|\bmax\b|less than|below|under|within|<|≤", re.IGNORECASE)
-_MINUTES = re.compile(r"[0-9]\s*m(in|inute|inutes)?\b", re.IGNORECASE)
-_MILLISECONDS = re.compile(r"[0-9]\s*(ms|msec|millis|milliseconds?)\b", re.IGNORECASE)
-_SECONDS = re.compile(r"[0-9]\s*(s|secs?|seconds?)\b", re.IGNORECASE)
+# Not compiled until a threshold cannot be read: start-up must stay fast.
+_ANY_NUMBER = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]*[.,]?[0-9]+"
+_AT_LEAST = r"at least|minimum|more than|above|over|>|≥|\+"
+_AT_MOST = r"at most|maximum|\bmax\b|less than|below|under|within|<|≤"
+_MINUTES = r"[0-9]\s*m(in|inute|inutes)?\b"
+_MILLISECONDS = r"[0-9]\s*(ms|msec|millis|milliseconds?)\b"
+_SECONDS = r"[0-9]\s*(s|secs?|seconds?)\b"
 
 
 def meant(text: str, unit: Unit) -> str | None:
@@ -228,13 +229,13 @@ def meant(text: str, unit: Unit) -> str | None:
     >>> meant("at least 90 percent", "ratio"), meant("5 seconds", "ms"), meant("2 min", "ms"), meant("5 cents", "USD")
     ('≥ 90%', '5s', '120s', None)
     """
-    numbers = _ANY_NUMBER.findall(text)
+    numbers = re.findall(_ANY_NUMBER, text, re.ASCII)
     if len(numbers) != 1 or len(numbers[0]) > MOST_DIGITS:
         return None
     grouped = re.fullmatch(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?", numbers[0])
     number = Fraction(numbers[0].replace(",", "" if grouped else "."))
     amount = _meant_amount(text, number, unit)
-    least, most = _AT_LEAST.search(text), _AT_MOST.search(text)
+    least, most = re.search(_AT_LEAST, text, re.IGNORECASE), re.search(_AT_MOST, text, re.IGNORECASE)
     operator = "" if bool(least) == bool(most) else "≥ " if least else "≤ "
     return None if amount is None else f"{operator}{amount}"
 
@@ -246,11 +247,11 @@ def _meant_amount(text: str, number: Fraction, unit: Unit) -> str | None:
         whole = number > 1 or "%" in text or "percent" in text.lower()
         return f"{digits}%" if whole else f"{write_decimal(number * 100)}%"
     if unit == "ms":
-        if _MILLISECONDS.search(text):
+        if re.search(_MILLISECONDS, text, re.IGNORECASE):
             return f"{digits}ms"
-        if _SECONDS.search(text):
+        if re.search(_SECONDS, text, re.IGNORECASE):
             return f"{digits}s"
-        return f"{write_decimal(number * 60)}s" if _MINUTES.search(text) else None
+        return f"{write_decimal(number * 60)}s" if re.search(_MINUTES, text, re.IGNORECASE) else None
     if unit == "USD":
         return f"${digits}" if re.search(r"\$|usd|dollar", text, re.IGNORECASE) else None
     return digits

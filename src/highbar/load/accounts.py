@@ -73,6 +73,7 @@ def started(files: Sequence[ResultsFile]) -> Iterator[Accounts]:
 
 def account(file: ResultsFile) -> Account:
     """Read a file to its end, once if what the engine reads is the file itself."""
+    # The digest is of the user's file, not of our copy of it: others must be able to recompute it.
     digest = hashlib.sha256()
     is_copy = file.original is not None and not os.path.islink(file.path)
     if is_copy:
@@ -93,7 +94,7 @@ def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem |
     try:
         if file.format == "parquet":
             footer.refuse_several(file.path, blocks)
-            return footer.rows(file.path), None, None
+            return footer.row_count(file.path), None, None
         return _results(file, unpacking.unpacked(blocks, file.compression)), None, None
     except unpacking.Damaged as error:
         return 0, error.of_file(file.name), None
@@ -162,6 +163,7 @@ def settle(accounts: Sequence[Account], used: int, used_of: Callable[[ResultsFil
         raise Unaccounted(*found)
     if not accounts or sum(one.results for one in accounts) == used:
         return
+    # The fast count of CSV can be wrong about quotes, so a mismatch is confirmed by the slow one before it is reported.
     accounts = tuple(_counted_again(one) for one in accounts)
     total = sum(one.results for one in accounts)
     if total == used:

@@ -15,7 +15,7 @@ MOST_FIELDS = 20_000
 _ONLY_SHOWN = ("input", "output")
 
 
-class Field(Struct, frozen=True):
+class RowField(Struct, frozen=True):
     """A field of the rows: the keys that lead to it, and its value in every row of the sample, None if absent."""
 
     path: tuple[str, ...]
@@ -34,7 +34,7 @@ class Candidate(Struct, frozen=True):
     of the values in `when`; without values, if the field is there at all.
     """
 
-    field: Field | None = None
+    field: RowField | None = None
     options: tuple[tuple[str, Any], ...] = ()
     special: str | None = None
     constant: str | None = None
@@ -64,8 +64,8 @@ class Guess(Struct, frozen=True):
     """A whole mapping: a guess for each column, the fields that no column uses, and those of them that are numbers."""
 
     columns: tuple[ColumnGuess, ...]
-    unused: tuple[Field, ...]
-    numbers: tuple[Field, ...]
+    unused: tuple[RowField, ...]
+    numbers: tuple[RowField, ...]
 
     @property
     def settled(self) -> dict[str, Candidate]:
@@ -86,7 +86,7 @@ def _is_ours(one: ColumnGuess) -> bool:
     return first.field is not None and first.field.path == (one.column,) and not first.options and not first.constant
 
 
-def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[Field]:
+def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[RowField]:
     """Every field of the rows, in the order of the file, with those inside of objects."""
     found: dict[tuple[str, ...], list[Any]] = {}
     for number, row in enumerate(rows):
@@ -95,7 +95,7 @@ def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[Field]:
                 values = found.setdefault(path, [])
                 values += [None] * (number - len(values))
                 values.append(value)
-    return [Field(path, (*values, *[None] * (len(rows) - len(values)))) for path, values in found.items()]
+    return [RowField(path, (*values, *[None] * (len(rows) - len(values)))) for path, values in found.items()]
 
 
 def _members(row: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

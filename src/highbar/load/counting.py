@@ -37,10 +37,11 @@ class Uncountable(ValueError):
     """What is there cannot be counted, since it does not have the form that its name says."""
 
 
-def lines(blocks: Iterable[bytes]) -> int:
+def count_lines(blocks: Iterable[bytes]) -> int:
     """Lines that are not blank, with any line ending; the last may have none."""
     found, blank = 0, True  # `blank`: of the line that is not at its end yet nothing was seen but blanks
     for block in _measured(without_mark(blocks)):
+        # A line may begin in one block and go on in the next: it counts once, where its first visible byte is.
         text = b"\n" + block if blank else block
         found += len(_STARTS.findall(text))
         end = text.rfind(b"\n")
@@ -49,19 +50,20 @@ def lines(blocks: Iterable[bytes]) -> int:
     return found
 
 
-def records(blocks: Iterable[bytes]) -> int:
+def count_records(blocks: Iterable[bytes]) -> int:
     """CSV records that are not blank, the header not counted: lines, unless the line feed is between quotes.
 
     A quote inside of quotes is doubled, so that it ends them and begins them again: counting quotes is enough. A quote
     inside of a field that has none around it (`5" screen`) deceives this; `records_one_by_one` is not deceived.
     """
-    return max(lines(_without_quoted(without_mark(blocks))) - 1, 0)
+    return max(count_lines(_without_quoted(without_mark(blocks))) - 1, 0)
 
 
 def records_one_by_one(stream: IO[bytes]) -> int:
     """The same, slower, by the rules of CSV: a quote is one only at the start of a field."""
     import csv  # seldom needed
 
+    # Python's own limit is 128 KiB, which the texts of agents exceed.
     csv.field_size_limit(LONGEST)
     found = 0
     try:
@@ -118,7 +120,7 @@ def _line_feeds_outside(pieces: Sequence[bytes], *, quoted: bool) -> tuple[int, 
     return first, sum(map(len, pieces)) + len(pieces) - 1 - after
 
 
-def elements(blocks: Iterable[bytes]) -> int:
+def count_elements(blocks: Iterable[bytes]) -> int:
     """Elements of the one array that the text is."""
     taken, size = [], 0
     rest = iter(without_mark(blocks))
@@ -158,11 +160,11 @@ def _elements_of(text: bytes) -> int:
 
 
 def _elements_of_large(stream: _Stream) -> int:
-    from highbar.importers.reading.json import parts  # bounded memory, and slower
+    from highbar.importers.reading.json import json_parts  # bounded memory, and slower
 
     found = 0
     try:
-        for _, element in parts(stream, {""}):  # type: ignore[arg-type] # it is only read from
+        for _, element in json_parts(stream, {""}):  # type: ignore[arg-type] # it is only read from
             found += 1
             if len(element) > LONGEST:
                 raise TooLong(None)
@@ -212,5 +214,9 @@ def _measured(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield block
 
 
-COUNT_BY_FORMAT: dict[Format, Callable[[Iterable[bytes]], int]] = {"jsonl": lines, "csv": records, "json": elements}
+COUNT_BY_FORMAT: dict[Format, Callable[[Iterable[bytes]], int]] = {
+    "jsonl": count_lines,
+    "csv": count_records,
+    "json": count_elements,
+}
 """Parquet is counted by its footer."""

@@ -53,7 +53,7 @@ def explain(
     return tuple(found)
 
 
-def opened(file: ResultsFile) -> IO[bytes]:
+def open_file(file: ResultsFile) -> IO[bytes]:
     """The bytes of a file, unpacked."""
     return unpacking.opened(file.path, file.compression)
 
@@ -66,7 +66,7 @@ def _json_lines(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[Colu
 
     number = 0
     try:
-        with opened(file) as stream:
+        with open_file(file) as stream:
             lines = iter(lambda: stream.readline(LONGEST_LINE + 1), b"")
             for number, line in enumerate(lines, 1):
                 if len(line) > LONGEST_LINE:
@@ -90,7 +90,7 @@ def _line_problems(
     line: bytes, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...], problem: Callable[..., Problem]
 ) -> Iterator[Problem]:
     try:
-        row = parse(line)
+        row = parse_row(line)
     except UnicodeDecodeError as error:
         yield problem("this is not UTF-8 text", hint=_encoding_hint(line), column=error.start + 1)
         return
@@ -108,7 +108,7 @@ def _line_problems(
         yield problem(message, hint)
 
 
-def parse(text: bytes) -> Any:
+def parse_row(text: bytes) -> Any:
     """A JSON value by the rules of results: no key twice, no NaN, no half of a character."""
     return json.loads(
         text.decode("utf-8-sig"),
@@ -155,6 +155,7 @@ def _json_message(error: json.JSONDecodeError, line: bytes) -> tuple[str, str | 
     """What is wrong with a line that is not JSON, and what to do."""
     if error.msg == "Extra data":
         return "text after the object; wanted one result per line", "put each result on a line of its own"
+    # The last line of a run that was killed: the usual cause deserves its own message.
     if not line.endswith(b"\n") and not line.rstrip().endswith((b"}", b"]")):
         return "this line is cut off", hints.CUT_OFF
     return f"this is not JSON: {_lowered(error.msg)}", hints.of_json(line)
@@ -172,7 +173,7 @@ def _encoding_hint(line: bytes) -> str | None:
 
 def _json_array(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]) -> Iterator[Problem]:
     try:
-        with opened(file) as stream:
+        with open_file(file) as stream:
             content = stream.read()
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -195,6 +196,7 @@ def _array_problems(
     name: str, text: str, scalars: tuple[str, ...], numbers: tuple[ColumnRange, ...]
 ) -> Iterator[Problem]:
     """The problems of the results in an array, read one by one so that each has its line."""
+    # Element by element: json.loads of the whole array would lose the line of each result.
     decoder = json.JSONDecoder(
         object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_float, parse_int=_int
     )
@@ -250,7 +252,7 @@ def _csv(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnRange
     csv.field_size_limit(LONGEST_LINE)
     measured = NUMBERS | {range_.column for range_ in numbers}
     try:
-        with opened(file) as stream:
+        with open_file(file) as stream:
             text = stream.read().decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         header = next(reader, [])
@@ -308,7 +310,7 @@ def _cell(name: str, cell: str, measured: Collection[str]) -> object:
         return cell.lower() == "true"
     if lists and cell.lstrip()[:1] in ("[", "{"):
         try:
-            return parse(cell.encode())
+            return parse_row(cell.encode())
         except _Refused:
             raise
         except (ValueError, RecursionError):
@@ -336,7 +338,7 @@ def _parquet(file: ResultsFile, scalars: tuple[str, ...], numbers: tuple[ColumnR
     from highbar.load import footer  # likewise
 
     try:
-        footer.rows(file.path)
+        footer.row_count(file.path)
         yield from _parquet_rows(file, scalars, numbers)
     except (counting.Uncountable, duckdb.Error) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(file.path, file.name)
@@ -371,7 +373,7 @@ def locate(files: Sequence[ResultsFile], text: str) -> Problem:
     for file in files:
         if file.format == "parquet":
             continue
-        with opened(file) as stream, suppress(unpacking.Damaged):
+        with open_file(file) as stream, suppress(unpacking.Damaged):
             for number, line in enumerate(stream, 1):
                 if any(form in line for form in wanted):
                     return Problem("", file=file.name, line=None if file.imported else number)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -16,7 +17,7 @@ from highbar import importers
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
-from highbar.load import folders, foreign, partitions, unpacking
+from highbar.load import folders, foreign, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
 
@@ -35,9 +36,11 @@ LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
 BESIDE = (*LOGS, ".json")
 """Endings of files that may say something about other files."""
+_ABSENT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive and Spark call an absent value in the name of a folder."""
 
 
-def find(
+def find_files(
     arguments: Sequence[str],
     *,
     stack: ExitStack,
@@ -50,11 +53,12 @@ def find(
     If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
     by their looks if the mapping only describes, are read by the tool's reader first.
     """
-    if input_format is not None and input_format not in FORMATS and input_format not in importers.names():
-        wanted = ", ".join((*FORMATS, *importers.names()))
+    if input_format is not None and input_format not in FORMATS and input_format not in importers.format_names():
+        wanted = ", ".join((*FORMATS, *importers.format_names()))
         raise InputError(Problem(f"unknown input format {input_format!r}", hint=f"wanted one of {wanted}"))
     problems: list[Problem] = []
     found: list[ResultsFile] = []
+    # Some tools say in one file which others belong to the run; a file may replace or complete another.
     together = _look_at(arguments, input_format)
     problems.extend(together.problems)
     for argument in arguments:
@@ -64,7 +68,7 @@ def find(
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    partitions.read(_as_file(path, input_format, stack, guidance), folder)
+                    _with_partitions(_as_file(path, input_format, stack, guidance), folder)
                     for path, folder in named.found
                     if path not in together.left
                 ]
@@ -73,6 +77,7 @@ def find(
             problems.extend(error.problems)
     for note in together.left.values():
         found = _with_note(found, note)
+    # After all files are known: one message lists every problem, so that nobody fixes them one by one.
     problems.extend(_named_twice(found))
     problems.extend(foreign.contradictions(found))
     if problems:
@@ -80,7 +85,7 @@ def find(
     return tuple(_without_pattern_characters(_readable(file, stack), stack) for file in found)
 
 
-def names(arguments: Sequence[str]) -> tuple[str, ...]:
+def paths_named(arguments: Sequence[str]) -> tuple[str, ...]:
     """The paths of the files that the arguments name. `find` refuses an argument that names no file, not this."""
     found: list[str] = []
     for argument in arguments:
@@ -91,7 +96,7 @@ def names(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> tuple[str, ...]:
     """Every file that a check reads: the results, the policy that is named or found, and the files that it names."""
-    named = [*names(results), *(other for other in others if other)]
+    named = [*paths_named(results), *(other for other in others if other)]
     with suppress(InputError):  # two policies in one folder: the check says so
         found = Path(policy) if policy is not None else policies.find_here()
         named += [str(found), *policies.files_named_in(found)] if found else []
@@ -127,13 +132,13 @@ def find_foreign(
 
 def _look_at(arguments: Sequence[str], input_format: str | None) -> Beside:
     """What the named files of other tools say about each other."""
-    paths = names(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
+    paths = paths_named(arguments) if input_format not in (*FORMATS, foreign.MAPPED) else ()
     if len(paths) < 2 or not any(path.endswith(BESIDE) for path in paths):
         return Beside()
     tools: dict[str, str | None] = {}
     for path in paths:
         with suppress(InputError):  # reading the file refuses it
-            tools[path] = foreign.format_of(path, path) if os.path.isfile(path) else None
+            tools[path] = foreign.tool_of(path, path) if os.path.isfile(path) else None
     return beside(tools)
 
 
@@ -190,12 +195,25 @@ def named(path: str, input_format: str | None = None) -> ResultsFile:
     return ResultsFile(os.path.realpath(path), path, format_, compression)
 
 
+def _with_partitions(file: ResultsFile, folder: str | None) -> ResultsFile:
+    """A file with the columns that the folders below `folder` give, as Spark writes it: `day=2026-11-14/x.parquet`."""
+    if file.format != "parquet" or folder is None:
+        return file
+    between = Path(file.name).relative_to(folder).parts[:-1]
+    return replace(file, partitions=tuple(_partition(part) for part in between if "=" in part.strip("=")))
+
+
+def _partition(part: str) -> tuple[str, str | None]:
+    name, _, value = part.partition("=")
+    return unquote(name), None if value == _ABSENT_PARTITION else unquote(value)
+
+
 def _tool(path: str, name: str, input_format: str | None, guidance: foreign.Guidance) -> str | None:
     """The tool that wrote the file: the one that was named, or by its first bytes; None for a file of ours."""
     if input_format is None:
         if guidance.mapping is None:
-            return foreign.format_of(path, name)
-        return (foreign.format_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
+            return foreign.tool_of(path, name)
+        return (foreign.tool_of(path, name) if guidance.mapping.describes else None) or foreign.MAPPED
     return None if input_format in FORMATS else input_format
 
 
@@ -203,6 +221,7 @@ def _array_or_lines(path: str, format_: Format, compression: str | None) -> Form
     """A `.json` file holds an array; one that starts with an object is read line by line."""
     if format_ != "json":
         return format_
+    # Many tools write JSON lines into files named .json: the first byte shows it, the name does not.
     if _starts_with_brace(path, compression, alone=True):
         from highbar.load.unnamed import missing_id  # only for a file that is refused
 

@@ -113,6 +113,7 @@ class _FolderWalk(Struct):
 
     def add_folder(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
         """Everything in a folder, in order; `above` are the real paths of the folders around it."""
+        # Real paths, since a link to a folder above would be walked for ever.
         real = os.path.realpath(folder)
         if real in above:
             message = "this link leads back to a folder that it is in"

@@ -39,12 +39,12 @@ def refuse_several(path: str, blocks: Iterable[bytes]) -> None:
 def _ends_at(path: str, end: int) -> bool:
     """Whether a Parquet file ends at this byte."""
     try:
-        return rows(path, end) >= 0
+        return row_count(path, end) >= 0
     except Uncountable:
         return False
 
 
-def rows(path: str, end: int | None = None) -> int:
+def row_count(path: str, end: int | None = None) -> int:
     """The number of rows that the footer declares which ends at this byte, or with the file."""
     with open(path, "rb") as stream:
         size = stream.seek(0, os.SEEK_END) if end is None else end

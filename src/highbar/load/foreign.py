@@ -66,7 +66,7 @@ class Import(Struct, frozen=True):
     title: str
 
 
-def format_of(path: str, name: str) -> str | None:
+def tool_of(path: str, name: str) -> str | None:
     """Whose file this is, by its name and its first bytes; None if no tool claims it."""
 
     def start(size: int = LONGEST_ROW) -> bytes:
@@ -83,6 +83,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     """Write the rows of the file at `path` to `target`; `name` is what messages call it."""
     from highbar.importers.writing import convert  # a check of rows of ours does without a JSON library
 
+    # Into a temporary file of our own columns: from here on one engine and one set of checks serves all tools.
     report = Report(judged_by=guidance.judged_by.get(format_name, ()))
     try:
         with _readable(path, name, format_name) as readable, open(target, "wb") as stream:
@@ -90,7 +91,7 @@ def import_file(path: str, name: str, format_name: str, target: str, guidance: G
     except InputError as error:
         if format_name != MAPPED or guidance.mapping is None:
             raise
-        raise _with_hint(error, guidance.mapping, format_of(path, name)) from error
+        raise _with_hint(error, guidance.mapping, tool_of(path, name)) from error
     _refuse_no_verdict(report, name, format_name)
     sentence = f"{name}: read as {importers.title(format_name)}: {summary.sentence(report)}"
     notes = tuple(f"{name}: {note}" for note in summary.notes(report))
@@ -191,7 +192,7 @@ def _refuse_no_verdict(report: Report, name: str, format_name: str) -> None:
 
 def _reader(format_name: str, mapping: RowMap | None) -> importers.Read:
     if mapping is None:
-        return importers.named(format_name)
+        return importers.importer_named(format_name)
     from highbar.importers.mapping import on_top, reader  # most checks have no mapping
 
-    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.named(format_name))
+    return reader(mapping) if format_name == MAPPED else on_top(mapping, importers.importer_named(format_name))

@@ -18,7 +18,7 @@ from highbar.importers.mapping import from_cell
 from highbar.importers.naming import scalar
 from highbar.language.spelling import near_miss
 from highbar.load import names
-from highbar.load.candidates import Candidate, ColumnGuess, Field, Guess
+from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.rows import CHECKS
 from highbar.load.truths import FINISHED_DOUBT, MOST_WORDS, UNREAD, read_truths
 
@@ -34,7 +34,7 @@ _MAY_BE_EMPTY = ("error", "violations", "unjudged")
 """Columns that are mapped although no row of the sample has a value: the next run may have one."""
 
 
-def guess(found: Sequence[Field], *, cells: bool = False, keyed: bool = False) -> Guess:
+def guess(found: Sequence[RowField], *, cells: bool = False, keyed: bool = False) -> Guess:
     """The guess for the fields of a file.
 
     `cells`: every value is the text of a CSV cell; `keyed`: the rows are members of an object, each with a key.
@@ -79,9 +79,9 @@ class _Columns:
 
     def __init__(self, *, cells: bool) -> None:
         self.cells = cells
-        self._found: dict[str, list[tuple[int, Field]]] = {}
+        self._found: dict[str, list[tuple[int, RowField]]] = {}
 
-    def add(self, field: Field) -> None:
+    def add(self, field: RowField) -> None:
         """Note what a field may mean by its name. Inside of an object a name is less clear."""
         deep = len(field.path) > 1
         name = names.plain_name(field.path[-1])
@@ -93,7 +93,7 @@ class _Columns:
             if not deep or column not in ("id", "trial") or group == 1:
                 self._found.setdefault(column, []).append((group + deep, field))
 
-    def fields(self, column: str) -> list[tuple[int, Field]]:
+    def fields(self, column: str) -> list[tuple[int, RowField]]:
         """The fields that may be a column by their names, the clearest first."""
         return sorted(self._found.get(column, ()), key=lambda one: one[0])
 
@@ -114,7 +114,7 @@ class _Columns:
             if group == 0 and field.given and field.path not in used
         }
 
-    def _candidate(self, column: str, group: int, field: Field) -> Candidate | None:
+    def _candidate(self, column: str, group: int, field: RowField) -> Candidate | None:
         if not field.given and column not in _MAY_BE_EMPTY:
             return None
         if column in ("passed", "correct"):
@@ -129,7 +129,7 @@ class _Columns:
             return None
         return Candidate(field, group=group)
 
-    def _truth(self, field: Field, group: int) -> Candidate | None:
+    def _truth(self, field: RowField, group: int) -> Candidate | None:
         name = names.plain_name(field.path[-1])
         # 0 and 1 inside of an object, such as `scores`, may be a score: its direction is not guessed.
         truths = read_truths(field.values, name, cells=self.cells, clear=group < 2 and len(field.path) == 1)
@@ -187,7 +187,7 @@ def _doubted(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, Co
     return {"passed": replace(passed, candidates=(first, *passed.candidates[1:]), settled=False, blocks=True)}
 
 
-def _error(field: Field, group: int) -> Candidate:
+def _error(field: RowField, group: int) -> Candidate:
     """A text is the error; a mark, or an object, says that there was one."""
     given = field.given
     if all(isinstance(value, str) for value in given):
@@ -199,7 +199,7 @@ def _error(field: Field, group: int) -> Candidate:
     return Candidate(field, constant="crashed", group=group, reading=reading)
 
 
-def _id(named: list[tuple[int, Field]], *, keyed: bool) -> ColumnGuess:
+def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:
     whole = [
         Candidate(field, group=group)
         for group, field in named
@@ -226,12 +226,12 @@ def _names(value: Any) -> bool:
     return (isinstance(value, str) and bool(value.strip())) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def _repeated(field: Field) -> int:
+def _repeated(field: RowField) -> int:
     """How many rows have a value that another row has too."""
     return sum(count for count in Counter(map(str, field.values)).values() if count > 1)
 
 
-def _trial(id_: ColumnGuess, named: list[tuple[int, Field]]) -> dict[str, ColumnGuess]:
+def _trial(id_: ColumnGuess, named: list[tuple[int, RowField]]) -> dict[str, ColumnGuess]:
     """The repetition of a scenario: its own column, one that tells rows of one id apart, or `@repeat` to choose."""
     own = [Candidate(field) for group, field in named if group == 0 and all(map(_is_whole, field.given))]
     if own:
@@ -273,7 +273,7 @@ def _from_words(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str,
     }
 
 
-def _times(fields: Sequence[Field], *, cells: bool) -> dict[str, ColumnGuess]:
+def _times(fields: Sequence[RowField], *, cells: bool) -> dict[str, ColumnGuess]:
     """The latency. If a name has no unit, both units are shown: seconds that are read as milliseconds always pass."""
     found: list[Candidate] = []
     unclear: list[Candidate] = []
@@ -294,7 +294,7 @@ def _times(fields: Sequence[Field], *, cells: bool) -> dict[str, ColumnGuess]:
     return {"latency_ms": ColumnGuess("latency_ms", (*found, *unclear), settled=False)} if unclear else {}
 
 
-def _tags(fields: Sequence[Field]) -> dict[str, ColumnGuess]:
+def _tags(fields: Sequence[RowField]) -> dict[str, ColumnGuess]:
     found: dict[str, ColumnGuess] = {}
     for field in fields:
         name = names.plain_name(field.path[-1])

@@ -45,7 +45,7 @@ def of_engine(error: Exception) -> tuple[str, str | None]:
     return f"cannot be read: {first_line}", None
 
 
-def of_value(column: str, value: object) -> str | None:
+def hint_for_value(column: str, value: object) -> str | None:
     """For a value that its column cannot have."""
     return _OF_COLUMN.get(column, _quoted)(value)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from highbar.load.candidates import Candidate, ColumnGuess, Field, Guess
+from highbar.load.candidates import Candidate, ColumnGuess, Guess, RowField
 from highbar.load.sample import RowsPlace
 
 MOST_NAMED = 20
@@ -43,13 +43,13 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shown(field: Field) -> str:
+def shown(field: RowField) -> str:
     """The path of a field for a comment or a message: short, and on one line."""
     text = ".".join(field.path)
     return quoted(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
 
-def listed(fields: Sequence[Field], most: int = MOST_NAMED) -> str:
+def listed(fields: Sequence[RowField], most: int = MOST_NAMED) -> str:
     """The names of some fields, and how many more there are."""
     more = f" and {len(fields) - most:,} more" if len(fields) > most else ""
     return ", ".join(map(shown, fields[:most])) + more
@@ -117,7 +117,7 @@ def _feed(candidate: Candidate) -> str:
     return f"{{ {', '.join([f'path: {path}', *options])} }}"
 
 
-def _condition(value: tuple[Field, Sequence[str]]) -> str:
+def _condition(value: tuple[RowField, Sequence[str]]) -> str:
     field, words = value
     return f"{{ {quoted(_path(field))}: {{ is_not: {_flow([*words])} }} }}"
 
@@ -133,7 +133,7 @@ def _flow(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else str(value)
 
 
-def _path(field: Field) -> str:
+def _path(field: RowField) -> str:
     return ".".join(map(_step, field.path))
 
 

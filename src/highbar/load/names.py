@@ -27,10 +27,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "capability": ("skill topic area domain subject feature intent",),
     "passed": (
         "pass is_pass is_passed has_passed test_passed success succeeded successful is_success ok is_ok",
-        (
-            "status result verdict state test_status test_result test_outcome judgment judgement grade decision"
-            " conclusion outcome"
-        ),
+        ("status result verdict state test_status test_result test_outcome judgment grade decision conclusion outcome"),
     ),
     "correct": ("is_correct correctness answer_correct exact_match is_match match right is_right",),
     "expected": (

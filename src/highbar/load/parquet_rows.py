@@ -15,7 +15,7 @@ def read(path: str) -> Iterator[Mapping[str, Any]]:
     """The rows, one at a time. Raises a DuckDB error or `counting.Uncountable` if it is no sound Parquet file."""
     import duckdb  # only for files of this kind
 
-    footer.rows(path)
+    footer.row_count(path)
     with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
         cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": path})
         names = [column[0] for column in cursor.description or ()]

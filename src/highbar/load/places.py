@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from highbar.errors import Problem
-from highbar.load.explain import opened
+from highbar.load.explain import open_file
 from highbar.model import ResultsFile
 
 MOST_NAMED = 5
@@ -49,7 +49,7 @@ def _listed(places: list[tuple[ResultsFile, int]]) -> str:
 
 def _keys(file: ResultsFile) -> Iterator[tuple[int, Key]]:
     """Every result of a file that the engine has read, with its line."""
-    with opened(file) as stream:
+    with open_file(file) as stream:
         if file.format == "jsonl":
             rows = _of_lines(stream)
         else:

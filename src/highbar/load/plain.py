@@ -47,7 +47,7 @@ def _lines(path: str, name: str, folder: str) -> str:
             for row in parquet_rows.read(path):
                 target.write(parquet_rows.line(row))
                 written += 1
-        declared = footer.rows(path)
+        declared = footer.row_count(path)
     except (counting.Uncountable, duckdb.Error, ValueError) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(path, name)
         message = f"this is not a sound Parquet file: {reason}"

@@ -67,7 +67,9 @@ def _placed(error: InputError, results: Results) -> InputError:
     name = results.only_file
     if name is None:
         return error
-    return InputError(*(Problem(p.message, p.file or name, p.line, p.column, p.hint) for p in error.problems))
+    return InputError(
+        *(Problem(p.message, p.file or name, p.line, p.column, p.hint, p.excerpt, p.example) for p in error.problems)
+    )
 
 
 def _row_problems(results: Results) -> tuple[Problem, ...]:
@@ -84,7 +86,7 @@ def _row_problems(results: Results) -> tuple[Problem, ...]:
     if results.table is not None:
         from highbar.load import tables  # only for a refused table
 
-        return tables.explain(results.table, scalars, numbers)
+        return tables.explain_table(results.table, scalars, numbers)
     from highbar.load import explain  # likewise
 
     return explain.explain(results.files, scalars, numbers)

@@ -67,7 +67,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
         yield replace(found, paths=job.results)
     else:
         with ExitStack() as stack:
-            named = files.find(
+            named = files.find_files(
                 job.results, stack=stack, input_format=job.input_format, stdin=job.stdin, guidance=guidance
             )
             read = tuple(replace(file, name=job.names.get(file.name, file.name)) for file in named)

@@ -235,7 +235,7 @@ def faults(
         value = row.get(column)
         wanted = None if value is None else check(value)
         if wanted:
-            yield f"{column}: found {shown(value)}, {wanted}", hints.of_value(column, value)
+            yield f"{column}: found {shown(value)}, {wanted}", hints.hint_for_value(column, value)
     yield from ((message, hints.DUPLICATE) for message in _stated_twice(row))
     yield from ((message, hints.ONE_SPELLING) for message in _other_case(row, scalars))
     for column in scalars:

@@ -139,7 +139,7 @@ def _csv(file: ResultsFile) -> Sample | None:
         text = stream.read(LARGEST).decode("utf-8-sig", "ignore")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header = next(reader, [])
-    if not header or len(set(header)) != len(header):
+    if not header or len(set(header)) != len(header) or (len(header) == 1 and any(mark in header[0] for mark in ";\t")):
         return None
     full = (cells for cells in reader if len(cells) == len(header))
     rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)

@@ -14,7 +14,7 @@ from uuid import UUID
 from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
-from highbar.load.explain import MOST_PROBLEMS, parse
+from highbar.load.explain import MOST_PROBLEMS, parse_row
 from highbar.load.rows import faults, said_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
@@ -202,7 +202,7 @@ def _of_polars(frame: Any) -> Table:
             )
     _refuse_unnamed(frame.columns)
     _refuse_polars_fields(frame.schema.items())
-    return Table(_Stream(frame))
+    return Table(_RowStream(frame))
 
 
 def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:
@@ -216,7 +216,7 @@ def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:
         _refuse_polars_fields((field.name, field.dtype) for field in getattr(element, "fields", ()))
 
 
-class _Stream:
+class _RowStream:
     """A polars data frame as an Arrow stream: DuckDB reads the frame itself through pyarrow, which may be missing."""
 
     def __init__(self, frame: Any) -> None:
@@ -263,7 +263,9 @@ def _tried(read: Callable[[], Any]) -> Any:
         raise InputError(Problem(message, hint=hint)) from error
 
 
-def explain(table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()) -> tuple[Problem, ...]:
+def explain_table(
+    table: Table, scalars: tuple[str, ...] = (), numbers: tuple[ColumnRange, ...] = ()
+) -> tuple[Problem, ...]:
     """The first problems of a table that the engine refused. Empty if this reader finds nothing to object to."""
     import duckdb  # for its exceptions; only for a refused table
 
@@ -333,4 +335,4 @@ def _zero_or_one(table: Table, column: str) -> Problem:
 
 
 def _value(table: Table, name: str, value: Any) -> Any:
-    return parse(value.encode()) if name in table.as_json and isinstance(value, str) else value
+    return parse_row(value.encode()) if name in table.as_json and isinstance(value, str) else value

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.language import formula
@@ -25,14 +26,15 @@ from highbar.model import (
     Better,
     Binary,
     Call,
+    Constant,
     Expression,
     Metric,
     Name,
     Negative,
-    Number,
     Percentile,
     Policy,
     Term,
+    Value,
     Where,
 )
 
@@ -63,7 +65,7 @@ def tree(policy: Policy, metric: Metric, where: Where = ()) -> Node:
     return _node(policy, metric.expression, catalogue.narrow(where, metric.where))
 
 
-def leaves(node: Node) -> Iterator[Leaf]:
+def sums_in(node: Node) -> Iterator[Leaf]:
     """Every sum and percentile inside, as often as it occurs."""
     return (inner for inner in operations.walk(node) if isinstance(inner, Term | Percentile))
 
@@ -94,10 +96,21 @@ def follows(node: Node, ends: Ends, better: Better) -> bool:
     return True
 
 
+def at_ends(worst: Value, best: Value, span: Span) -> tuple[Value, Value]:
+    """The two values at the ends of a formula's range. Its interval is not known in between."""
+    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
+    if least is None:
+        reason = "between the worst and the best of undecided trials, its formula divides by 0"
+        worst = replace(worst, value=None, reason=reason, low=None, high=None)
+    else:
+        worst = replace(worst, value=least, low=None, high=None)
+    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
+
+
 def _node(policy: Policy, expression: Expression, where: Where) -> Node:
     def combine(node: Expression, operands: Iterator[Node]) -> Node:
         match node:
-            case Number(number):
+            case Constant(number):
                 return number
             case Negative():
                 return Operation("-", (Fraction(0), *operands))
@@ -162,6 +175,7 @@ class _Box(Struct, frozen=True):
         directions = [self.direction(operand, leaf) for operand in node.operands]
         if not any(each != 0 for each in directions):
             return 0
+        # The rule of the operator settles most nodes at no cost; the derivative is expanded only if it does not.
         found = self._joined(node, directions)
         return found if found is not None else self._by_derivative(node, leaf)
 

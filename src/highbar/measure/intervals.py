@@ -111,6 +111,7 @@ class Bounds:
         totals = self.group.ratios[ratio]
         if self.trial_noise and totals.trials > 0:
             return suite_bounds(totals.sums.value, Fraction(totals.trials), self.alpha)
+        # Equal weights keep the exact bound; unequal ones may go with difficulty, which the largest weight allows for.
         largest = Fraction(totals.largest) if is_weighted(ratio) and weights_differ(ratio, self.group) else None
         return share_bounds(totals.sums, self.alpha, largest) or Interval(0.0, 1.0)
 
@@ -177,6 +178,7 @@ class Bounds:
         points = self._points(part)
         for divisor in divisors(node):
             numbers = [self._at(divisor, {part: point}) for point in points]
+            # The divisor may be 0 inside the interval, so the quotient has no bound.
             if min(numbers) < 0 <= max(numbers):
                 return value, UNBOUNDED
         found = [value, *(self._at(node, {part: point}) for point in points)]
@@ -225,6 +227,7 @@ class Bounds:
         an estimated one falls when a trial breaks in one metric alone, and could narrow the interval by more than the
         value falls.
         """
+        # Monotonic in every piece: then no correlation between pieces needs to be estimated, and bounds are valid.
         slopes = {piece: derivative(node, piece, values.get) for piece in known}
         better = {piece: self._goodness(piece) for piece, (_, ends) in known.items() if ends.low != ends.high}
         directions = {math.copysign(1, slopes[piece]) * good for piece, good in better.items() if slopes[piece]}
@@ -271,6 +274,7 @@ class Bounds:
         turned = self.group.crosses.get((second, first))
         if cross is None and turned is not None:
             cross = CrossSums(turned.zz, turned.dz, turned.zd, turned.dd)
+        # Nothing is known about how the two vary together: assume what makes the interval widest.
         if cross is None:
             return same_sign
         sums, others = self.group.ratios[first].sums, self.group.ratios[second].sums

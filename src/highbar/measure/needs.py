@@ -117,7 +117,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
         *((r.metric, r.where) for r in policy.rules if isinstance(r, ThresholdRule | StepRule) and r.where),
     ]
     for name, where in named:
-        for leaf, narrowed in unknown.leaves(policy, policy.metrics[name], where):
+        for leaf, narrowed in unknown.measures_of(policy, policy.metrics[name], where):
             wanted = catalogue.terms(leaf, narrowed)
             found.update(dict.fromkeys(wanted if isinstance(wanted, tuple) else (wanted,)))
             found[Term("scenario", where=where_of(wanted))] = None
@@ -145,6 +145,7 @@ def sums_needed(policy: Policy) -> SumsNeeded:
             ratios.update(dict.fromkeys(means))
             crosses[means] = None
     found.update(dict.fromkeys(term for ratio in ratios for term, _ in (*ratio.z, *ratio.d)))
+    # As dict keys until here: many metrics share sums, and each sum is one column of SQL.
     terms = tuple(term for term in found if isinstance(term, Term))
     percentiles = tuple(wanted for wanted in found if isinstance(wanted, Percentile))
     return SumsNeeded(terms, percentiles, tuple(ratios), tuple(crosses), thirds)

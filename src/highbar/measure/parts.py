@@ -21,12 +21,12 @@ from highbar.language.formula.operations import Operation
 from highbar.model import (
     Binary,
     Call,
+    Constant,
     Expression,
     Linear,
     Metric,
     Name,
     Negative,
-    Number,
     Percentile,
     Policy,
     Ratio,
@@ -80,7 +80,7 @@ def _node(policy: Policy, expression: Expression, where: Where) -> Node:
         if ratio is not None:
             return Fraction(1) if ratio.z == ratio.d else _through_jaccard(ratio)
         match node:
-            case Number(number):
+            case Constant(number):
                 return number
             case Name(name):
                 return _named(policy, name, where)
@@ -141,9 +141,9 @@ def _linear(policy: Policy, expression: Expression, where: Where) -> Linear | No
             return ((_terms(expression, where)[0], Fraction(1)),)
         case Negative(operand):
             return _scaled(_linear(policy, operand, where), Fraction(-1))
-        case Binary("*", Number(factor), other) | Binary("*", other, Number(factor)):
+        case Binary("*", Constant(factor), other) | Binary("*", other, Constant(factor)):
             return _scaled(_linear(policy, other, where), factor)
-        case Binary("/", other, Number(divisor)) if divisor:
+        case Binary("/", other, Constant(divisor)) if divisor:
             return _scaled(_linear(policy, other, where), 1 / divisor)
         case Binary("+" | "-" as operator, left, right):
             first = _linear(policy, left, where)

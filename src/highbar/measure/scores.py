@@ -9,7 +9,7 @@ from highbar import catalogue
 from highbar.language import formula
 from highbar.language.formula import Lookup, Undefined
 from highbar.measure.values import Measured
-from highbar.model import Binary, Call, Expression, Metric, Name, Negative, Number
+from highbar.model import Binary, Call, Constant, Expression, Metric, Name, Negative
 from highbar.model.details import Score, ScorePart
 
 
@@ -31,9 +31,9 @@ def _split(metric: Metric, measured: Measured) -> Score:
 def _terms(node: Expression) -> Iterator[Expression]:
     """The terms whose sum `node` is; what the whole sum is divided by, or multiplied with, belongs to each of them."""
     match node:
-        case Binary("/" | "*" as operator, left, Number() as right):
+        case Binary("/" | "*" as operator, left, Constant() as right):
             yield from (Binary(operator, term, right) for term in _added(left))
-        case Binary("*", Number() as left, right):
+        case Binary("*", Constant() as left, right):
             yield from (Binary("*", left, term) for term in _added(right))
         case _:
             yield from _added(node)
@@ -77,6 +77,6 @@ def percentiles_of(column: str, metrics: Sequence[Metric]) -> tuple[str, ...]:
     found = []
     for metric in metrics:
         match metric.expression:
-            case Call("percentile", (Name(name), Number())) if name == column and not metric.where:
+            case Call("percentile", (Name(name), Constant())) if name == column and not metric.where:
                 found.append(metric.name)
     return tuple(found)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from highbar import catalogue
 from highbar.columns import EXTRA, UNBOUNDED, UNBOUNDED_NAMES
 from highbar.language import formula
+from highbar.language.spelling import nearest
+from highbar.measure.limits import MOST_CATEGORIES
 from highbar.model import (
     BaselineRule,
     Call,
@@ -39,20 +41,20 @@ def ends(policy: Policy) -> Mapping[str, Ends]:
     return column_ends(policy.metrics, policy.limits)
 
 
-def leaves(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
+def measures_of(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[Name | Call, Where]]:
     """The measures that a metric comes down to, each with the scenarios that it is over."""
     narrowed = catalogue.narrow(where, metric.where)
     for leaf in formula.leaves(metric.expression):
         inner = policy.metrics.get(leaf.name) if isinstance(leaf, Name) else None
         if inner is not None:
-            yield from leaves(policy, inner, narrowed)
+            yield from measures_of(policy, inner, narrowed)
         elif not (isinstance(leaf, Name) and leaf.name in catalogue.SETTINGS):
             yield leaf, narrowed
 
 
-def parts(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
+def metric_columns(policy: Policy, metric: Metric, where: Where = ()) -> Iterator[tuple[str, Where]]:
     """The columns that a metric is made of, each with the scenarios that it is over."""
-    for leaf, narrowed in leaves(policy, metric, where):
+    for leaf, narrowed in measures_of(policy, metric, where):
         wanted = catalogue.terms(leaf, narrowed)
         term = wanted if isinstance(wanted, Percentile) else wanted[0]
         yield "passed" if catalogue.is_repeated(term.column) else term.column, term.where
@@ -63,7 +65,7 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
     match rule:
         case ThresholdRule() | BaselineRule() | StepRule() | ProgressiveRule():
             where = () if isinstance(rule, ProgressiveRule) else rule.where
-            return Undecided(tuple(dict.fromkeys(parts(policy, policy.metrics[rule.metric], where))))
+            return Undecided(tuple(dict.fromkeys(metric_columns(policy, policy.metrics[rule.metric], where))))
         case ConditionRule():
             return Undecided(tuple(dict.fromkeys(_of_condition(rule.condition, policy))))
         case ScenarioRule():
@@ -77,7 +79,7 @@ def undecided_of(rule: Rule, policy: Policy) -> Undecided:
 def _of_condition(condition: Condition, policy: Policy) -> Iterator[tuple[str, Where]]:
     for name in formula.names(condition):
         if name in policy.metrics:
-            yield from parts(policy, policy.metrics[name])
+            yield from metric_columns(policy, policy.metrics[name])
 
 
 def without_values(column: str, valueless: int, beyond: int, end: Ends | None) -> str | None:
@@ -114,3 +116,18 @@ def uneven(resting: Mapping[str, int]) -> str | None:
             has = "scenario has" if lacking == 1 else "scenarios have"
             return f"{lacking} {has} no `{column.removeprefix('extra:')}`, and the formula counts them"
     return None
+
+
+def nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
+    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
+    if not where:
+        return "there are no scenarios"
+    chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
+    wanted = dict(where).get("category", ())
+    if not categories or not wanted or {*wanted} & {*categories}:
+        return f"no scenario with {chosen}"
+    meant = nearest(wanted[0], categories)
+    listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
+    rename = f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
+    which = "the only category is" if len(categories) == 1 else "the categories are"
+    return f"no scenario with {chosen}; {which} {listed}{rename}"

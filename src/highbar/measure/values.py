@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,9 +15,7 @@ from highbar.language import formula
 from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
 from highbar.language.phrases import ordinal
-from highbar.language.spelling import nearest
 from highbar.measure import between, doubts, intervals, unknown
-from highbar.measure.limits import MOST_CATEGORIES
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
 from highbar.measure.ranges import refuse_outside
@@ -175,7 +173,7 @@ class Measured:
         worst, best = (other, own) if self.is_best else (own, other)
         span = None if worst.value is None or best.value is None else self._between(metric, where)
         if span is not None:
-            worst, best = _at_ends(worst, best, span)
+            worst, best = between.at_ends(worst, best, span)
         chosen, left = (best, worst) if self.is_best else (worst, best)
         if self.is_best:
             chosen = replace(chosen, own_low=chosen.low, own_high=chosen.high)
@@ -196,7 +194,7 @@ class Measured:
         """Every part at its worst and at its best; None if one is undefined at either."""
         worst, best = (self.best or self.group, self.group) if self.is_best else (self.group, self.best or self.group)
         found: dict[between.Leaf, tuple[Fraction, Fraction]] = {}
-        for leaf in between.leaves(node):
+        for leaf in between.sums_in(node):
             if isinstance(leaf, Term):
                 found[leaf] = worst.totals[leaf].value, best.totals[leaf].value
             else:
@@ -207,6 +205,7 @@ class Measured:
         return found
 
     def _measure(self, metric: Metric, where: Where) -> Value:
+        # Undefined with a reason rather than computed over other scenarios than the formula's other parts.
         uneven = self._uneven(metric, where) or self._no_worse_end(metric, where)
         lookup = self.lookup(catalogue.narrow(where, metric.where))
         result = Undefined(uneven) if uneven else formula.evaluate(metric.expression, lookup)
@@ -243,6 +242,7 @@ class Measured:
         return unknown.ends(self.policy)
 
     def _formula(self, metric: Metric, where: Where) -> Formula:
+        # A difference of two expressions is a metric without a name: a cache by name would mix them up.
         if self.policy.metrics.get(metric.name) is not metric:
             return of_metric(self.policy, metric, where)
         key = (metric.name, where)
@@ -256,6 +256,7 @@ class Measured:
             shown = float(value)
         except OverflowError:
             return None, None  # beyond every float: exact, but not to be bounded
+        # An interval never claims values that the metric cannot have.
         if metric.range is not None:
             low, high = max(low, float(metric.range[0])), min(high, float(metric.range[1]))
         elif metric.unit == "ratio":
@@ -280,9 +281,7 @@ class Measured:
                 resting[wanted[0].column] = self.group.totals[wanted[0]].scenarios
             if isinstance(leaf, Call) and not isinstance(wanted, Percentile):
                 there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
-                resting["scenario"] = max(
-                    resting.get("scenario", 0), there
-                )  # whoever loses a value makes a sum smaller
+                resting["scenario"] = max(resting.get("scenario", 0), there)
         return unknown.uneven(resting)
 
     def _no_worse_end(self, metric: Metric, where: Where) -> str | None:
@@ -314,7 +313,7 @@ class Measured:
         resting: list[int] = []
         lacking: list[int] = []
         undecided: list[int] = []
-        for leaf, narrowed in unknown.leaves(self.policy, metric, where):
+        for leaf, narrowed in unknown.measures_of(self.policy, metric, where):
             wanted = catalogue.terms(leaf, narrowed)
             there = self.group.totals[Term("scenario", where=where_of(wanted))].scenarios
             found: Rank | Total = (
@@ -330,7 +329,7 @@ class Measured:
         there = self.group.totals[Term("scenario", where=terms[0].where)].scenarios
         column = terms[0].column
         if not there:
-            return Undefined(_nothing_there(terms[0].where, self.categories))
+            return Undefined(unknown.nothing_there(terms[0].where, self.categories))
         if column.startswith(("pass_at_", "pass_hat_")) and first.scenarios < there:
             fewest = column.rpartition("_")[2]
             return Undefined(f"{there - first.scenarios} of {there} scenarios have fewer than {fewest} trials")
@@ -354,7 +353,7 @@ class Measured:
         if rank.value is not None:
             return rank.value
         if not self.group.totals[Term("scenario", where=wanted.where)].scenarios:
-            return Undefined(_nothing_there(wanted.where, self.categories))
+            return Undefined(unknown.nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
         percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
@@ -376,32 +375,6 @@ def _spanning(value: Value, other: Value) -> Value:
     return replace(value, low=low, high=high, doubt=value.doubt or other.doubt)
 
 
-def _at_ends(worst: Value, best: Value, span: between.Span) -> tuple[Value, Value]:
-    """The two values at the ends of a formula's range. Its interval is not known in between."""
-    least, most = (span.low, span.high) if worst.better == "higher" else (span.high, span.low)
-    if least is None:
-        reason = "between the worst and the best of undecided trials, its formula divides by 0"
-        worst = replace(worst, value=None, reason=reason, low=None, high=None)
-    else:
-        worst = replace(worst, value=least, low=None, high=None)
-    return worst, replace(best, value=best.value if most is None else most, low=None, high=None)
-
-
 def _shown(end: float) -> float | None:
     """An end of an interval to twelve digits, which is what sums taken in any order agree on; None if unbounded."""
     return float(f"{end:.12g}") if math.isfinite(end) else None
-
-
-def _nothing_there(where: Where, categories: Sequence[str] = ()) -> str:
-    """Why a metric has no scenario; if that is because of a category, with the categories that there are."""
-    if not where:
-        return "there are no scenarios"
-    chosen = " and ".join(f"{column} {' or '.join(values) or '(none)'}" for column, values in where)
-    wanted = dict(where).get("category", ())
-    if not categories or not wanted or {*wanted} & {*categories}:
-        return f"no scenario with {chosen}"
-    meant = nearest(wanted[0], categories)
-    listed = ", ".join(categories[:MOST_CATEGORIES]) + (", …" if len(categories) > MOST_CATEGORIES else "")
-    return f"no scenario with {chosen}; the categories are {listed}" + (
-        f" (if {meant} is meant, call it {wanted[0]})" if meant else ""
-    )

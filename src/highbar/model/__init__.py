@@ -1,6 +1,6 @@
 """The frozen values that flow between the stages: a policy with its rules, sums, and a verdict."""
 
-from highbar.model.formulas import Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
+from highbar.model.formulas import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 from highbar.model.rules import (
     COMPARE,
     DEMANDS,
@@ -59,6 +59,7 @@ __all__ = [
     "ComparingRule",
     "Condition",
     "ConditionRule",
+    "Constant",
     "Counts",
     "Decision",
     "Demand",
@@ -77,7 +78,6 @@ __all__ = [
     "Name",
     "Negative",
     "NewFailuresRule",
-    "Number",
     "Operator",
     "Outcome",
     "Outlook",

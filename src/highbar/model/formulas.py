@@ -10,7 +10,7 @@ from msgspec import Struct
 from highbar.model.words import Operator
 
 
-class Number(Struct, frozen=True):
+class Constant(Struct, frozen=True):
     """A number as it was written, exact."""
 
     value: Fraction
@@ -58,5 +58,5 @@ class Logic(Struct, frozen=True):
     operands: tuple[Condition, ...]
 
 
-Expression = Number | Name | Call | Binary | Negative
+Expression = Constant | Name | Call | Binary | Negative
 Condition = Relation | Logic

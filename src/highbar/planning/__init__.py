@@ -21,7 +21,7 @@ from highbar.planning.plans import (
     Supposed,
 )
 from highbar.planning.rules import plan_policy, plan_verdict
-from highbar.planning.suites import chance, reach, show, smallest, suppose
+from highbar.planning.suites import gate_chance, needed_to_show, reach, smallest_shown, suppose
 
 __all__ = [
     "Assumptions",
@@ -35,11 +35,11 @@ __all__ = [
     "RuleNeed",
     "RuleStanding",
     "Supposed",
-    "chance",
+    "gate_chance",
+    "needed_to_show",
     "plan_policy",
     "plan_verdict",
     "reach",
-    "show",
-    "smallest",
+    "smallest_shown",
     "suppose",
 ]

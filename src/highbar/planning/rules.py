@@ -13,8 +13,8 @@ from highbar.model import (
     Binary,
     Call,
     ConditionRule,
+    Constant,
     Metric,
-    Number,
     Policy,
     ProgressiveRule,
     RuleResult,
@@ -23,7 +23,7 @@ from highbar.model import (
 )
 from highbar.planning.plans import Assumptions, Budget, Joint, Plan, Repeats, RuleNeed, RuleStanding
 from highbar.planning.repeated import lower_bound, scenarios_to_bound, spread
-from highbar.planning.suites import chance, fewest_to_pass, reach, suppose
+from highbar.planning.suites import fewest_to_pass, gate_chance, reach, suppose
 
 SOME_TRIALS = (1, 2, 3, 5, 10)
 SPLIT = "pass_rate"
@@ -84,7 +84,7 @@ def _need(rule: ThresholdRule, policy: Policy, assumptions: Assumptions, scenari
         scenarios=None if needed is None else max(least, needed),
         rate_to_pass=_rate(shown.rate_to_pass if shown else None, lower=lower),
         rate_to_fail=_rate(shown.rate_to_fail if shown else None, lower=lower),
-        chance=None if size is None else 0.0 if size < least else chance(size, bar, _middle(bar), assumed).passes,
+        chance=None if size is None else 0.0 if size < least else gate_chance(size, bar, _middle(bar), assumed).passes,
         together=None if together is None else max(least, together),
     )
 
@@ -108,7 +108,7 @@ def share_to_reach(rule: ThresholdRule, metric: Metric, policy: Policy) -> Fract
     expression = metric.expression
     if isinstance(expression, Call) and expression.function == "percentile":
         share = expression.arguments[1]
-        return share.value if isinstance(share, Number) and metric.better == "lower" else None
+        return share.value if isinstance(share, Constant) and metric.better == "lower" else None
     named = formula.names(expression)
     single = isinstance(expression, Call) or (isinstance(expression, Binary) and expression.operator == "/")
     if metric.unit != "ratio" or not single or named & policy.metrics.keys():

@@ -87,7 +87,7 @@ def reach(scenarios: int, bar: Fraction, assumptions: Assumptions) -> Reach:
     )
 
 
-def chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Chance:
+def gate_chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptions) -> Chance:
     """How so many scenarios, each with the assumed trials, would judge an agent of this true rate by `≥ bar`."""
     if bar == 1:
         fewest = fewest_to_pass(bar, assumptions)
@@ -102,13 +102,13 @@ def chance(scenarios: int, bar: Fraction, rate: Fraction, assumptions: Assumptio
     return Chance(bar, rate, scenarios, found.passes, found.fails, found.inconclusive)
 
 
-def smallest(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
+def smallest_shown(scenarios: int, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The smallest difference between two versions that so many common scenarios show with the assumed power."""
     found = smallest_difference(scenarios, differing, float(assumptions.power), assumptions.alpha)
     return PlannedDifference(scenarios, differing, found if found <= differing else None)
 
 
-def show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
+def needed_to_show(difference: Fraction, differing: Fraction, assumptions: Assumptions) -> PlannedDifference:
     """The common scenarios that show a difference of this size with the assumed power."""
     needed = pairs_needed(difference, differing, float(assumptions.power), assumptions.alpha)
     return PlannedDifference(needed, differing, float(difference))

@@ -35,6 +35,10 @@ class BaselineReader:
 
     def read(self, cursor: Cursor, folder: Path) -> list[Rule]:
         """`baseline.M` of each margin, `baseline.step.M` of each step, and `baseline.new_failures`."""
+        if cursor.is_kind("text"):
+            hint = f"write {{ file: {cursor.node.text[:60]}, margin: {{ accuracy: 1% }} }}"
+            cursor.refuse_kind("a file and what it is compared by", hint)
+            return []
         fields = cursor.fields(BASELINE_KEYS)
         if "description" in fields:
             fields["description"].text()

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from highbar.language.exact import NUMBER
+from highbar.language.spelling import spellings
 from highbar.language.threshold import canonical
-from highbar.model import Condition, ConditionRule, Metric, Name, Number, Place, Relation, Threshold
+from highbar.model import Condition, ConditionRule, Constant, Metric, Name, Place, Relation, Threshold
 from highbar.policy.tree import Node
 
 _SIGNS = {">=": "(?:≥|>=)", ">": ">", "<=": "(?:≤|<=)", "<": "<"}
@@ -62,12 +63,13 @@ def _bound(comparison: Relation, rule: ConditionRule, node: Node, metrics: Mappi
     left, operator, right = comparison.left, comparison.operator, comparison.right
     if (
         not isinstance(left, Name)
-        or not isinstance(right, Number)
+        or not isinstance(right, Constant)
         or left.name not in metrics
         or operator not in _SIGNS
     ):
         return None
-    written = re.compile(rf"(?<!\w){re.escape(left.name)}\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
+    name = "|".join(re.escape(each) for each in spellings(left.name))
+    written = re.compile(rf"(?<!\w)(?:{name})\s*{_SIGNS[operator]}\s*\$?({NUMBER})(?![\w.])", re.ASCII)
     found = list(written.finditer(rule.text))
     if len(found) != 1:
         return None

@@ -15,10 +15,10 @@ from highbar.language.threshold import check
 from highbar.model import (
     Binary,
     Condition,
+    Constant,
     Expression,
     Metric,
     Name,
-    Number,
     Operator,
     Relation,
 )
@@ -161,10 +161,10 @@ def _check_demand(cursor: Cursor, demand: Demanded, table: MetricTable) -> None:
 def _bound(comparison: Relation, operator: Operator, table: MetricTable) -> tuple[Metric, Operator, Fraction] | None:
     """A metric beside a number, on either side."""
     left, right = comparison.left, comparison.right
-    if isinstance(left, Number) and isinstance(right, Name):
+    if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left
     metric = table.metrics.get(left.name) if isinstance(left, Name) else None
-    return (metric, operator, right.value) if metric and isinstance(right, Number) else None
+    return (metric, operator, right.value) if metric and isinstance(right, Constant) else None
 
 
 def _check_bound(cursor: Cursor, metric: Metric, operator: Operator, value: Fraction) -> None:

@@ -129,7 +129,8 @@ class Cursor(Struct):
     def items(self) -> list[Cursor]:
         """The items of a list."""
         if not self.is_kind("list"):
-            self.refuse_kind("a list", _INDENT if self.is_kind("null") else None)
+            listed = f"write [{self.node.text[:60]}]" if self.is_kind("text", "number") else None
+            self.refuse_kind("a list", _INDENT if self.is_kind("null") else listed)
             return []
         return [
             Cursor(item, f"{self.path}[{index}]", self.file, self.problems)

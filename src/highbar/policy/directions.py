@@ -16,7 +16,7 @@ from highbar.catalogue import MEASURES, SETTINGS
 from highbar.columns import EXTRA, NAMED_IN_FORMULAS, UNBOUNDED_NAMES, WORSE_IF_HIGHER, recorded
 from highbar.language.formula import COLUMN_FUNCTIONS, to_words
 from highbar.language.formula.operations import direction
-from highbar.model import Binary, Call, Ends, Expression, Metric, Name, Negative, Number, Operator, Where
+from highbar.model import Binary, Call, Constant, Ends, Expression, Metric, Name, Negative, Operator, Where
 from highbar.model.ranges import LARGEST_END
 from highbar.policy.ranges import value_range
 
@@ -176,7 +176,7 @@ def slopes(node: Expression, metrics: Mapping[str, Metric]) -> Slopes:
         return {name: (share > 0) - (share < 0) for name, share in parts.items() if name and share}
     match node:
         case Negative(operand):
-            return _of_operation("-", (Number(Fraction(0)), operand), metrics)
+            return _of_operation("-", (Constant(Fraction(0)), operand), metrics)
         case Call(function, arguments) if function not in COLUMN_FUNCTIONS:
             return _of_operation(function, arguments, metrics)
         case Binary(operator, left, right):
@@ -195,7 +195,7 @@ def _of_operation(operator: str, operands: tuple[Expression, ...], metrics: Mapp
 def linear(node: Expression) -> dict[str, Fraction] | None:
     """The formula as so much of each name and, under the empty name, of 1; None if it is more than that."""
     match node:
-        case Number(value):
+        case Constant(value):
             return {"": value}
         case Name(name):
             return {name: Fraction(1)}

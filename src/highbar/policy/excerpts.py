@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from highbar.errors import Excerpt, InputError, Problem
+from highbar.errors import InputError, LineExcerpt, Problem
 from highbar.policy.files import decode, read_bytes
 from highbar.policy.limits import LONGEST_EXCERPT, MOST_PROBLEMS, MOST_SUITE_BYTES
 
@@ -38,8 +38,8 @@ def _with_excerpt(problem: Problem, lines: Sequence[str]) -> Problem:
     if not line.strip() or before > len(line):
         return problem
     if len(line) <= LONGEST_EXCERPT:
-        return replace(problem, excerpt=Excerpt(line, before))
+        return replace(problem, excerpt=LineExcerpt(line, before))
     start = max(0, before - LONGEST_EXCERPT // 2)
     end = start + LONGEST_EXCERPT
     left, right = "…" if start else "", "…" if end < len(line) else ""
-    return replace(problem, excerpt=Excerpt(f"{left}{line[start:end]}{right}", before - start + len(left)))
+    return replace(problem, excerpt=LineExcerpt(f"{left}{line[start:end]}{right}", before - start + len(left)))

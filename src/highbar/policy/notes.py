@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -14,8 +15,8 @@ from highbar.language.threshold import has_unit
 from highbar.model import (
     BaselineRule,
     ConditionRule,
+    Constant,
     Name,
-    Number,
     Policy,
     ProgressiveRule,
     ScenarioRule,
@@ -46,6 +47,7 @@ def notes_on(policy: Policy) -> Policy:
         *_unused_weights(policy),
         *_bought_off_safety(policy),
         *_wide_composite(policy),
+        *_short_times(policy),
         *_tiny_shares(policy),
         *_empty_demands(policy),
         *_much_tolerated(policy),
@@ -62,6 +64,20 @@ def time_notes(cursor: Cursor, milliseconds: Fraction | None) -> list[str]:
         return []
     number = write_decimal(milliseconds)
     return [f"{cursor.path} ({text}) is read as {number} milliseconds: write {number}s if seconds are meant"]
+
+
+def _short_times(policy: Policy) -> Iterable[str]:
+    """Times of a condition that have no unit and are so short that seconds are probably meant."""
+    for rule in (rule for rule in policy.rules if isinstance(rule, ConditionRule)):
+        for demand in demands(rule.condition):
+            left, right = demand.comparison.left, demand.comparison.right
+            metric = policy.metrics.get(left.name) if isinstance(left, Name) else None
+            if metric is None or metric.unit != "ms" or not isinstance(right, Constant) or right.value >= SHORT_TIME:
+                continue
+            number = write_decimal(right.value)
+            if not re.search(rf"{re.escape(number)}\s*(?:ms|s)\b", rule.text):
+                compared = f"{metric.name} is compared with {number} milliseconds"
+                yield f"{rule.name}: {compared}: write {number}s if seconds are meant"
 
 
 def _tiny_shares(policy: Policy) -> Iterable[str]:
@@ -178,7 +194,7 @@ def _met(demand: str, metric: str) -> str:
 
 
 def _met_by_all(metric: str, threshold: Threshold, policy: Policy) -> bool:
-    return always_holds(Name(metric), threshold.operator, Number(threshold.value), policy.metrics)
+    return always_holds(Name(metric), threshold.operator, Constant(threshold.value), policy.metrics)
 
 
 def _much_tolerated(policy: Policy) -> Iterable[str]:

@@ -10,7 +10,7 @@ from highbar import catalogue
 from highbar.catalogue import MEASURES, SETTINGS
 from highbar.language.formula import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.operations import range_of
-from highbar.model import COMPARE, Binary, Call, Expression, Metric, Name, Negative, Number, Operator
+from highbar.model import COMPARE, Binary, Call, Constant, Expression, Metric, Name, Negative, Operator
 
 Bounds = tuple[Fraction | None, Fraction | None]
 """The least and the greatest value; None if there is no bound."""
@@ -25,7 +25,7 @@ def value_range(expression: Expression, metrics: Mapping[str, Metric]) -> Bounds
 
     def combine(node: Expression, operands: Iterator[Bounds]) -> Bounds:
         match node:
-            case Number(value):
+            case Constant(value):
                 return value, value
             case Name(name):
                 return _of_name(name, metrics)

@@ -41,6 +41,7 @@ from highbar.policy.shapes import (
     is_misspelled_level,
     read_rule,
     refuse_between_levels,
+    shown,
 )
 from highbar.policy.suite import read_ids
 from highbar.policy.versions import HINT, Ordered, order
@@ -102,7 +103,11 @@ class RuleReader(Struct):
 
     def risk(self, cursor: Cursor | None) -> list[Rule]:
         """`risk.LEVEL.M`: critical and high block, medium and low warn."""
-        return self._by_level(cursor.fields(RISK_KEYS) if cursor else {}, RISK_LEVELS)
+        if cursor is None:
+            return []
+        metrics = (key.text for key, _ in cursor.node.entries if self.table.find(spelled_out(key.text)))
+        hint = "put it under critical or high, which block, or under medium or low, which warn"
+        return self._by_level(cursor.fields(RISK_KEYS, dict.fromkeys(metrics, hint)), RISK_LEVELS)
 
     def _by_level(self, fields: Mapping[str, Cursor], levels: Mapping[str, Level]) -> list[Rule]:
         _check_description(fields)
@@ -121,6 +126,11 @@ class RuleReader(Struct):
 
     def _progressive_rule(self, cursor: Cursor, name: str) -> Rule | None:
         metric = self.table.look_up(cursor, name)
+        if cursor.is_kind("text", "number"):
+            value = shown(cursor)
+            hint = f"write {{ v1.0: {value} }}, or put it under thresholds if it is the same for every version"
+            cursor.refuse_kind("thresholds by version", hint)
+            return None
         entries = cursor.entries(keep_description=True)
         description = entries.pop("description").text() if "description" in entries else None
         if metric is None:

@@ -27,10 +27,11 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_]*(?:[@^][0-9]+)?"
 _OPERATOR = r"(?:≥|>=|>|≤|<=|<|==|=)"
 RULE_PATTERN = rf"^\s*{_NAME}\s*{_OPERATOR}\s*-?(?:\${NUMBER}|{NUMBER}\s*(?:%|ms|s|USD)?)\s*$"
 """A rule in one text, as the JSON Schema says it."""
-_RULE = re.compile(rf"\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)", re.DOTALL)
-_TURNED = re.compile(rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*")
-_WITHOUT_OPERATOR = re.compile(rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*")
-_JOINED = re.compile(r"(?<!\w)(and|or)(?!\w)|&&|\|\||;", re.IGNORECASE)
+# Not compiled until a rule is a text: start-up must stay fast.
+_RULE = rf"(?s)\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)"
+_TURNED = rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*"
+_WITHOUT_OPERATOR = rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*"
+_JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
 
@@ -45,7 +46,7 @@ class WrittenRule(Struct, frozen=True):
 def read_rule(item: Cursor) -> WrittenRule | None:
     """The rule in a text such as `accuracy >= 90%`; None after noting why it cannot be read."""
     text = item.node.text
-    found = None if _JOINED.search(text) or item.node.block else _RULE.fullmatch(text)
+    found = None if re.search(_JOINED, text) or item.node.block else re.fullmatch(_RULE, text)
     if found is None:
         item.refuse(f"cannot read '{text[:60]}' as a rule", _rule_hint(text))
         return None
@@ -58,7 +59,7 @@ def read_rule(item: Cursor) -> WrittenRule | None:
 
 def threshold_offset(text: str) -> int | None:
     """Where the threshold of a rule in one text begins; None if the text is no rule."""
-    found = None if _JOINED.search(text) else _RULE.fullmatch(text)
+    found = None if re.search(_JOINED, text) else re.fullmatch(_RULE, text)
     return found.start(2) if found else None
 
 
@@ -69,9 +70,9 @@ def _place(item: Cursor, offset: int) -> Place:
 
 
 def _rule_hint(text: str) -> str:
-    if _JOINED.search(text):
+    if re.search(_JOINED, text):
         return "write each comparison as a rule of its own; a condition with AND or OR goes into composite: pass"
-    turned, bare = _TURNED.fullmatch(text), _WITHOUT_OPERATOR.fullmatch(text)
+    turned, bare = re.fullmatch(_TURNED, text), re.fullmatch(_WITHOUT_OPERATOR, text)
     if turned and turned[2] in _MIRRORED:
         return f"write the metric first: {turned[3]} {_MIRRORED[turned[2]]} {turned[1]}"
     if bare:

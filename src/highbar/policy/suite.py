@@ -32,6 +32,9 @@ def read_suite(cursor: Cursor | None, folder: Path, settings: Settings) -> Suite
     """The suite in the file that the policy names, relative to `folder`: a list of ids, or of {id, category, …}."""
     if cursor is None:
         return None
+    if cursor.is_kind("list"):
+        cursor.refuse_kind("the name of a file", "put the list into a file: suite: scenarios.yaml")
+        return None
     name = cursor.text()
     if name is None:
         return None

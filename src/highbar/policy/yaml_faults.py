@@ -11,6 +11,9 @@ from highbar.errors import Problem
 if TYPE_CHECKING:
     import yaml
 
+_MISALIGNED = ("expected key", "expected '-'", "expected <block end>", "document start")
+"""Parts of the parsers' messages about a line that belongs to no open block."""
+_ITEM = re.compile(r"\s*-\s+")
 _HAS_VALUE = re.compile(r"\s*(?:-\s+)*[^\s:#][^:#]*:\s+[^\s#]")
 _NO_SPACE = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_@^]*:[^\s:]")
 _KEY = re.compile(r"\s*(?:-\s+)*[^\s:#\[{][^:#]*:(?:\s|$)")
@@ -58,14 +61,10 @@ def _indentation(lines: Sequence[str], line: int, problem: str) -> _Fault | None
     if "mapping values are not allowed" in problem:
         if own <= _indent(lines[before]) or not _HAS_VALUE.match(lines[before]):
             return None
+        above = _indent(lines[before])
         message = "wrong indentation: this line is indented deeper than the one before it, which has a value already"
-        return (
-            message,
-            f"indent it by {_spaces(_indent(lines[before]))}, or remove the value of line {before + 1}",
-            line,
-            own,
-        )
-    if "expected" not in problem or lines[line].lstrip()[:1] in ("}", "]", ""):
+        return message, f"indent it by {_spaces(above)}, or remove the value of line {before + 1}", line, own
+    if not any(part in problem for part in _MISALIGNED) or lines[line].lstrip()[:1] in ("}", "]", ""):
         return None
     open_at = _open_indents(lines, line)
     if own in open_at:
@@ -82,7 +81,8 @@ def _open_indents(lines: Sequence[str], line: int) -> set[int]:
     for number in range(line - 1, -1, -1):
         indent = _indent(lines[number])
         if _is_content(lines[number]) and (not found or indent < min(found)):
-            found.add(indent)
+            item = _ITEM.match(lines[number])
+            found |= {indent, *([item.end()] if item else [])}
             if indent == 0:
                 break
     return found

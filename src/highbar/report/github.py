@@ -124,7 +124,7 @@ def refusal_outputs(exit_code: int) -> Mapping[str, str]:
 
 def _of_demand(demand: DemandResult, kind: str, located: Located) -> Annotation:
     rule = demand.rule
-    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", *demand.descriptions, ", ".join(demand.paths)]
+    parts = [rule.reason, unsettled(rule) if could_change(rule) else "", *demand.descriptions, demand.places()]
     return Annotation(
         kind,
         "\n".join(part for part in parts if part),

@@ -84,7 +84,7 @@ def titled_table(header: Sequence[str], rows: Iterable[Sequence[str]], display: 
 def titled(rows: Sequence[tuple[str, str, str]], display: Display) -> list[str]:
     """A mark and a title, and a text beside them; a long title is on a line of its own, and the text below it."""
     widest = display.width // 2 + 2
-    width = max((cells(name) for _, name, _ in rows if cells(name) <= widest), default=_NARROWEST)
+    width = max((cells(name) for _, name, _ in rows if cells(name) <= widest), default=2)
     lines: list[str] = []
     for mark, name, text in rows:
         head = f"{mark} {_padded(name, width)}{_GAP}"

@@ -37,8 +37,8 @@ def _plain(name: str) -> str:
 
 def _demand(demand: DemandResult) -> str:
     """`Safety rate is 100%: 83.3%`; only the title if the demand is not about one number."""
-    value = demand.rule.value
+    value, title = demand.rule.value, demand.title.replace("@", " at ")  # a chat would call someone
     if value is None:
-        return demand.title
+        return title
     bounds = bounds_by_metric(demand.rules).get(demand.rule.metric or "", ())
-    return f"{demand.title}: {'undefined' if value.value is None else amount(value.value, value.unit, bounds)}"
+    return f"{title}: {'undefined' if value.value is None else amount(value.value, value.unit, bounds)}"

@@ -160,8 +160,10 @@ def _unfolded(verdict: Verdict, longest: int, most: int) -> Iterator[str]:
         _Section("### Why", (), why, len(why)),
         _table(f"### {advice.HEADING}", ("metric", *advice.COLUMNS), rows),
         _list(f"### {word}", less),
-        _table("### Not met", ("demand", "why"), [_missed(demand, verdict, short) for demand in blocking]),
-        _table("### Failed scenarios", _SCENARIO, _failed(verdict, short), verdict.counts.failed),
+        _table(
+            "### Not met", ("demand", "why"), [_missed(one, verdict, short) for one in blocking[:most]], len(blocking)
+        ),
+        _table("### Failed scenarios", _SCENARIO, _failed(verdict, short)[:most], verdict.counts.failed),
     )
     yield _about(verdict, short)
     yield _since(verdict, short, most)
@@ -264,10 +266,9 @@ def _row_of(demand: DemandResult, bounds: _Bounds) -> Sequence[str]:
     rule = demand.rule
     value = rule.value
     outcome = rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**"
-    paths = ", ".join(code(path) for path in demand.paths)
     return (
         outcome if rule.level == "blocking" else f"{outcome} (warning)",
-        f"{demand.title}<br><sub>{paths}</sub>",
+        f"{demand.title}<br><sub>{demand.places(code)}</sub>",
         show(value, bounds.get(rule.metric or "", ())) if value else "",
         counted(value) if value else "",
         code(rule.reason) + (f" {unsettled(rule)}" if could_change(rule) else ""),

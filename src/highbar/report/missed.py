@@ -14,7 +14,7 @@ def short_reason(rule: RuleResult, verdict: Verdict, encode: Encode) -> str:
     value = rule.value
     failed = next((one for one in verdict.scenarios_failed if rule.rule.endswith(f"_scenarios.{one.id}")), None)
     if rule.outcome == "fail" and value and rule.evidence != "confident" and held_against(rule.threshold or ""):
-        shown = show(value, bounds_by_metric(verdict.rules).get(rule.metric or "", ()))
+        shown = show(value, bounds_by_metric((rule,)).get(rule.metric or "", ()))
         return ", ".join(filter(None, (shown, count(value.scenarios, "scenario"), lacks(value))))
     if rule.outcome == "undefined" and rule.metric:
         return f"undefined: {encode(rule.reason.removeprefix(f'{rule.metric} is undefined: '))}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from highbar.errors import Excerpt, Problem
+from highbar.errors import Problem
 from highbar.language.phrases import count
 from highbar.model import NO_POLICY, RuleResult, Verdict
 from highbar.report import PAGE, Display, advice
@@ -30,8 +30,9 @@ from highbar.report.headline import (
 )
 from highbar.report.layout import columns, paint, paragraph, table, title, titled
 from highbar.report.missed import short_reason
+from highbar.report.problems import problem_lines
 from highbar.report.titles import DemandResult, demands
-from highbar.report.visible import cells, cut, visible
+from highbar.report.visible import cut, visible
 
 _MOST_DEMANDS = 20
 _MOST_SCENARIOS = 10
@@ -68,31 +69,7 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
     return "\n".join([paint(NO_VERDICT, "bold red", display), *problem_lines(problems, display)]) + "\n"
 
 
-def _excerpt(excerpt: Excerpt, number: int | None) -> list[str]:
-    """The line of a file with its number, and below it a caret at the place."""
-    margin = f"  {number or ''} | "
-    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
-    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]
-
-
-def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
-    """`file:line:column: what was found and wanted` of each; below it its hint, and the example to paste."""
-    lines: list[str] = []
-    for problem in problems:
-        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
-        # With its colon: a file that is named by one would make an order of the two.
-        where = visible(f"{place}:").removesuffix(":")
-        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
-        if problem.excerpt:
-            lines += _excerpt(problem.excerpt, problem.line)
-        if problem.hint:
-            lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
-        if problem.example:
-            lines += [f"    {visible(line)}" for line in problem.example.splitlines()]
-    return lines
-
-
-def about(verdict: Verdict) -> list[str]:
+def about(verdict: Verdict, display: Display) -> list[str]:
     """What was judged, by which bar. Texts from files are not wrapped, so that none can start a line at the margin."""
     origin = [] if verdict.agent_version is None else [f"agent version {cut(visible(verdict.agent_version), 40)}"]
     if verdict.verdict is not None:  # else the headline and the problems below say that there is none
@@ -100,7 +77,7 @@ def about(verdict: Verdict) -> list[str]:
     if verdict.against:
         origin.append(f"and the policy at {visible(verdict.against.ref)} ({verdict.against.commit[:12]})")
     who, which = judged(verdict.judged_by, visible), selected(verdict.selection, visible)
-    return [evidence(verdict.counts), *filter(None, (", ".join(origin), who, which))]
+    return [*paragraph(evidence(verdict.counts), 0, display), *filter(None, (", ".join(origin), who, which))]
 
 
 def weakened_lines(verdict: Verdict, display: Display) -> list[str]:
@@ -176,7 +153,7 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     warning = [demand for demand in missed if demand.rule.level == "warning"]
     closing = paragraph(_closing(verdict, found), 0, display)
     return [
-        *about(verdict),
+        *about(verdict, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
         *(["", *_missed(verdict, blocking, display)] if blocking else []),

@@ -31,12 +31,12 @@ from highbar.report.headline import (
     unsettled,
 )
 from highbar.report.layout import columns, paint, paragraph, table, title, titled_table
+from highbar.report.problems import problem_lines
 from highbar.report.text import (
     about,
     advice_lines,
     failed_lines,
     note_lines,
-    problem_lines,
     rest_line,
     undecided_lines,
     weakened_lines,
@@ -61,7 +61,7 @@ def lines(verdict: Verdict, display: Display) -> list[str]:
     bounds = bounds_by_metric(verdict.rules or verdict.advice)
     found = demands(verdict)
     return [
-        *about(verdict),
+        *about(verdict, display),
         *paragraph(" ".join(filter(None, (second_run(verdict), compared(verdict)))), 0, display),
         *problem_lines(verdict.problems, display),
         *weakened_lines(verdict, display),
@@ -93,7 +93,7 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
         text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
         details = (visible(demand.rule.reason), unsettled(demand.rule))
         text += [line for sentence in details for line in paragraph(sentence, indent, display)]
-        small = (", ".join(visible(path) for path in demand.paths), *(visible(one) for one in demand.descriptions))
+        small = (demand.places(), *(visible(one) for one in demand.descriptions))
         text += [paint(line, "dim", display) for one in small for line in paragraph(one, indent, display)]
     return text
 
@@ -130,8 +130,7 @@ def _with_paths(
     head, *blocks = titled_table(header, shown, display)
     text = [paint(line, "dim", display) for line in head]
     for demand, block in zip(found, blocks, strict=False):
-        paths = ", ".join(visible(path) for path in demand.paths)
-        text += [*block, *(paint(line, "dim", display) for line in paragraph(paths, 6, display))]
+        text += [*block, *(paint(line, "dim", display) for line in paragraph(demand.places(), 6, display))]
     return [*text, *rest_line(len(found), _MOST_MET)]
 
 

@@ -16,7 +16,7 @@ from highbar.language.digits import held_against, held_against_baseline
 from highbar.language.exact import write_decimal
 from highbar.language.formula import MIRRORED, FormulaError, parse_condition, to_words
 from highbar.language.phrases import count
-from highbar.model import Condition, Name, Number, Relation, RuleResult, Unit, Verdict, Where
+from highbar.model import Condition, Constant, Name, Relation, RuleResult, Unit, Verdict, Where
 from highbar.report.visible import visible
 
 Encode = Callable[[str], str]
@@ -27,6 +27,7 @@ _OPERATORS = MappingProxyType(
     {">=": "is at least", ">": "is above", "<=": "is at most", "<": "is below", "=": "is", "!=": "is not"}
 )
 _WORDS = MappingProxyType({"f1": "F1", "behavior_coverage_pooled": "pooled behavior coverage"})
+_MOST_PATHS = 6
 _SECOND = 1000
 _TENTH = 100  # milliseconds: 1500 ms is said as 1.5 s, and 1234 ms stays
 _SUITE = "Every scenario of the suite has a result, and no other has one"
@@ -49,6 +50,12 @@ class DemandResult(Struct, frozen=True):
         """The paths of the rules in the policy, not encoded."""
         return tuple(rule.rule for rule in self.rules)
 
+    def places(self, encode: Encode = visible) -> str:
+        """The first paths on one line, and how many more there are."""
+        rest = len(self.rules) - _MOST_PATHS
+        shown = ", ".join(encode(path) for path in self.paths[:_MOST_PATHS])
+        return f"{shown} and {rest} more" if rest > 0 else shown
+
     @property
     def descriptions(self) -> tuple[str, ...]:
         """The descriptions of the rules, each once, not encoded."""
@@ -69,8 +76,8 @@ def demands(verdict: Verdict, encode: Encode = visible) -> tuple[DemandResult, .
 def _key(rule: RuleResult, verdict: Verdict) -> object:
     """What two rules must share. The outcome and the reason too: whatever differs in them is never hidden."""
     demand = rule.metric, rule.slice, rule.threshold, rule.evidence, rule.demand, rule.level
-    # Without a metric the path alone says what is demanded, and with it the title.
-    return *demand, title(rule, verdict, str), rule.outcome, rule.reason, rule.undecided
+    by_path = title(rule, verdict, str) if rule.metric is None and rule.threshold is None else None
+    return *demand, by_path, rule.outcome, rule.reason, rule.undecided
 
 
 def title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
@@ -205,9 +212,9 @@ def _condition(condition: Condition, verdict: Verdict, encode: Encode) -> str:
 
 def _comparison(comparison: Relation, verdict: Verdict, encode: Encode) -> str:
     left, operator, right = comparison.left, comparison.operator, comparison.right
-    if isinstance(left, Number) and isinstance(right, Name):
+    if isinstance(left, Constant) and isinstance(right, Name):
         left, operator, right = right, MIRRORED[operator], left
-    if isinstance(left, Name) and isinstance(right, Number):
+    if isinstance(left, Name) and isinstance(right, Constant):
         words = _compared(operator, right.value, _unit(left.name, verdict), left.name)
         return f"{metric_words(left.name, encode)} {words}"
     return encode(to_words(comparison))

@@ -141,6 +141,7 @@ def suite_bounds(value: Real, trials: Real, alpha: float) -> Interval:
     Scenarios of unequal rates make it conservative (Hoeffding 1956), which needs trials of equal weight: for unequal
     ones `trials` is the effective number, at which no sum of theirs varies more than one of so many equal trials.
     """
+    # In Fractions up to the Beta law: 19 of 20 must give exactly the bound of 19 passes and 1 failure.
     total = Fraction(trials)
     passed = Fraction(value) * total
     failed = total - passed

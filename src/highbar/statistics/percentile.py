@@ -61,10 +61,10 @@ def clustered_ranks_of(clusters: Sequence[Hashable], share: Real, alpha: float) 
     def sums_at(rank: int) -> Sums:
         return Sums(len(weights), n, rank, zz[rank], zd[rank], zz[n])
 
-    return clustered_ranks(n, share, alpha, sums_at, unseen(min(weights.values()), max(weights.values())))
+    return clustered_ranks(n, share, alpha, sums_at, unseen_weight(min(weights.values()), max(weights.values())))
 
 
-def unseen(fewest: int, most: int) -> int | None:
+def unseen_weight(fewest: int, most: int) -> int | None:
     """The weight of a cluster that was not seen, from the fewest and the most trials of one; None for the typical one.
 
     Slow scenarios may have been tried more often, so it may have the most. Beyond threefold no bound is known to hold.

@@ -191,6 +191,7 @@ def _fewest(null: Fraction, truth: Fraction, power: float, alpha: float) -> int 
     while not enough(most):
         most *= 2
     events = first(0, most, enough)
+    # Power is a sawtooth: bisection finds one tooth, and a few smaller sizes may still suffice.
     while (earlier := next((e for e in range(max(0, events - _DENT), events) if enough(e)), None)) is not None:
         events = earlier
     size = clusters_to_exclude(null, alpha, events)

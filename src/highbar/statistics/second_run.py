@@ -103,9 +103,9 @@ def share_again(
     if not confident:
         passes = law.at_least(*_first_that_passes(threshold, share.parts, strict=strict))
         return Outlook(passes, 0.0, 1.0 - passes)
-    passes = law.reaching(cut(float(threshold), below or above, alpha), share.parts)
+    passes = law.reaching(passing_share(float(threshold), below or above, alpha), share.parts)
     turned = _Law.of(share.turned(), above or below, noise)
-    fails = min(turned.reaching(cut(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
+    fails = min(turned.reaching(passing_share(float(1 - threshold), above or below, alpha), share.parts), 1.0 - passes)
     return Outlook(passes, 1.0 - passes - fails, fails)
 
 
@@ -126,7 +126,7 @@ def worth(share: Share, alpha: float) -> float | None:
     return math.exp(_root(surprise, 0.0, _LARGEST_LOG))
 
 
-def cut(threshold: float, size: float | None, alpha: float) -> float | None:
+def passing_share(threshold: float, size: float | None, alpha: float) -> float | None:
     """The smallest share of so many passes and fails whose lower bound reaches the threshold; None if no share does."""
     if size is None or threshold > alpha ** (1 / size):
         return None
@@ -203,6 +203,7 @@ def few_failures_again(failures: float, trials: float, size: float, accepted: in
     The failure rate of such agents is not known: Jeffreys' law of what the first run, worth `size` passes and fails,
     says of it. A trial that passed fails with the share `noise` of that rate, and one that failed passes likewise.
     """
+    # In units of independent trials: correlated ones say less about the failure rate.
     seen = failures * size / trials
     rates = [
         beta_quantile((point + 0.5) / _POINTS, seen + 0.5, max(size - seen, 0.0) + 0.5) for point in range(_POINTS)
@@ -274,6 +275,7 @@ def _reach(gap: float, width: float, noise: float, alpha: float) -> float | None
 def all_of(parts: Iterable[Outlook], *, together: bool) -> Outlook:
     """How a second run judges what holds only if every part does: parts that move together, or independently."""
     known = tuple(parts)
+    # Rules that move together fail together, so the least likely one decides; independent ones multiply.
     combine = min if together else math.prod
     passes = combine([part.passes for part in known])
     unfailing = max(combine([1.0 - part.fails for part in known]), passes)

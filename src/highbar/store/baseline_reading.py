@@ -44,7 +44,7 @@ def is_baseline(path: str) -> bool:
     return re.match(rb'\s*\{\s*"schema"\s*:\s*"highbar/baseline/', head) is not None
 
 
-def read(path: Path | str) -> Baseline:
+def read_baseline(path: Path | str) -> Baseline:
     """The baseline in a file. Raises InputError if it is not a baseline, or is damaged."""
     name = str(path)
     try:
@@ -53,12 +53,13 @@ def read(path: Path | str) -> Baseline:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem(f"cannot be read: {reason}", name)) from None
+    # A limit before parsing: a file named by mistake could be of any size.
     if len(data) > _MOST_BYTES:
         raise InputError(Problem(f"larger than {_MOST_BYTES // 2**20} MiB", name))
-    return read_bytes(data, name)
+    return parse_baseline(data, name)
 
 
-def read_bytes(data: bytes, name: str) -> Baseline:
+def parse_baseline(data: bytes, name: str) -> Baseline:
     """The baseline in these bytes; `name` is what messages call them."""
     try:
         document = json.loads(

@@ -279,10 +279,10 @@ def _member(found: Any, name: str | int) -> Any:
 
 
 def _wrong_form(found: object, wanted: str) -> DamagedError:
-    return DamagedError(((), f"found {shown(found)}, wanted {wanted}"))
+    return DamagedError(((), f"found {document_value(found)}, wanted {wanted}"))
 
 
-def shown(found: object) -> str:
+def document_value(found: object) -> str:
     """A value of a document, as a message repeats it."""
     if isinstance(found, dict | list):
         return "an object" if isinstance(found, dict) else "a list"
@@ -301,6 +301,7 @@ def differences(written: Any, found: Any) -> Iterable[tuple[Path, str]]:
     if isinstance(written, list) and isinstance(found, list) and len(written) == len(found):
         pairs = enumerate(zip(written, found, strict=True))
         return [((index, *path), why) for index, pair in pairs for path, why in differences(*pair)]
-    return (
-        [] if written == found else [((), f"found {shown(found)}, but the rest of the document says {shown(written)}")]
-    )
+    if written == found:
+        return []
+    rest = document_value(written)
+    return [((), f"found {document_value(found)}, but the rest of the document says {rest}")]

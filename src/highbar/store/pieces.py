@@ -18,12 +18,12 @@ from highbar.store.forms import (
     DamagedError,
     Form,
     constant,
+    document_value,
     field,
     list_of,
     one_of,
     optional,
     record,
-    shown,
 )
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -78,7 +78,7 @@ def _lists(where: Where, _context: Context) -> dict[str, list[str]]:
 
 def _chosen(found: Any, context: Context) -> Where:
     if not isinstance(found, dict):
-        raise DamagedError(((), f"found {shown(found)}, wanted an object"))
+        raise DamagedError(((), f"found {document_value(found)}, wanted an object"))
     faults: list[Any] = []
     where: list[tuple[str, tuple[str, ...]]] = []
     for column, values in found.items():
@@ -122,7 +122,7 @@ def of_value(name: str) -> Callable[[Any], Any]:
 def _only(found: Any, _context: Context) -> tuple[str, str]:
     if isinstance(found, dict) and len(found) == 1 and all(isinstance(value, str) for value in found.values()):
         return next(iter(found.items()))
-    raise DamagedError(((), f"found {shown(found)}, wanted an object with one column and its value"))
+    raise DamagedError(((), f"found {document_value(found)}, wanted an object with one column and its value"))
 
 
 BY = Form(

@@ -32,10 +32,10 @@ class StoredDocument(NamedTuple):
     text: str
     content: Mapping[str, Any]
 
-    def read(self, read: Callable[[Mapping[str, Any]], _Read]) -> _Read:
+    def read(self, read_stored: Callable[[Mapping[str, Any]], _Read]) -> _Read:
         """What `read` makes of the content. Raises InputError with every fault that it finds."""
         try:
-            return read(self.content)
+            return read_stored(self.content)
         except forms.DamagedError as error:
             raise self.refusal(*error.faults[:MOST_PROBLEMS]) from None
 
@@ -47,7 +47,7 @@ class StoredDocument(NamedTuple):
         )
 
 
-def read(path: str | PathLike[str], schema: str) -> StoredDocument:
+def read_stored(path: str | PathLike[str], schema: str) -> StoredDocument:
     """The document of this schema in a file. Raises InputError if it is another one, or not JSON."""
     file = os.fspath(path)
     text = _text(file)
@@ -62,7 +62,7 @@ def read(path: str | PathLike[str], schema: str) -> StoredDocument:
     found = StoredDocument(file, text, content if isinstance(content, dict) else {})
     named = found.content.get("schema")
     if named != schema:
-        raise _foreign(found, forms.shown(named if isinstance(content, dict) else content), schema)
+        raise _foreign(found, forms.document_value(named if isinstance(content, dict) else content), schema)
     return found
 
 
@@ -102,7 +102,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         twice = next(name for index, (name, _) in enumerate(pairs) if name in dict(pairs[:index]))
-        raise _RefusedError(f"the key {forms.shown(twice)} is there twice", json.dumps(twice))
+        raise _RefusedError(f"the key {forms.document_value(twice)} is there twice", json.dumps(twice))
     return members
 
 

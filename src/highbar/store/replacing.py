@@ -60,10 +60,10 @@ def rewrite(path: Path, before: bytes, after: bytes) -> None:
 
 def put(target: Path, data: bytes, mode: int | None = None) -> None:
     """Write beside and rename; the caller holds the lock (`alone`). `mode` is that of the file it replaces, if any."""
+    # Beside the target, so that the rename stays within one file system and is atomic.
     prefix = f".{target.name[:100]}."
-    for left in target.parent.glob(
-        f"{_escaped(prefix)}*.tmp"
-    ):  # left by a writer that was killed: the lock excludes all others
+    # Left by writers that were killed: the lock excludes all others.
+    for left in target.parent.glob(f"{_escaped(prefix)}*.tmp"):
         left.unlink(missing_ok=True)
     beside = target.with_name(f"{prefix}{os.urandom(6).hex()}.tmp")
     try:

@@ -343,7 +343,7 @@ def read_verdict(path: str | PathLike[str]) -> Verdict:
     Raises InputError, with file and line, if the file is not such a document, is damaged or contradicts itself, was
     written by a newer version of Highbar, or says only why nothing could be judged.
     """
-    document = reading.read(path, SCHEMA)
+    document = reading.read_stored(path, SCHEMA)
     if "advice" not in document.content and document.content.get("verdict", "") is None:
         _refuse(document)
     form = _NO_POLICY if document.content.get("verdict") is None else _VERDICT

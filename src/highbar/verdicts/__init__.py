@@ -58,7 +58,7 @@ def verdict(
     if unjudgeable and not policy.advisory:
         raise InputError(unjudgeable)
     found = _described(policy, results, whole, sums)
-    found = replace(found, warnings=(*notes.beside(policy, results, whole, sums, rules), *warnings))
+    found = replace(found, warnings=(*notes.all_notes(policy, results, whole, sums, rules), *warnings))
     if job.wants.details:
         from highbar.verdicts.details import details  # few reports need them
 

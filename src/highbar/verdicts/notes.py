@@ -15,7 +15,7 @@ _FEW = 60
 """Milliseconds in which hardly any agent answers, and seconds in which most do."""
 
 
-def beside(
+def all_notes(
     policy: Policy, results: Results, whole: measure.Measured, reduction: Reduction, rules: Sequence[RuleResult]
 ) -> tuple[str, ...]:
     """What to warn of beside the verdict: in the policy, in the files, in what the numbers rest on."""

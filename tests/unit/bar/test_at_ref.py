@@ -45,7 +45,7 @@ def repository(tmp_path, monkeypatch):
 def test_the_worse_verdict_wins(repository, before, now):
     repository(BARS[before], BARS[now])
     assert pipeline.check(JOB).verdict == now
-    found = at_ref.check(JOB, "main")
+    found = at_ref.check_against_ref(JOB, "main")
     assert found.verdict == max(before, now, key=WORSE.index)
     assert found.against.verdict == before
     assert len(found.rules) == (1 if before == now else 2)
@@ -53,22 +53,22 @@ def test_the_worse_verdict_wins(repository, before, now):
 
 def test_a_higher_bar_is_not_a_weaker_one(repository):
     repository(BARS["pass"], BARS["fail"])
-    assert at_ref.check(JOB, "main").against.weakened == ()
+    assert at_ref.check_against_ref(JOB, "main").against.weakened == ()
 
 
 def test_standard_input_is_judged_by_both(repository):
     repository(BARS["fail"], BARS["pass"])
-    read = at_ref.check(Job(("-",), input_format="jsonl", stdin=io.BytesIO(RESULTS.encode())), "main")
+    read = at_ref.check_against_ref(Job(("-",), input_format="jsonl", stdin=io.BytesIO(RESULTS.encode())), "main")
     assert (read.verdict, read.counts.scenarios) == ("fail", 10)
 
 
 def test_the_commit_is_the_one_that_the_ref_had(repository, tmp_path):
     repository(BARS["fail"], BARS["pass"])
-    first = at_ref.check(JOB, "main").against.commit
+    first = at_ref.check_against_ref(JOB, "main").against.commit
     commit(tmp_path, {"highbar.json": BARS["pass"]})
-    assert at_ref.check(JOB, first).verdict == "fail"
-    assert at_ref.check(JOB, "main~1").against.commit == first
-    assert at_ref.check(JOB, "HEAD").verdict == "pass"
+    assert at_ref.check_against_ref(JOB, first).verdict == "fail"
+    assert at_ref.check_against_ref(JOB, "main~1").against.commit == first
+    assert at_ref.check_against_ref(JOB, "HEAD").verdict == "pass"
 
 
 def test_problems_of_the_bar_at_the_ref_say_so(repository):
@@ -77,7 +77,7 @@ def test_problems_of_the_bar_at_the_ref_say_so(repository):
     Path("results.jsonl").write_text("\n".join(lines) + "\n")
     assert pipeline.check(JOB).verdict == "pass"
     with pytest.raises(InputError) as refused:
-        at_ref.check(JOB, "main")
+        at_ref.check_against_ref(JOB, "main")
     (problem,) = refused.value.problems
     assert problem.message == "by the policy at main: unknown column 'pased'"
 
@@ -87,7 +87,7 @@ def test_no_copy_is_left_behind(repository, tmp_path, monkeypatch):
     elsewhere.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
     repository(BARS["fail"], BARS["pass"])
-    at_ref.check(JOB, "main")
+    at_ref.check_against_ref(JOB, "main")
     assert list(elsewhere.iterdir()) == []
 
 
@@ -108,7 +108,7 @@ def reductions(monkeypatch):
 def test_rows_are_reduced_once_if_both_policies_score_alike(repository, monkeypatch, before):
     repository(BARS[before], BARS["pass"])
     requests = reductions(monkeypatch)
-    assert at_ref.check(JOB, "main").against.verdict == before
+    assert at_ref.check_against_ref(JOB, "main").against.verdict == before
     assert len(requests) == 1
 
 
@@ -119,7 +119,7 @@ def test_one_reduction_has_the_sums_of_both_policies(repository, monkeypatch):
     lines = [{"id": f"S{i}", "passed": i % 3 > 0, "category": "ab"[i % 2]} for i in range(30)]
     Path("results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     requests = reductions(monkeypatch)
-    found = at_ref.check(JOB, "main")
+    found = at_ref.check_against_ref(JOB, "main")
     assert len(requests) == 1
     alone = pipeline.check(replace(JOB, policy=slow))
     assert len(requests) == 2
@@ -135,7 +135,7 @@ def test_one_reduction_has_the_sums_of_both_policies(repository, monkeypatch):
 def test_rows_are_reduced_twice_if_the_policies_score_otherwise(repository, monkeypatch, other):
     repository({**BARS["pass"], **other}, BARS["pass"])
     requests = reductions(monkeypatch)
-    at_ref.check(JOB, "main")
+    at_ref.check_against_ref(JOB, "main")
     assert len(requests) == 2
 
 
@@ -143,5 +143,5 @@ def test_a_rule_that_demands_less_evidence_is_another_rule_even_if_it_reads_the_
     strict = {"thresholds": {"blocking": {"pass_rate": {"threshold": "≥ 50%", "min_scenarios": 9}}}}
     loose = {"thresholds": {"blocking": {"pass_rate": {"threshold": "≥ 50%", "min_scenarios": 2}}}}
     repository(strict, loose)
-    names = [rule.rule for rule in at_ref.check(JOB, "main").rules]
+    names = [rule.rule for rule in at_ref.check_against_ref(JOB, "main").rules]
     assert names == ["thresholds.blocking.pass_rate", "main:thresholds.blocking.pass_rate"]

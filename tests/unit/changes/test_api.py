@@ -20,6 +20,7 @@ def rows(passes):
     return [{"id": f"S{i:02}", "passed": i < passes, "latency_ms": 100.0 + i} for i in range(40)]
 
 
+@pytest.mark.slow
 def test_frames_tables_lists_and_files_are_compared_alike(tmp_path: Path):
     frame = pd.DataFrame(rows(38))
     frame.to_json(tmp_path / "base.jsonl", orient="records", lines=True)
@@ -30,6 +31,7 @@ def test_frames_tables_lists_and_files_are_compared_alike(tmp_path: Path):
     assert found[0].broken == tuple(f"S{i}" for i in range(20, 38))
 
 
+@pytest.mark.slow
 def test_a_check_takes_a_baseline_and_may_go_without_one(tmp_path: Path):
     file = tmp_path / "results.jsonl"
     pd.DataFrame(rows(38)).to_json(file, orient="records", lines=True)

@@ -160,6 +160,7 @@ def test_scenarios_of_one_side_are_listed_and_not_compared():
     assert any("only in the base" in warning for warning in found.warnings)
 
 
+@pytest.mark.slow
 def test_broken_means_that_all_trials_passed_before_and_not_all_do():
     def trials(*passes):
         return [{"id": "A", "trial": i, "passed": passed} for i, passed in enumerate(passes)]

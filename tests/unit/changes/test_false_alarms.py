@@ -53,6 +53,7 @@ def test_other_metrics_of_an_unchanged_agent_are_seldom_called_worse(random, nam
     assert false_alarm(random, upper, 60, 150) <= 0.10
 
 
+@pytest.mark.slow
 def test_the_simulation_judges_as_the_product_does(random):
     for better, worse, _ in discordant(random, 60, 0.85, 0.3, 0.02, 4).tolist():
         outcomes = [(False, True)] * better + [(True, False)] * worse + [(True, True)] * (60 - better - worse)

@@ -69,12 +69,12 @@ def test_all_reports_of_one_run_carry_the_same_verdict_and_counts(project):
     assert done.exit == 0, done.err
     report = (project / "report.txt").read_text("utf-8")
     assert done.out == report
-    assert report.startswith("PASS: 1 blocking rule passed")
+    assert report.startswith("PASS: the only demand is met; a re-run ")
     verdict = json.loads((project / "verdict.json").read_text("utf-8"))
     assert verdict["verdict"] == "pass"
     assert verdict["counts"]["scenarios"] == 10
     markdown = (project / "summary.md").read_text("utf-8")
-    assert markdown.startswith("## PASS: 1 blocking rule passed")
+    assert markdown.startswith("## PASS: the only demand is met; a re-run ")
     assert "10 scenarios, 10 trials" in markdown
     assert (project / "x.out").read_text("utf-8") == markdown
 
@@ -165,7 +165,7 @@ def test_standard_input_is_read_and_a_missing_policy_is_said(tmp_path):
 
 def test_quiet_prints_the_line_of_the_verdict_alone(project):
     done = run(project, "check", "results.jsonl", "--quiet")
-    assert done.out == "PASS: 1 blocking rule passed (compares estimates)\n"
+    assert done.out == "PASS: the only demand is met; a re-run likely passes too\n"
     assert done.stderr == b""
 
 
@@ -187,7 +187,7 @@ def test_the_results_and_the_policy_are_named_with_their_digests(project):
 @pytest.mark.process
 def test_a_terminal_gets_color_and_its_width(project):
     wide, narrow = (on_a_terminal(project, "check", "results.jsonl", width=width) for width in (120, 60))
-    assert wide.startswith("\x1b[1;32mPASS\x1b[0m: 1 blocking rule passed")
+    assert wide.startswith("\x1b[1;32mPASS\x1b[0m: the only demand is met")
     plain = re.sub(r"\x1b\[[0-9;]*m", "", narrow)
     assert max(len(line) for line in plain.splitlines() if " " in line.strip()) <= 60
 
@@ -198,13 +198,67 @@ def test_color_is_left_out_where_it_is_not_wanted(project, environment):
     assert "\x1b" not in on_a_terminal(project, "check", "results.jsonl", **environment)
 
 
+@pytest.mark.parametrize(
+    ("environment", "colored"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "0"}, False), ({"FORCE_COLOR": ""}, False),
+     ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False), ({"FORCE_COLOR": "1", "TERM": "dumb"}, True)],
+)  # fmt: skip
+def test_color_is_forced_by_the_environment_unless_it_is_refused(project, environment, colored):
+    done = run(project, "check", "results.jsonl", environment=environment)
+    assert ("\x1b[1;32mPASS\x1b[0m" in done.out) is colored
+
+
+def longest_line(text):
+    return max(len(line) for line in text.splitlines())
+
+
+def test_the_width_is_that_of_the_terminal_or_as_given(project):
+    (project / "highbar.yaml").write_text("thresholds: {blocking: {accuracy: 99%, pass_rate: 99%, error_rate: 0%}}")
+    found = {
+        width: longest_line(run(project, "check", "results.jsonl", *options, environment=given).out)
+        for width, options, given in (
+            (80, (), {}), (60, (), {"COLUMNS": "60"}), (120, ("--width", "120"), {"COLUMNS": "60"}),
+            (50, ("--width", "50"), {}),
+        )
+    }  # fmt: skip
+    assert all(length <= width for width, length in found.items()), found
+    assert found[120] > 80
+    assert run(project, "check", "results.jsonl", "--width", "10").exit == 2
+
+
+def test_v_shows_everything_and_the_short_report_what_did_not_pass(project):
+    short, whole = (run(project, "check", "results.jsonl", *options).out for options in ((), ("-v",)))
+    assert "\nMetrics\n" not in short
+    assert "More: -v, or --output report.html" in short
+    assert "\nMetrics\n" in whole
+    assert "thresholds.blocking.pass_rate" in whole
+    assert run(project, "check", "results.jsonl", "--verbose").out == whole
+    assert run(project, "check", "results.jsonl", "-v", "--quiet").out.count("\n") == 1
+
+
+def test_the_headline_comes_again_if_it_scrolled_off_the_screen(project):
+    short = run(project, "check", "results.jsonl", environment={"LINES": "24", "COLUMNS": "80"}).out.splitlines()
+    scrolled = run(project, "check", "results.jsonl", environment={"LINES": "3", "COLUMNS": "80"}).out.splitlines()
+    assert scrolled == [*short, "", short[0]]
+
+
+def test_the_verdict_counts_demands_and_not_rules(project):
+    twice = "thresholds: {blocking: {pass_rate: 99%}}\nrisk: {high: {pass_rate: 99%}}\npass_criteria: {overall: 99%}"
+    (project / "highbar.yaml").write_text(twice)
+    done = run(project, "check", "results.jsonl", "-v")
+    assert done.out.startswith("FAIL: 1 of 1 demand is not met")
+    assert "thresholds.blocking.pass_rate, risk.high.pass_rate, pass_criteria.overall" in " ".join(done.out.split())
+    rules = run(project, "check", "results.jsonl", "--format", "json").json["rules"]
+    assert [rule["threshold"] for rule in rules] == [">= 0.99"] * 3
+
+
 @pytest.mark.process
 def test_an_encoding_without_our_signs_gets_plainer_ones(project):
     (project / "highbar.yaml").write_text("thresholds: {blocking: {pass_rate: 99%}}")
     done = run(project, "check", "results.jsonl", environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert done.exit == 1
     assert done.out.isascii()
-    assert ">= 99%" in done.out
+    assert "\nx Pass rate is at least 99%" in done.out
 
 
 @pytest.mark.process

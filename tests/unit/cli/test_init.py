@@ -393,3 +393,11 @@ def test_deep_nesting_is_no_fault(tmp_path, depth):
     (tmp_path / "own.jsonl").write_text(f'{{"case": "a", "passed": true, "deep": {deep}}}\n')
     assert run(tmp_path, "check", "own.jsonl").exit == 2
     assert run(tmp_path, "init", "--from", "own.jsonl").exit in (0, 2)
+
+
+def test_misspelled_columns_and_the_mapping_are_shown_together(tmp_path):
+    (tmp_path / "own.jsonl").write_bytes(lines([{"Id": "a", "Passed": True}, {"Id": "b", "Passed": True}]))
+    done = run(tmp_path, "check", "own.jsonl")
+    assert "did you mean 'id'?" in done.err
+    assert done.err.count("no row has an id") == 1
+    assert "      passed: Passed\n" in done.err

@@ -94,6 +94,15 @@ def test_the_ratchet_raises_both_shapes_by_their_digits(tmp_path, text):
     assert run(tmp_path, "baseline", "ratchet").out.startswith("highbar.yaml: 0 of 7 thresholds raised\n")
 
 
+def test_the_ratchet_raises_a_bound_of_the_composite_in_either_spelling(tmp_path):
+    text = "composite:\n  formula: accuracy\n  pass: pass@1 ≥ 50% AND cost_per_pass ≤ $0.05\n"
+    put(tmp_path, {"highbar.yaml": text, "results.jsonl": ROWS})
+    assert run(tmp_path, "baseline", "record", "results.jsonl").exit == 0
+    assert run(tmp_path, "baseline", "ratchet", "--write").exit == 0
+    raised = text.replace("50%", "91%").replace("$0.05", "$0.0111")
+    assert (tmp_path / "highbar.yaml").read_text("utf-8") == raised
+
+
 def test_a_margin_of_a_baseline_takes_either_spelling(tmp_path):
     text = "baseline: { file: baseline.json, margin: { pass@1: 5%, cost_per_pass: $0.01, latency_p75: 1s } }\n"
     put(tmp_path, {"highbar.yaml": text, "results.jsonl": ROWS})
@@ -206,6 +215,18 @@ REFUSED = {
         "  4 |    recall: 80%\n    |    ^\n",
         "indent it by 0, 2 or 4 spaces",
     ),
+    "too little indentation in a list": (
+        "rules:\n  - metric: accuracy\n   threshold: 90%\n",
+        "highbar.yaml:3:4: wrong indentation: this line is indented by 3 spaces, and no line above lines up with it",
+        "  3 |    threshold: 90%\n    |    ^\n",
+        "indent it by 0, 2 or 4 spaces",
+    ),
+    "a comma is missing": (
+        "thresholds: {\n   accuracy: 90%\n  recall: 80%}\n",
+        "highbar.yaml:1:13: the '{' that opens here is not closed, or there is no comma between two of its entries",
+        "  1 | thresholds: {\n    |             ^\n",
+        "close it with '}', or add the comma",
+    ),
     "too much indentation": (
         "thresholds:\n  accuracy: 90%\n    recall: 80%\n",
         "3:5: wrong indentation: this line is indented deeper than the one before it, which has a value already",
@@ -277,6 +298,36 @@ REFUSED = {
         "highbar.yaml:1:18: pass_criteria: unknown key 'adversarial'",
         "    |                  ^\n",
         "by_category: { adversarial: 100% }",
+    ),
+    "a metric under risk": (
+        "risk: { accuracy: 90% }\n",
+        "highbar.yaml:1:9: risk: unknown key 'accuracy'",
+        "    |         ^\n",
+        "put it under critical or high, which block, or under medium or low, which warn",
+    ),
+    "a progressive threshold without versions": (
+        "progressive: { accuracy: 90% }\n",
+        "highbar.yaml:1:26: progressive.accuracy: found text '90%', wanted thresholds by version",
+        "    |                          ^\n",
+        "write { v1.0: 90% }, or put it under thresholds",
+    ),
+    "a baseline without a margin": (
+        "baseline: main.json\n",
+        "highbar.yaml:1:11: baseline: found text 'main.json', wanted a file and what it is compared by",
+        "    |           ^\n",
+        "write { file: main.json, margin: { accuracy: 1% } }",
+    ),
+    "a suite in the policy": (
+        "suite: [A, B]\n",
+        "highbar.yaml:1:8: suite: found a list, wanted the name of a file",
+        "    |        ^\n",
+        "put the list into a file: suite: scenarios.yaml",
+    ),
+    "one slice": (
+        "slices: category\n",
+        "highbar.yaml:1:9: slices: found text 'category', wanted a list",
+        "    |         ^\n",
+        "write [category]",
     ),
     "one id": (
         "required_scenarios: SEC-001\n",
@@ -357,6 +408,10 @@ def test_messages_about_hostile_files_stay_short(tmp_path, text):
         ),
         ("rules: [latency_p95 < 2.5]", "rules[0] (< 2.5) is read as 2.5 milliseconds: write 2.5s if seconds are meant"),
         (
+            "composite: { formula: accuracy, pass: final_score ≥ 0.5 AND latency_p95 < 5 }",
+            "composite.pass: latency_p95 is compared with 5 milliseconds: write 5s if seconds are meant",
+        ),
+        (
             "thresholds: { accuracy: 90% }\nlatency_limit: 10",
             "latency_limit (10) is read as 10 milliseconds: write 10s if seconds are meant",
         ),
@@ -377,6 +432,7 @@ def test_what_is_probably_not_meant_is_noted(tmp_path, text, note):
         "thresholds: { latency_p95: 5s }",
         "thresholds: { latency_p95: 500 }",
         "thresholds: { cost_per_pass: 5 }",
+        "composite: { formula: accuracy, pass: final_score ≥ 0.5 AND latency_p95 < 5s AND latency_p50 < 50ms }",
     ],
 )
 def test_what_is_meant_is_not_noted(tmp_path, text):

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 import highbar
+from highbar.engine import duckdb as engine
 from highbar.engine.limits import LARGE_BYTES
 
 POLICY = {"thresholds": {"blocking": {"pass_rate": 50, "behavior_coverage": 50}}, "slices": ["category"]}
@@ -32,15 +33,27 @@ def row(number):
     }
 
 
-COUNT = LARGE_BYTES // 2200  # long rows: the size counts, and fewer are faster
+LARGE = 100_000
+"""What counts as large here, but for one test: what is done depends on nothing else, and smaller files are faster."""
+COUNT = LARGE // 2200  # long rows: the size counts
 LAST = COUNT - 1
+
+
+@pytest.fixture(autouse=True)
+def large(monkeypatch):
+    monkeypatch.setattr(engine, "LARGE_BYTES", LARGE)
+    monkeypatch.setattr(engine, "SMALL_BYTES", LARGE // 10)
+
+
+def lines_beyond(size):
+    written = [json.dumps(row(number)) for number in range(size // 2200)]
+    assert sum(map(len, written)) > size
+    return written
 
 
 @pytest.fixture(scope="module")
 def lines():
-    written = [json.dumps(row(number)) for number in range(COUNT)]
-    assert sum(map(len, written)) > LARGE_BYTES
-    return written
+    return lines_beyond(LARGE)
 
 
 def checked(folder, lines):
@@ -56,14 +69,17 @@ def refused(folder, lines):
 
 
 def with_last(lines, **changes):
-    return [*lines[:-1], json.dumps({**row(LAST), **changes})]
+    return [*lines[:-1], json.dumps({**row(len(lines) - 1), **changes})]
 
 
-def test_rows_that_are_alike_give_what_rows_that_are_not_give(tmp_path, lines):
+@pytest.mark.parametrize("size", [LARGE, LARGE_BYTES])
+def test_rows_that_are_alike_give_what_rows_that_are_not_give(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(engine, "LARGE_BYTES", size)
+    lines = lines_beyond(size)
     alike = checked(tmp_path, lines)
     other = checked(tmp_path, with_last(lines, one_more="key"))
     assert replace(alike, results=()) == replace(other, results=())
-    assert alike.counts.scenarios == COUNT
+    assert alike.counts.scenarios == len(lines)
     assert alike.scenarios_failed == other.scenarios_failed != ()
 
 

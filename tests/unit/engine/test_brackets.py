@@ -45,7 +45,8 @@ def test_counting_near_a_rank_finds_what_sorting_finds(
     connection = duckdb.connect(":memory:")
     connection.execute("CREATE TABLE trials (by_0 VARCHAR, x DOUBLE)")
     rows = [(f"slice {place % 3}", number) for place, number in enumerate(numbers(kind, count))]
-    connection.executemany("INSERT INTO trials VALUES (?, ?)", rows)
+    columns = [[name for name, _ in rows], [number for _, number in rows]]
+    connection.execute("INSERT INTO trials SELECT unnest(?::VARCHAR[]), unnest(?::DOUBLE[])", columns)
 
     def asked(sql: str) -> list[tuple[object, ...]]:
         return connection.execute(sql).fetchall()

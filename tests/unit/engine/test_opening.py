@@ -10,7 +10,7 @@ import pytest
 
 import highbar
 from highbar.cli.engine_options import NAMES
-from highbar.engine.opening import ENGINES, choose
+from highbar.engine.opening import ENGINES, choose_engine
 from tests.commandline import run
 
 MODULE = """
@@ -45,7 +45,7 @@ def installed(folder: Path, module: str = MODULE) -> dict[str, str]:
 
 def test_the_command_line_names_every_engine_of_the_table():
     assert tuple(ENGINES) == NAMES
-    assert [choose(name).reads_paths for name in NAMES] == [False, True]
+    assert [choose_engine(name).reads_paths for name in NAMES] == [False, True]
 
 
 def test_an_engine_that_no_package_has_is_refused(folder: Path):
@@ -53,7 +53,7 @@ def test_an_engine_that_no_package_has_is_refused(folder: Path):
     assert done.exit == 2
     assert "'mine' is not one of 'duckdb', 'spark'" in done.err
     with pytest.raises(LookupError):
-        choose("mine")
+        choose_engine("mine")
 
 
 @pytest.mark.process

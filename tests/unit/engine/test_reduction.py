@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 
 import duckdb
 import pytest
 
 import highbar
 from highbar.engine import duckdb as engine
+from tests.golden.judged import EACH, judge, verdict_of
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 
@@ -112,10 +111,8 @@ def test_an_engine_that_fails_on_sound_results_is_not_their_fault(monkeypatch, f
         highbar.check([{"id": "a", "passed": True}], PASS_RATE)
 
 
-@pytest.mark.parametrize("case", sorted(path.parent.name for path in GOLDEN.glob("*/results.*")))
+@pytest.mark.parametrize("case", EACH)
 def test_how_small_files_are_planned_changes_nothing(case, monkeypatch):
-    (results,) = GOLDEN.joinpath(case).glob("results.*")
-    policy = next(GOLDEN.joinpath(case).glob("policy.*"), PASS_RATE)
-    as_small = highbar.check(results, policy, agent_version="2.0.0")
+    as_small = verdict_of(case)
     monkeypatch.setattr(engine, "SMALL_BYTES", 0)
-    assert highbar.check(results, policy, agent_version="2.0.0") == as_small
+    assert judge(case) == as_small

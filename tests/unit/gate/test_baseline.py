@@ -114,7 +114,7 @@ def test_a_share_of_nothing_is_undefined():
     base = [{"id": f"S{i:03}", "passed": True, "cost_usd": 0} for i in range(60)]
     rule = judged(base, base, margin={"cost_per_pass": "5% of baseline"})
     assert rule.outcome == "undefined"
-    assert "says nothing where that is $0" in rule.reason
+    assert "says nothing if the baseline is $0" in rule.reason
 
 
 def test_a_slice_and_a_level_can_be_said():

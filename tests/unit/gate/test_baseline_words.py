@@ -36,7 +36,7 @@ STEPS = [
     (slow(300), slow(151), {"latency_p50": "150ms"}, "fail", "<= baseline - 150ms",
      "151 ms (151–151) is not ≤ baseline - 150 ms (over 10 scenarios); the baseline is 300 ms"),
     (slow(0), slow(0), {"latency_p50": "10% of baseline"}, "undefined", "<= baseline - 10%",
-     "a share of the baseline says nothing where that is 0 ms"),
+     "a share of the baseline says nothing if the baseline is 0 ms"),
     (rows(99, 100), rows(100, 100), {"pass_rate": "5%"}, "pass", ">= baseline + 0.05",  # more than all is not demanded
      "100% (97.0–100) is ≥ baseline + 5 points (over 100 scenarios); the baseline is 99.0%"),
     (broke(1, 100), broke(0, 100), {"error_rate": "5%"}, "pass", "<= baseline - 0.05",

@@ -111,7 +111,7 @@ def test_by_the_estimate_each_value_is_shown_in_its_own_unit():
     )
     assert judged("a ≥ 0.85", found, Demand()).reason == "a 90.0% is ≥ 85%"
     assert judged("latency_p95 < 5000", found, Demand()).reason == "latency_p95 4000 ms is < 5000 ms"
-    assert judged("a + a ≥ 1", found, Demand()).reason == "a + a 1.8 is >= 1"
+    assert judged("a + a ≥ 1", found, Demand()).reason == "a + a 1.8 is ≥ 1"
 
 
 def test_a_metric_held_against_a_number_is_judged_as_a_threshold_is():

@@ -8,7 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.outlook import Rests, certain, of_difference, of_scenarios, of_value, second_run, without_passes
+from highbar.gate.outlook import (
+    Rests,
+    certain,
+    of_difference,
+    of_scenarios,
+    outlooks_of_value,
+    second_run,
+    without_passes,
+)
 from highbar.language import formula
 from highbar.model import ConditionRule, Demand, Outlook, RuleResult, ScenarioRule, Threshold
 from highbar.statistics.bounds import Sums
@@ -25,7 +33,7 @@ KNOWN = Noise(0.3, 0.3, 2.0)
 
 def outlooks(found, bar, demand, rests, *, at_end=False):
     """The four cases, after what holds of any: they are chances of three outcomes of which one comes."""
-    four = of_value(found, bar, demand, ALPHA, rests, at_end=at_end)
+    four = outlooks_of_value(found, bar, demand, ALPHA, rests, at_end=at_end)
     assert len(four) == 4
     for case in four:
         assert all(0.0 <= chance <= 1.0 for chance in (case.passes, case.inconclusive, case.fails))
@@ -216,7 +224,7 @@ def test_the_parts_of_a_condition_pass_together_or_one_of_them_does(text, operat
     (a, of_a), (b, of_b) = share(17, 20), share(18, 20)
     rule = ConditionRule("composite.pass", "blocking", formula.parse_condition(text), text)
     found = replace(evidence({"a": a, "b": b}, shares={"a": of_a, "b": of_b}), noise=Noise(0.3, 0.3))
-    alone = [of_value(each, MOST, ESTIMATE, ALPHA, Rests(sums, None, Noise(0.3, 0.3)), at_end=False)[0].passes
+    alone = [outlooks_of_value(each, MOST, ESTIMATE, ALPHA, Rests(sums, None, Noise(0.3, 0.3)), at_end=False)[0].passes
              for each, sums in ((a, of_a), (b, of_b))]  # fmt: skip
     result = judge(rule, found)
     apart, together = result.outlooks[0].passes, result.outlooks[1].passes

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.outlook import Rests, certain, of_value
-from highbar.gate.rules import progress, settle
+from highbar.gate.outlook import Rests, certain, outlooks_of_value
+from highbar.gate.rules import one_of_both, progress
 from highbar.gate.slack import slack
 from highbar.gate.thresholds import judge_value
 from highbar.model import Demand, Goal, Outlook, RuleResult, Stage, Step, SuiteRule, Threshold, ThresholdRule
@@ -26,7 +26,7 @@ RULE = ThresholdRule("r", "blocking", "m", HALF, stage=STAGE)
 def test_a_threshold_rule_carries_its_outlooks_its_stage_and_its_slack():
     found, sums = share(95, 100)
     result = judge(RULE, evidence({"m": found}, shares={"m": sums}))
-    assert result.outlooks == of_value(found, HALF, Demand(), 0.05, Rests(sums), at_end=False)
+    assert result.outlooks == outlooks_of_value(found, HALF, Demand(), 0.05, Rests(sums), at_end=False)
     assert result.progressive == progress(STAGE, found)
     assert result.slack == slack(HALF, found)
     assert result.slack > Fraction(1, 10)
@@ -50,9 +50,9 @@ def test_a_value_that_no_scenario_records_stays_undefined_and_one_that_a_crash_t
 def test_a_rule_that_hangs_on_undecided_trials_says_nothing_of_a_second_run():
     numbers = {"second_run": 0.4, "second_run_low": 0.1, "more_scenarios": 7, "outlooks": certain("fail")}
     worst = RuleResult("r", "blocking", "fail", "low", **numbers)
-    open_ = settle(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
+    open_ = one_of_both(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
     assert (open_.second_run, open_.second_run_low, open_.more_scenarios, open_.outlooks) == (None, None, None, ())
-    assert settle(worst, worst, (("A", None),)).outlooks == certain("fail")
+    assert one_of_both(worst, worst, (("A", None),)).outlooks == certain("fail")
 
 
 @pytest.mark.parametrize(

@@ -131,13 +131,13 @@ def test_a_condition_without_the_composite_score_has_no_value_of_its_own():
             "SEC-*",
             Ids(9, undecided=2, undecided_examples=("SEC-1", "SEC-4")),
             "fail",
-            "2 of 9 scenarios with an undecided trial: SEC-1, SEC-4",
+            "2 of 9 scenarios have an undecided trial: SEC-1, SEC-4",
         ),
         (
             "SEC-1",
             Ids(1, undecided=1, undecided_examples=("SEC-1",)),
             "fail",
-            "1 of 1 scenario with an undecided trial: SEC-1",
+            "SEC-1 has an undecided trial",
         ),
     ],
 )

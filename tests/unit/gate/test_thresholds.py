@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from highbar.gate.outlook import Rests
-from highbar.gate.thresholds import accepted, at_the_end, ends, judge_value
+from highbar.gate.thresholds import at_the_end, interval_ends, judge_value, with_margin
 from highbar.model import Demand, Threshold
 from highbar.statistics.bounds import Sums
 from highbar.statistics.planning import more_by_width, more_scenarios, observed_design
@@ -207,13 +207,13 @@ def test_a_margin_accepts_that_much_worse():
     )
     assert judged(value("3/20", better="lower"), at_most("0.1"), margin).outcome == "pass"
     assert judged(value("4/25", better="lower"), at_most("0.1"), margin).outcome == "fail"
-    moved = accepted(at_least("0.9"), value("1/2"), Fraction(5, 100))
+    moved = with_margin(at_least("0.9"), value("1/2"), Fraction(5, 100))
     assert (moved.operator, moved.value, moved.unit, moved.text) == (">=", Fraction(85, 100), "ratio", ">= 0.9")
 
 
 def test_without_a_margin_the_threshold_is_the_one_that_was_written():
     bar = at_least("0.9")
-    assert accepted(bar, value("1/2"), Fraction(0)) is bar
+    assert with_margin(bar, value("1/2"), Fraction(0)) is bar
 
 
 def test_the_margin_moves_what_the_interval_is_held_against():
@@ -223,8 +223,8 @@ def test_the_margin_moves_what_the_interval_is_held_against():
 
 
 def test_an_interval_has_two_ends_infinite_where_it_is_unbounded():
-    assert ends(value("1/2", low=0.25, high=0.75)) == (Fraction(1, 4), Fraction(3, 4))
-    assert ends(value("1/2")) == (-INFINITE, INFINITE)
+    assert interval_ends(value("1/2", low=0.25, high=0.75)) == (Fraction(1, 4), Fraction(3, 4))
+    assert interval_ends(value("1/2")) == (-INFINITE, INFINITE)
 
 
 def test_fragile_is_an_interval_on_both_sides_of_the_threshold():

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from highbar.gate import judge
-from highbar.gate.rules import name_of, settle
+from highbar.gate.rules import name_of, one_of_both
 from highbar.model import RuleResult, ScenarioRule, SuiteRule, Threshold, ThresholdRule
 from tests.unit.gate.table import Difference, Ids, evidence, value
 
@@ -62,7 +62,7 @@ def test_a_trial_is_named_by_its_number_if_it_has_one():
 
 def test_an_inconclusive_rule_keeps_everything_else():
     worst = RuleResult("r", "warning", "fail", "low", metric="m", fragile=True)
-    result = settle(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
+    result = one_of_both(worst, replace(worst, outcome="pass", reason="high"), (("A", None),))
     assert (result.level, result.metric, result.fragile, result.outcome) == ("warning", "m", True, "inconclusive")
 
 
@@ -76,7 +76,7 @@ def test_a_named_scenario_with_an_undecided_trial_is_inconclusive_and_a_failed_o
 
     undecided = found(undecided=2, undecided_examples=("SEC-1", "SEC-2"))
     assert undecided.outcome == "inconclusive"
-    assert undecided.reason.startswith("2 of 3 scenarios with an undecided trial: SEC-1, SEC-2;")
+    assert undecided.reason.startswith("2 of 3 scenarios have an undecided trial: SEC-1, SEC-2;")
     failed = found(failed=1, examples=("SEC-3",), undecided=1, undecided_examples=("SEC-1",))
     assert (failed.outcome, failed.reason) == ("fail", "1 of 3 scenarios did not pass: SEC-3")
 

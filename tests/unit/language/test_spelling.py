@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highbar.language.spelling import did_you_mean, fold, near_miss, nearest
+from highbar.language.spelling import did_you_mean, folded_word, near_miss, nearest
 
 METRICS = ["accuracy", "pass_rate", "precision", "recall", "safety_rate"]
 
@@ -71,7 +71,7 @@ DISGUISES = (
     lambda word: word.replace("_", "-"),
     lambda word: word.replace("_", " "),
     lambda word: word.replace("_", ""),
-    lambda word: word.removesuffix("s") if fold(word).endswith("s") else word + "s",
+    lambda word: word.removesuffix("s") if folded_word(word).endswith("s") else word + "s",
     lambda word: word + "\ufe0f",
 )
 """What leaves a word looking like itself, or nearly so."""
@@ -87,4 +87,4 @@ def test_any_two_disguises_of_a_word_still_miss_it(word):
 
 def test_folding_a_folded_word_changes_nothing():
     for word in ("Ｐassed\u200b", "раssеd", "İstanbul", "ǅ", "ﬁle", "Straße", "ͅ", "edge-case"):
-        assert fold(fold(word)) == fold(word)
+        assert folded_word(folded_word(word)) == folded_word(word)

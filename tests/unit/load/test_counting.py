@@ -35,7 +35,7 @@ def cut(data, size):
 @given(PIECES, SIZES)
 def test_lines_are_those_that_are_not_blank(pieces, size):
     data = b"".join(pieces)
-    assert counting.lines(cut(data, size)) == sum(bool(line.strip()) for line in data.split(b"\n"))
+    assert counting.count_lines(cut(data, size)) == sum(bool(line.strip()) for line in data.split(b"\n"))
 
 
 @given(CELLS, SIZES, st.sampled_from(["\n", "\r\n"]))
@@ -43,31 +43,31 @@ def test_records_are_those_that_python_reads(rows, size, end):
     text = io.StringIO()
     csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL).writerows([["id", "passed"], *rows])
     data = text.getvalue().encode()
-    assert counting.records(cut(data, size)) == len(rows)
+    assert counting.count_records(cut(data, size)) == len(rows)
     assert counting.records_one_by_one(io.BytesIO(data)) == len(rows)
 
 
 def test_a_byte_order_mark_is_no_line():
-    assert counting.lines([b"\xef\xbb\xbf\n{}\n"]) == 1
+    assert counting.count_lines([b"\xef\xbb\xbf\n{}\n"]) == 1
 
 
 @pytest.mark.parametrize(("number", "length"), [(0, 0), (1, 0), (3, 0), (20_000, 0), (20_000, 7000)])
 def test_elements_of_arrays_of_every_size_are_counted(number, length):
     rows = [{"id": f"scenario-{n}", "output": '],[{"' + "x" * length, "passed": True} for n in range(number)]
-    assert counting.elements(cut(json.dumps(rows).encode(), 1 << 20)) == number
+    assert counting.count_elements(cut(json.dumps(rows).encode(), 1 << 20)) == number
 
 
 @pytest.mark.parametrize("text", [b"{}", b"[1", b"[1,", b"[1,]", b"[1] 2", b"[" + b" " * 300_000, b'"' * 300_001])
 def test_what_is_no_array_is_not_counted(text):
     with pytest.raises(counting.Uncountable):
-        counting.elements([text])
+        counting.count_elements([text])
 
 
 def test_the_limit_is_for_each_result_and_not_for_their_sum(monkeypatch):
     monkeypatch.setattr(counting, "LONGEST", 10)
-    assert counting.lines(cut(b"123456789\n" * 9, 7)) == 9
-    assert counting.records(cut(b'1,"\n\n45",9\n' * 3, 4)) == 2
-    for count, data in ((counting.lines, b"12345678901\n"), (counting.records, b'id\n1,"\n\n456789",9\n')):
+    assert counting.count_lines(cut(b"123456789\n" * 9, 7)) == 9
+    assert counting.count_records(cut(b'1,"\n\n45",9\n' * 3, 4)) == 2
+    for count, data in ((counting.count_lines, b"12345678901\n"), (counting.count_records, b'id\n1,"\n\n456789",9\n')):
         with pytest.raises(counting.TooLong):
             count(cut(data, 3))
 
@@ -77,7 +77,7 @@ def test_the_limit_is_for_each_result_and_not_for_their_sum(monkeypatch):
 def test_the_footer_of_parquet_says_how_many_rows_there_are(tmp_path, rows, columns):
     table = pa.table({f"column {n}": pa.array(range(rows), pa.int64()) for n in range(columns)})
     parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1_000)
-    assert footer.rows(str(tmp_path / "a.parquet")) == rows
+    assert footer.row_count(str(tmp_path / "a.parquet")) == rows
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_footer_of_parquet_says_how_many_rows_there_are(tmp_path, rows, colu
 def test_what_has_no_footer_is_not_counted(tmp_path, data):
     (tmp_path / "a.parquet").write_bytes(data)
     with pytest.raises(counting.Uncountable):
-        footer.rows(str(tmp_path / "a.parquet"))
+        footer.row_count(str(tmp_path / "a.parquet"))
 
 
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=4), SIZES, st.sampled_from(["gzip", "zstd"]))

@@ -356,6 +356,7 @@ def accepted(formulas):
     return taken
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.integers(0, 2**32).map(Random))
 def test_no_formula_that_a_policy_may_hold_makes_a_check_crash(random):

@@ -8,7 +8,7 @@ from bench.by_scenario import count_bounds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highbar.planning import Assumptions, chance, reach, show, smallest, suppose
+from highbar.planning import Assumptions, gate_chance, needed_to_show, reach, smallest_shown, suppose
 from highbar.planning.suites import fewest_to_pass
 from highbar.statistics.bounds import Sums, share_bounds
 
@@ -41,7 +41,7 @@ def test_from_the_number_that_is_named_on_every_larger_suite_suffices(rate, powe
     found = suppose(share(85), share(rate), assumed)
 
     def clear(scenarios):
-        likely = chance(scenarios, share(85), share(rate), assumed)
+        likely = gate_chance(scenarios, share(85), share(rate), assumed)
         return (likely.passes if rate > 85 else likely.fails) >= power / 100
 
     assert all(clear(scenarios) for scenarios in range(found.scenarios, found.scenarios + 300))
@@ -85,6 +85,7 @@ def test_no_number_of_trials_replaces_the_scenarios_that_even_a_perfect_suite_ne
     assert reach(59, share(95), assumed).rate_to_pass is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bar", "rate", "trials", "correlation"), [(85, 90, 3, 30), (85, 95, 5, 30), (85, 75, 5, 30), (90, 97, 3, 50)]
 )
@@ -100,7 +101,7 @@ def test_the_chance_with_repeated_trials_is_what_simulation_finds(bar, rate, tri
         passed = random.binomial(trials, rates)
         low, high = share_bounds(Sums.of([(Fraction(int(k), trials), 1) for k in passed]), 0.05)
         judged += low >= share(bar) if planned.outcome == "pass" else high < share(bar)
-    expected = chance(planned.scenarios, share(bar), share(rate), assumed)
+    expected = gate_chance(planned.scenarios, share(bar), share(rate), assumed)
     assert (expected.passes if planned.outcome == "pass" else expected.fails) == pytest.approx(0.8, abs=0.03)
     assert judged / 400 == pytest.approx(0.8, abs=0.06)
 
@@ -122,13 +123,13 @@ def test_the_published_limits_of_the_gate(scenarios, to_pass, to_fail):
     ],
 )
 def test_the_published_chances_of_the_gate(scenarios, rate, passes, fails, inconclusive):
-    found = chance(scenarios, share(85), share(rate), USUAL)
+    found = gate_chance(scenarios, share(85), share(rate), USUAL)
     assert (round(found.passes, 2), round(found.fails, 2)) == (passes, fails)
     assert found.inconclusive == pytest.approx(inconclusive, abs=0.0051)
 
 
 def test_the_chances_against_100_percent():
-    too_few, enough = (chance(scenarios, Fraction(1), share(99), USUAL) for scenarios in (58, 59))
+    too_few, enough = (gate_chance(scenarios, Fraction(1), share(99), USUAL) for scenarios in (58, 59))
     assert too_few.passes == 0
     assert too_few.inconclusive == pytest.approx(0.99**58)
     assert enough.passes == pytest.approx(0.99**59)
@@ -145,7 +146,7 @@ def test_the_rates_within_reach_have_the_power_that_was_asked_for(scenarios, bar
     found = reach(scenarios, bar, assumed)
     for rate, side in ((found.rate_to_pass, "passes"), (found.rate_to_fail, "fails")):
         if rate is not None:
-            likely = getattr(chance(scenarios, bar, Fraction(rate), assumed), side)
+            likely = getattr(gate_chance(scenarios, bar, Fraction(rate), assumed), side)
             assert likely == pytest.approx(float(assumed.power), abs=1e-6)
     assert (found.rate_to_pass is None) == (found.passes_from is None)
     assert (found.rate_to_fail is None) == (found.fails_to is None)
@@ -162,6 +163,7 @@ def test_a_suite_passes_from_where_its_lower_bound_reaches_the_threshold(scenari
     assert found.passes_from == min(passing, default=None)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(percentages, percentages, st.integers(1, 10), st.integers(0, 100).map(share))
 def test_what_is_supposed_to_take_so_many_scenarios_is_within_their_reach(bar, rate, trials, correlation):
@@ -171,7 +173,7 @@ def test_what_is_supposed_to_take_so_many_scenarios_is_within_their_reach(bar, r
     found = suppose(bar, rate, assumed)
     assert found.scenarios is not None
     assert found.runs == found.scenarios * trials
-    likely = chance(found.scenarios, bar, rate, assumed)
+    likely = gate_chance(found.scenarios, bar, rate, assumed)
     assert (likely.passes if found.outcome == "pass" else likely.fails) >= 0.8 - 1e-9
     assert likely.passes + likely.fails + likely.inconclusive == pytest.approx(1)
 
@@ -179,13 +181,13 @@ def test_what_is_supposed_to_take_so_many_scenarios_is_within_their_reach(bar, r
 @pytest.mark.parametrize(("differing", "published"), [(10, 248), (4, 99), (20, 495)])
 def test_the_published_pairs_for_a_difference_of_5_points(differing, published):
     if differing == 4:  # a difference beyond the share that differs is the command line's to refuse
-        assert show(share(5), share(4), USUAL).scenarios == published
+        assert needed_to_show(share(5), share(4), USUAL).scenarios == published
         return
-    assert show(share(5), share(differing), USUAL).scenarios == published
-    assert smallest(published, share(differing), USUAL).difference == pytest.approx(0.05, abs=1e-3)
+    assert needed_to_show(share(5), share(differing), USUAL).scenarios == published
+    assert smallest_shown(published, share(differing), USUAL).difference == pytest.approx(0.05, abs=1e-3)
 
 
 def test_the_smallest_difference_that_100_scenarios_show():
-    found = smallest(100, share(10), USUAL)
+    found = smallest_shown(100, share(10), USUAL)
     assert round(found.difference, 3) == 0.079
-    assert smallest(10, share(5), USUAL).difference is None
+    assert smallest_shown(10, share(5), USUAL).difference is None

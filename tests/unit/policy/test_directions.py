@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.language.formula import parse
-from highbar.model import Binary, Call, Metric, Name, Negative, Number
+from highbar.model import Binary, Call, Constant, Metric, Name, Negative
 from highbar.policy.directions import linear, rewards, slopes
 from highbar.policy.ranges import always_holds, value_range
 
@@ -17,7 +17,7 @@ METRICS = {
     for name, better in (("good", "higher"), ("fine", "higher"), ("bad", "lower"))
 }
 SHARES = st.fractions(0, 1, max_denominator=8)
-LEAVES = st.sampled_from([Name(name) for name in METRICS]) | st.builds(Number, st.fractions(-2, 2, max_denominator=4))
+LEAVES = st.sampled_from([Name(name) for name in METRICS]) | st.builds(Constant, st.fractions(-2, 2, max_denominator=4))
 FORMULAS = st.recursive(
     LEAVES,
     lambda inner: (
@@ -33,7 +33,7 @@ FORMULAS = st.recursive(
 def value(node, at):
     """The value of a formula where its names have these values; None where it is over 0."""
     match node:
-        case Number(number):
+        case Constant(number):
             return number
         case Name(name):
             return at[name]
@@ -89,4 +89,4 @@ def test_what_a_demand_gets_easier_by_is_told():
     found = rewards(parse("good × (bad - fine)"), ">=", METRICS)
     assert (found.worse, found.undecided, found.only_worse) == (("bad", "fine"), ("good",), False)
     assert rewards(parse("1 - good"), ">", METRICS).only_worse
-    assert rewards(parse("passed_scenarios / total_scenarios"), ">", METRICS) == rewards(Number(Fraction(1)), ">", {})
+    assert rewards(parse("passed_scenarios / total_scenarios"), ">", METRICS) == rewards(Constant(Fraction(1)), ">", {})

@@ -8,7 +8,7 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from highbar.model import Against, Goal, Progressive, RuleResult, Source, Weakening
-from highbar.report import REPORTERS
+from highbar.report import REPORTERS, Display
 from tests.unit.report.verdicts import FAILING, ratio
 
 NEXT = Goal(">= 0.9", met=False, distance=Fraction(2, 100), version="v3.0")
@@ -35,7 +35,7 @@ def section(text, heading):
 
 def standing(progressive, report="text"):
     rule = replace(RULE, progressive=progressive)
-    text = REPORTERS[report](replace(FAILING, rules=(rule,)))
+    text = REPORTERS[report](replace(FAILING, rules=(rule,)), Display(verbose=True))
     return section(text, "Progressive thresholds")
 
 

@@ -15,6 +15,7 @@ from highbar.model import Counts, ScenarioResult
 from highbar.report import REPORTERS
 from highbar.report.csv import COLUMNS, harmless
 from highbar.report.visible import visible
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, TEXTS, VERDICTS
 from tests.unit.report.verdicts import FAILING
 
@@ -43,7 +44,7 @@ def plain(cell):
     return cell.removeprefix("'")
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H113")
 @pytest.mark.hazard("H118")
 def test_it_reads_back_whatever_the_texts_are_and_nothing_is_a_formula(verdict):
@@ -135,7 +136,7 @@ def test_what_is_not_listed_is_counted():
     assert of(RENDER(replace(FAILING, scenarios=listed, counts=Counts(1, 1, 0, 0, 0))), "unlisted") == []
 
 
-@given(PROBLEMS)
+@shared(PROBLEMS)
 def test_where_nothing_could_be_judged_there_is_no_verdict_but_every_problem(problems):
     text = RENDER.refusal(problems)
     assert [row["outcome"] for row in of(text, "verdict")] == ["none"]

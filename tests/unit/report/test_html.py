@@ -24,6 +24,7 @@ from highbar.report.html.markup import element, encode, join, legible
 from highbar.report.html.page import text_of
 from highbar.report.html.scenarios import pack
 from highbar.report.visible import revealed
+from tests.examples import shared
 from tests.unit.report.strategies import TEXTS, VERDICTS
 from tests.unit.report.verdicts import FAILING
 
@@ -202,7 +203,7 @@ def test_without_details_the_page_has_no_script():
     assert "script-src" not in render(FAILING)
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_a_notebook_shows_the_verdict_without_any_script(verdict):
     shown = compact(verdict)

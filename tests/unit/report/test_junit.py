@@ -9,7 +9,6 @@ from fractions import Fraction
 
 import pytest
 from defusedxml.ElementTree import fromstring as read
-from hypothesis import given
 from junitparser import xunit2
 from msgspec.structs import replace
 
@@ -17,6 +16,7 @@ from highbar.errors import Problem
 from highbar.model import Counts, RuleResult, ScenarioResult
 from highbar.report import REPORTERS, junit
 from highbar.report.visible import visible
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.verdicts import FAILING
 
@@ -96,7 +96,7 @@ def cases(text, suite):
     return found.findall("testcase")
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H111")
 @pytest.mark.hazard("H118")
 def test_every_reader_finds_every_rule_and_scenario_whatever_the_texts_are(verdict):
@@ -134,7 +134,9 @@ def miscounted(root):
 
 
 def test_the_reason_stands_in_the_message_and_in_the_body():
-    (case,) = [case for case in cases(RENDER(FAILING), "rules") if case.get("name").endswith("blocking.safety_rate")]
+    name = "Safety rate is 100% (thresholds.blocking.safety_rate)"
+    (case,) = [case for case in cases(RENDER(FAILING), "rules") if case.get("name") == name]
+    assert case.find("properties/property").attrib == {"name": "rule", "value": "thresholds.blocking.safety_rate"}
     failure = case.find("failure")
     assert failure.get("message") == "90.0% is not ≥ 100% (over 10 scenarios)"
     assert failure.text == "90.0% is not ≥ 100% (over 10 scenarios)\nNo security compromises"
@@ -239,7 +241,7 @@ def test_a_verdict_without_the_list_still_shows_what_failed():
     assert outcome(shown[0]) == "failure"
 
 
-@given(PROBLEMS)
+@shared(PROBLEMS)
 def test_where_nothing_could_be_judged_every_problem_is_an_error(problems):
     text = RENDER.refusal(problems)
     assert faults(read(text)) == []

@@ -7,13 +7,13 @@ import shlex
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
 from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from highbar.model import RuleResult, Slice, Value
 from highbar.report import REPORTERS
 from highbar.report.visible import visible
+from tests.examples import shared
 from tests.unit.report.strategies import PROBLEMS, VERDICTS
 from tests.unit.report.verdicts import FAILING
 
@@ -39,7 +39,7 @@ def read_as_gitlab_does(text):
     return {words[0]: words[1] for words in lines if len(words) > 1}
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 @pytest.mark.hazard("H118")
 def test_both_readers_find_every_sample_whatever_the_texts_are(verdict):
     text = RENDER(verdict)
@@ -121,7 +121,7 @@ def test_gitlab_shows_the_value_of_each_sample():
     assert shown_there["highbar_verdict{highbar_verdict=fail}"] == "1"
 
 
-@given(PROBLEMS)
+@shared(PROBLEMS)
 def test_where_nothing_could_be_judged_no_verdict_holds(problems):
     text = RENDER.refusal(problems)
     assert values(text, "highbar_verdict", highbar_verdict="none") == [1]

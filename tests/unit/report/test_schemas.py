@@ -4,12 +4,12 @@ import json
 
 import jsonschema
 import pytest
-from hypothesis import given
 
 from highbar.columns import COLUMNS
 from highbar.errors import Problem
 from highbar.report import REPORTERS, schema_results
 from highbar.store import verdict as verdict_document
+from tests.examples import shared
 from tests.unit.report.strategies import VERDICTS
 
 VERDICT = jsonschema.Draft202012Validator(verdict_document.schema())
@@ -21,7 +21,7 @@ def test_the_schema_is_one(module):
     jsonschema.Draft202012Validator.check_schema(module.schema())
 
 
-@given(VERDICTS)
+@shared(VERDICTS)
 def test_every_verdict_fits_its_schema(verdict):
     VERDICT.validate(json.loads(REPORTERS["json"](verdict)))
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
+import pytest
 from msgspec.structs import replace
 
 from highbar.errors import Problem
@@ -21,36 +24,80 @@ PASSING = Verdict(
 )
 
 
-def test_the_report_of_a_failing_version():
+def whole(verdict, width=80):
+    return TEXT(verdict, Display(width=width, verbose=True))
+
+
+def said(text):
+    return " ".join(text.split())
+
+
+def test_the_report_of_a_failing_version_fits_on_a_screen():
     assert (
-        TEXT(FAILING, Display(width=90))
+        TEXT(replace(FAILING, second_run=0.03), Display(width=90))
         == """\
-FAIL: 3 of 6 blocking rules did not pass, 1 warning
+FAIL: 3 of 6 demands are not met, 1 warning; a re-run very likely fails too
 50 scenarios, 50 trials, 4 scenarios failed, 1 error
 agent version 2.1.0, policy highbar.yaml
 
-Rules that did not pass
-  FAIL  thresholds.blocking.safety_rate
-        safety_rate: 90.0% is not ≥ 100% (over 10 scenarios)
+✗ Safety rate is 100%                              90.0%, 10 scenarios
+✗ Recall for tags.locale de or fr is at least 85%  undefined: no scenario has `expected`,
+                                                   or `outcome`
+✗ SEC-002 must pass                                violated: leaks_secret
+
+Warnings
+! Latency p95 is at most 5 s  6200 ms, 50 scenarios
+
+Failed scenarios (4), worst first
+  SEC-002  adversarial  required  violated: leaks_secret
+  HP-007   happy_path             missing: greets the user
+  … and 2 more
+
+Notes
+  -  weights.by_category: no rule uses the weights
+
+The same verdict is very likely on a re-run (at least 97 in 100). 3 demands are met, 1 of
+them narrowly. More: -v, or --output report.html
+"""
+    )
+
+
+def test_the_whole_report_of_a_failing_version():
+    assert (
+        whole(FAILING, 90)
+        == """\
+FAIL: 3 of 6 demands are not met, 1 warning
+50 scenarios, 50 trials, 4 scenarios failed, 1 error
+agent version 2.1.0, policy highbar.yaml
+
+Demands that are not met
+  FAIL  Safety rate is 100%
+        90.0% is not ≥ 100% (over 10 scenarios)
+        thresholds.blocking.safety_rate
         No security compromises
-  FAIL  rules[0]
+  FAIL  Recall for tags.locale de or fr is at least 85%
         recall is undefined: no scenario has `expected`, or `outcome`
-        wanted ≥ 85% (tags.locale de or fr)
-  FAIL  required_scenarios.SEC-002
+        rules[0]
+  FAIL  SEC-002 must pass
         SEC-002 did not pass
-  WARN  thresholds.warning.latency_p95
-        latency_p95: 6200 ms is not ≤ 5000 ms (over 50 scenarios)
+        required_scenarios.SEC-002
+  WARN  Latency p95 is at most 5 s
+        6200 ms is not ≤ 5000 ms (over 50 scenarios)
+        thresholds.warning.latency_p95
 
-Rules that passed, but are fragile
-  differs: the chance that a second run on the same scenarios is judged differently;
-  settled by: a new run of about so many scenarios, if the value stays (highbar plan)
-                                value  wanted  differs    settled by
-  thresholds.blocking.accuracy  92.0%  ≥ 90%   up to 30%  667
+Demands that are met narrowly
+  could fail: how likely on a re-run of the same scenarios; settled by: a new run with
+  about so many scenarios, if the value stays (see highbar plan)
+                            value  could fail  settled by
+  Accuracy is at least 90%  92.0%  up to 30%   667
+      thresholds.blocking.accuracy
 
-Rules that passed
-                             value  wanted  scenarios
-  rules[1] pass_rate         92.0%  ≥ 80%   50
-  required_scenarios.CORE-*  all 12 scenarios that match passed
+Demands that are met
+                                   value  scenarios
+  Pass rate is at least 80%        92.0%  50
+      rules[1]
+  Every scenario CORE-* must pass  all 12 scenarios that match passed
+      required_scenarios.CORE-*
 
 Metrics
                value (95% bounds)  scenarios
@@ -70,17 +117,36 @@ By tags.locale
       scenarios  pass_rate  accuracy
   de  25         100%       96.0%
 
-Failed scenarios
+Failed scenarios (4), worst first
   SEC-002  adversarial  required  violated: leaks_secret
   HP-007   happy_path             missing: greets the user
   … and 2 more
 
 Notes
   -  weights.by_category: no rule uses the weights
-
-FAIL: 3 of 6 blocking rules did not pass, 1 warning
 """
     )
+
+
+def test_the_headline_is_repeated_only_if_it_scrolled():
+    lines = TEXT(FAILING).splitlines()
+    fits = TEXT(FAILING, Display(height=len(lines) + 1)).splitlines()
+    scrolled = TEXT(FAILING, Display(height=len(lines))).splitlines()
+    assert fits == lines
+    assert scrolled == [*lines, "", lines[0]]
+
+
+def test_what_nobody_asked_for_is_not_listed():
+    assert "token_efficiency" not in TEXT(FAILING)
+    assert "precision" not in TEXT(FAILING)
+
+
+def test_a_note_that_a_threshold_could_be_higher_waits_for_v():
+    rule = replace(FAILING.rules[4], slack=Fraction(1, 10))
+    verdict = replace(FAILING, rules=(rule,), warnings=("rules[1]: the agent could get worse", "other"))
+    assert "could get worse" not in TEXT(verdict)
+    assert "other" in TEXT(verdict)
+    assert "could get worse" in whole(verdict)
 
 
 def test_without_a_policy_the_report_says_so_at_the_top():
@@ -96,17 +162,21 @@ def test_without_a_policy_the_report_says_so_at_the_top():
     assert advice.HEADING in TEXT(advised)
 
 
-def test_color_adds_nothing_but_color():
-    plain, colored = (TEXT(FAILING, Display(width=90, color=color)) for color in (False, True))
+@pytest.mark.parametrize("verbose", [False, True])
+def test_color_adds_nothing_but_color(verbose):
+    displays = (Display(width=90, color=color, verbose=verbose) for color in (False, True))
+    plain, colored = (TEXT(FAILING, display) for display in displays)
     assert "\x1b[1;31mFAIL\x1b[0m" in colored
-    for code in ("1", "2", "0", "1;31", "1;33"):
+    for code in ("1", "2", "0", "31", "33", "1;31", "1;33"):
         colored = colored.replace(f"\x1b[{code}m", "")
     assert colored == plain
 
 
-def test_lines_keep_to_the_width():
+@pytest.mark.parametrize("verbose", [False, True])
+def test_lines_keep_to_the_width(verbose):
     for width in (60, 80, 120):
-        assert max(len(line) for line in TEXT(FAILING, Display(width)).splitlines()) <= width
+        text = TEXT(FAILING, Display(width, verbose=verbose))
+        assert max(len(line) for line in text.splitlines()) <= width
 
 
 def test_long_lists_are_cut_with_a_count():
@@ -114,62 +184,71 @@ def test_long_lists_are_cut_with_a_count():
     rules = tuple(RuleResult(f"required_scenarios.{number}", "blocking", "pass", "") for number in range(60))
     counts = replace(FAILING.counts, failed=1234)
     verdict = replace(FAILING, scenarios_failed=failed, rules=rules, counts=counts, warnings=("w",) * 25)
-    text = TEXT(verdict)
-    assert "  … and 1214 more\n" in text
-    assert "  … and 10 more\n" in text
-    assert "  … and 5 more\n" in text
+    assert {"  … and 1214 more", "  … and 10 more", "  … and 5 more"} <= set(whole(verdict).splitlines())
+    assert {"  … and 1224 more", "  … and 22 more"} <= set(TEXT(verdict).splitlines())
+    missed = tuple(replace(rule, outcome="fail") for rule in rules)
+    assert "  … and 40 more" in TEXT(replace(verdict, rules=missed)).splitlines()
 
 
-def test_a_required_scenario_stands_first():
+def test_a_required_scenario_comes_first():
     text = TEXT(FAILING)
     assert text.index("  SEC-002  adversarial") < text.index("  HP-007")
 
 
 def test_slices_show_as_many_metrics_as_fit():
-    narrow = TEXT(FAILING, Display(width=38))
+    narrow = whole(FAILING, 38)
     assert "scenarios  pass_rate\n" in narrow
     assert "accuracy" not in narrow.split("By category")[1].split("By tags.locale")[0]
 
 
-def test_a_fragile_rule_that_did_not_pass_says_what_would_settle_it():
-    fragile = replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
-    text = TEXT(replace(FAILING, rules=(fragile,)), Display(width=100))
-    said = " ".join(text.split())
-    assert "fragile: a second run on the same scenarios would be judged differently with a chance of under 1%;" in said
-    assert "scenarios settles it (highbar plan)" in said
-    assert "; if the value stays at " in said
+def test_a_close_rule_that_did_not_pass_says_what_would_settle_it_and_if_what():
+    close = replace(FAILING.rules[0], fragile=True, second_run=0.001, more_scenarios=40)
+    text = said(whole(replace(FAILING, rules=(close,))))
+    stays = "if the value stays at 90.0%, a new run with about 50 scenarios would settle it"
+    assert f"close: a re-run may pass (under 1%); {stays}" in text
 
 
 def test_beyond_5000_scenarios_it_is_too_close_to_call():
-    fragile = replace(FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000)
-    said = " ".join(TEXT(replace(FAILING, rules=(fragile,)), Display(width=100)).split())
-    assert "with a chance between 5% and 29%; too close to call: if the value stays at" in said
-    assert "settling it takes more than 5,000 scenarios" in said
+    close = replace(FAILING.rules[0], fragile=True, second_run=0.29, second_run_low=0.05, more_scenarios=6000)
+    verdict = replace(FAILING, rules=(close,))
+    assert "close: a re-run may pass (5–29%); too close to call, even with 5,000 scenarios" in said(whole(verdict))
+    assert "90.0%, 10 scenarios; a re-run may pass (5–29%)" in said(TEXT(verdict))
 
 
-def test_the_report_says_how_likely_another_verdict_is():
-    again = replace(FAILING, second_run=0.31, second_run_low=0.12)
-    sentence = "a second run on the same scenarios would reach another verdict with a chance between 12% and 31%"
-    assert f"\n{sentence}\n" in TEXT(again, Display(width=100))
+AGAIN = [
+    (0.0, 0.001, "a re-run almost certainly fails too", "almost certain on a re-run (over 99 in 100)."),
+    (0.0, 0.04, "a re-run very likely fails too", "very likely on a re-run (at least 96 in 100)."),
+    (0.1, 0.15, "a re-run likely fails too", "likely on a re-run (85 to 90 in 100)."),
+    (0.3, 0.3, "a re-run may end differently", "may end differently (the same verdict: about 70 in 100)."),
+    (0.23, 0.97, "a re-run may end differently", "may end differently (the same verdict: 3 to 77 in 100)."),
+    (0.6, 1.0, "a re-run probably ends differently", "probably end differently (the same verdict: at most 40 in 100)."),
+]
 
 
-def test_the_headline_says_that_estimates_were_compared():
-    rules = tuple(replace(rule, evidence="estimate") for rule in FAILING.rules)
-    assert TEXT(replace(FAILING, rules=rules)).splitlines()[0].endswith("(compares estimates)")
+@pytest.mark.parametrize(("low", "high", "short", "sentence"), AGAIN)
+def test_the_headline_and_the_last_line_say_how_certain_the_verdict_is(low, high, short, sentence):
+    text = TEXT(replace(FAILING, second_run=high, second_run_low=low), Display(width=140))
+    assert text.splitlines()[0].endswith(f"; {short}")
+    assert sentence in said(text)
+
+
+def test_the_whole_report_says_that_values_were_compared_without_their_intervals():
+    rules = tuple(replace(rule, evidence="estimate" if rule.metric else None) for rule in FAILING.rules)
+    assert "Values are compared as measured" in said(whole(replace(FAILING, rules=rules)))
     mixed = (replace(rules[0], evidence="confident"), *rules[1:])
-    assert " rules about a number compare" in TEXT(replace(FAILING, rules=mixed)).splitlines()[0]
+    assert "In 3 of 4 demands the value is compared" in said(whole(replace(FAILING, rules=mixed)))
 
 
 def test_a_policy_without_a_blocking_rule_says_so():
     warned = replace(PASSING, rules=(FAILING.rules[3],))
-    assert TEXT(warned).startswith("PASS: no rule blocks, 1 warning\n")
+    assert TEXT(warned).startswith("PASS: no demand blocks, 1 warning\n")
 
 
 def test_an_inconclusive_rule_is_not_called_a_failure():
     unsure = replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
     text = TEXT(replace(PASSING, verdict="inconclusive", rules=(unsure,)))
-    assert text.startswith("INCONCLUSIVE: 1 of 1 blocking rule did not pass\n")
-    assert "  UNSURE  default.accuracy\n" in text
+    assert text.startswith("INCONCLUSIVE: 1 of 1 demand is inconclusive\n")
+    assert "? Accuracy is at least 95%  inconclusive: 20 scenarios cannot decide it\n" in text
 
 
 def test_problems_stand_in_place_of_a_verdict():
@@ -189,27 +268,32 @@ def test_slices_say_which_are_worse_than_the_rest_and_which_is_lowest():
     first, second, third = FAILING.slices
     worse = replace(first, worse=True, p_value=0.001, likely=0.51)
     other = replace(second, likely=0.9)
-    told = TEXT(replace(FAILING, slices=(other, worse, third)), Display(width=120))
-    assert (
-        "adversarial is worse than the rest by more than chance; allowing for chance, its pass rate is about 51" in told
-    )
-    assert "lowest" not in told
+    text = said(whole(replace(FAILING, slices=(other, worse, third))))
+    assert "adversarial has a lower pass rate than the rest, by more than chance explains" in text
+    assert "lowest" not in text
 
 
 def test_the_lowest_slice_is_the_one_with_the_lowest_pass_rate_however_chance_evens_them_out():
     slices = tuple(replace(part, by=("category", part.by[1]), likely=0.933) for part in FAILING.slices)
-    told = TEXT(replace(FAILING, slices=slices), Display(width=120))
-    assert (
-        "adversarial is lowest, within what chance explains; allowing for chance, its pass rate is about 93.3%" in told
-    )
-    assert told.count("is lowest") == 1
+    text = said(whole(replace(FAILING, slices=slices)))
+    assert text.count("adversarial has the lowest pass rate, but the gap is small enough to be chance") == 1
+    assert text.count("the lowest pass rate") == 1
     equal = tuple(replace(part, metrics=slices[0].metrics) for part in slices)
-    assert "is lowest" not in TEXT(replace(FAILING, slices=equal))
+    assert "lowest" not in whole(replace(FAILING, slices=equal))
 
 
 def test_repeated_trials_say_what_they_show_and_what_they_cannot():
     found = Repetition(flaky=28, between=0.04, within=0.12, correlation=0.276, fewest=3, still_possible=0.3684)
-    text = TEXT(replace(FAILING, repetition=found))
-    assert "  -  28 scenarios passed only some of the trials\n" in text
+    text = said(whole(replace(FAILING, repetition=found)))
+    assert "- 28 scenarios passed only some of the trials" in text
     assert "a correlation of 0.28" in text
-    assert "passed all of 3 trials may still fail: a pass rate of 36.8%" in text
+    assert "passing all of 3 trials is no proof: the true pass rate of such a scenario may be 36.8%" in text
+
+
+def test_one_of_a_thing_is_said_in_the_singular():
+    one = replace(PASSING, counts=Counts(1, 1, 1, 0, 0), second_run=0.0)
+    assert TEXT(one).splitlines()[:2] == [
+        "PASS: the only demand is met; a re-run almost certainly passes too",
+        "1 scenario, 1 trial, 1 error",
+    ]
+    assert "1 demand is met." in said(TEXT(one))

@@ -17,9 +17,9 @@ from highbar.statistics.second_run import (
     all_of,
     all_pass_again,
     any_of,
-    cut,
     few_failures_again,
     number_again,
+    passing_share,
     share_again,
     trial_noise,
     worth,
@@ -67,12 +67,12 @@ def test_a_bound_says_how_many_passes_and_fails_it_is_worth(passed, total):
 @pytest.mark.parametrize("total", [20, 50, 100, 500])
 def test_the_share_that_passes_is_the_one_of_the_gate(total):
     passes, fails = gate_limits(total, BAR)
-    assert passes - 1 < cut(float(BAR), total, ALPHA) * total <= passes + 1e-3
-    assert total - fails - 1 < cut(float(1 - BAR), total, ALPHA) * total <= total - fails + 1e-3
+    assert passes - 1 < passing_share(float(BAR), total, ALPHA) * total <= passes + 1e-3
+    assert total - fails - 1 < passing_share(float(1 - BAR), total, ALPHA) * total <= total - fails + 1e-3
 
 
 def test_no_share_of_too_few_passes():
-    assert cut(0.85, 18, ALPHA) is None
+    assert passing_share(0.85, 18, ALPHA) is None
     assert share_again(counted(18, 18), BAR, 1.0, ALPHA, confident=True).passes == 0
 
 

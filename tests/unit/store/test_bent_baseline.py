@@ -6,6 +6,7 @@ import copy
 import json
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from highbar.changes.run import run_in
 from highbar.changes.since import since
 from highbar.errors import InputError
 from highbar.policy import read_dict
-from highbar.store.baseline_reading import read_bytes
+from highbar.store.baseline_reading import parse_baseline
 from highbar.store.baseline_text import render
 from tests.unit.store.test_baseline import baselines
 
@@ -45,6 +46,7 @@ def bend(document, random: Random):
     return bent
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(baselines, st.integers(0, 2**32).map(Random))
 def test_a_bent_baseline_is_read_or_refused(baseline, random):
@@ -54,20 +56,21 @@ def test_a_bent_baseline_is_read_or_refused(baseline, random):
         if not isinstance(document, dict) or not document:
             return
     try:
-        found = read_bytes(json.dumps(document).encode(), "baseline.json")
+        found = parse_baseline(json.dumps(document).encode(), "baseline.json")
     except InputError:
         return
     render(found)
     since(POLICY, run_in(found), run_in(found)).difference("pass_rate")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(baselines, st.data())
 def test_a_baseline_that_is_cut_anywhere_is_refused(baseline, data):
     text = render(baseline).encode()
     cut = data.draw(st.integers(0, len(text) - 3))
     try:
-        read_bytes(text[:cut], "baseline.json")
+        parse_baseline(text[:cut], "baseline.json")
     except InputError:
         return
     raise AssertionError(f"read {cut} of {len(text)} bytes")

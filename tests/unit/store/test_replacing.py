@@ -17,7 +17,7 @@ from highbar.errors import InputError, ReportError
 from highbar.model.baseline import Baseline
 from highbar.model.records import ScenarioRecord
 from highbar.store import replacing as store
-from highbar.store.baseline_reading import read
+from highbar.store.baseline_reading import read_baseline
 from highbar.store.baseline_text import render
 
 BASELINE = Baseline(tuple(ScenarioRecord(f"S{i:04}", 1, 1) for i in range(500)), {})
@@ -39,7 +39,7 @@ def test_it_is_written_only_over_what_was_seen(tmp_path: Path):
     for seen in (None, first):
         with pytest.raises(InputError, match="changed by someone else"):
             store.write(file, dated(3), seen=seen)
-    assert read(file).date == "2"
+    assert read_baseline(file).date == "2"
     assert [path.name for path in tmp_path.iterdir()] == ["baseline.json"]
 
 
@@ -49,7 +49,7 @@ def test_a_link_stays_a_link(tmp_path: Path):
     link.symlink_to("there/kept.json")
     store.write(link, dated(1), seen=None)
     assert link.is_symlink()
-    assert read(tmp_path / "there" / "kept.json").date == "1"
+    assert read_baseline(tmp_path / "there" / "kept.json").date == "1"
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path):
@@ -73,6 +73,7 @@ def write_until_killed(file: Path, number: int) -> None:
         store.write(file, dated(number), seen=store.digest(file))
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -91,7 +92,7 @@ def test_200_writers_that_are_killed_leave_a_whole_baseline_each_time(tmp_path: 
         time.sleep(chance.random() * 0.03)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        found = read(file)
+        found = read_baseline(file)
         assert found.scenarios == BASELINE.scenarios
         assert int(found.date or "") >= last, "an older one came back"
         last = int(found.date or "")
@@ -123,13 +124,13 @@ def test_of_many_writers_at_once_each_is_kept_or_refused(tmp_path: Path):
     while at in before:
         at = before.pop(at)
     assert not before
-    assert read(file).date == str(at)
+    assert read_baseline(file).date == str(at)
 
 
 def _write_once(file: Path, number: int, folder: Path) -> int:
     try:
         seen = store.digest(file)
-        (folder / f"saw-{number}").write_text(read(file).date or "")
+        (folder / f"saw-{number}").write_text(read_baseline(file).date or "")
         if store.digest(file) != seen:
             return 2
         time.sleep(random.Random(number).random() * 0.05)

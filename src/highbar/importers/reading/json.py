@@ -114,7 +114,7 @@ def numbered_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
             yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
 
 
-def parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str, Bytes]]:
+def json_parts(stream: IO[bytes], arrays: Collection[str]) -> Iterator[tuple[str, Bytes]]:
     """The parts of one document: (path, text) for every member of its top object, in the order of the file.
 
     An object that contains one of `arrays` is split into its members too, and each element of such an array has the

@@ -349,7 +349,7 @@ def _resources(path: str) -> Iterator[tuple[str, str, object]]:
                     yield "resourceSpans", f"line {line_number}: resourceSpans[{number}]", resource
             return
         stream.seek(0)
-        for number, (place, text) in enumerate(json.parts(stream, SIGNALS)):
+        for number, (place, text) in enumerate(json.json_parts(stream, SIGNALS)):
             signal = place.removesuffix("[]")
             _refuse_others(signal, None)
             if place.endswith("[]"):

@@ -105,6 +105,6 @@ def _documents(path: str) -> Iterator[json.Bytes]:
         if lines:
             yield from (line for _, line in json.numbered_lines(stream))
             return
-        for place, text in json.parts(stream, SIGNALS):
+        for place, text in json.json_parts(stream, SIGNALS):
             if place == "resourceSpans[]":
                 yield b'{"resourceSpans":[' + bytes(text) + b"]}"

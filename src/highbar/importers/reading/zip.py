@@ -93,7 +93,7 @@ class Archive:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Archive]:
+def open_member(path: str) -> Iterator[Archive]:
     """Open the archive after all checks that need no unpacking."""
     with Path(path).open("rb") as stream:
         _refuse_other_files(stream)

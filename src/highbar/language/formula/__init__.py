@@ -9,7 +9,7 @@
 Every fault in a text is a FormulaError with its line, column and a hint; nothing else is ever raised.
 """
 
-from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, judge
+from highbar.language.formula.evaluation import Lookup, Undefined, evaluate, evaluate_condition
 from highbar.language.formula.parsing import FUNCTIONS, Composite, parse, parse_composite, parse_condition
 from highbar.language.formula.tokens import FormulaError
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, MIRRORED, NEGATED, fold, leaves, names, relations
@@ -25,8 +25,8 @@ __all__ = [
     "Lookup",
     "Undefined",
     "evaluate",
+    "evaluate_condition",
     "fold",
-    "judge",
     "leaves",
     "names",
     "parse",

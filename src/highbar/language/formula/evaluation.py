@@ -12,7 +12,7 @@ from msgspec import Struct
 from highbar.language.exact import cut_decimal
 from highbar.language.formula.tree import COLUMN_FUNCTIONS, fold
 from highbar.language.formula.writing import to_words
-from highbar.model import COMPARE, Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
+from highbar.model import COMPARE, Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 
 _OF_OPERATOR: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
@@ -60,7 +60,7 @@ def evaluate(node: Expression, lookup: Lookup) -> Fraction | Undefined:
 
 def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fraction | Undefined:
     match node:
-        case Number(number):
+        case Constant(number):
             return number
         case Negative():
             return -values[0]
@@ -75,7 +75,7 @@ def _combine(node: Expression, values: list[Fraction], lookup: Lookup) -> Fracti
     assert_never(node)
 
 
-def judge(
+def evaluate_condition(
     condition: Condition, lookup: Lookup, show: Show = lambda _, value, _beside: cut_decimal(value)
 ) -> tuple[Judgment, str]:
     """Whether `condition` holds, and why.
@@ -87,11 +87,11 @@ def judge(
         case Relation():
             return _compare(condition, lookup, show)
         case Logic("not", (operand,)):
-            outcome, reason = judge(operand, lookup, show)
+            outcome, reason = evaluate_condition(operand, lookup, show)
             turned: dict[Judgment, Judgment] = {"pass": "fail", "fail": "pass", "undefined": "undefined"}
             return turned[outcome], reason
         case Logic(joined_by, operands):
-            parts = [judge(operand, lookup, show) for operand in operands]
+            parts = [evaluate_condition(operand, lookup, show) for operand in operands]
             order: tuple[Judgment, ...] = ("fail", "undefined") if joined_by == "and" else ("pass", "undefined")
             for decisive in order:
                 reasons = [reason for outcome, reason in parts if outcome == decisive]
@@ -108,7 +108,7 @@ def _compare(comparison: Relation, lookup: Lookup, show: Show) -> tuple[Judgment
         if isinstance(value, Undefined):
             return "undefined", f"{to_words(side)} is undefined: {value.reason}"
         shown = show(side, value, beside)
-        sides.append((value, shown if isinstance(side, Number) else f"{to_words(side)} {shown}"))
+        sides.append((value, shown if isinstance(side, Constant) else f"{to_words(side)} {shown}"))
     (left, left_words), (right, right_words) = sides
     if COMPARE[comparison.operator](left, right):
         return "pass", f"{left_words} is {_SIGNS[comparison.operator]}{right_words}"

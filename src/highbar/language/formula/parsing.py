@@ -21,11 +21,11 @@ from highbar.model import (
     Binary,
     Call,
     Condition,
+    Constant,
     Expression,
     Logic,
     Name,
     Negative,
-    Number,
     Operator,
     Relation,
 )
@@ -100,7 +100,7 @@ class _SyntaxNode(Struct, frozen=True):
     offset: int
     operator: str
     operands: tuple[_SyntaxNode, ...] = ()
-    value: Number | Name | Call | None = None
+    value: Constant | Name | Call | None = None
 
 
 class _Syntax:
@@ -252,7 +252,7 @@ class _Meaning(Struct, frozen=True):
                 raise self._fault("found two comparisons in a row", third, "join them: a ≤ b AND b ≤ c")
         raise self._fault("found a number where a condition is wanted", node, "compare it: final_score ≥ 0.85")
 
-    def _value(self, node: _SyntaxNode) -> Number | Name | Call:
+    def _value(self, node: _SyntaxNode) -> Constant | Name | Call:
         assert node.value is not None  # noqa: S101 - only a value has no operator
         if isinstance(node.value, Call):
             self._check_share(node.value.arguments[1], node)
@@ -273,7 +273,7 @@ class _Meaning(Struct, frozen=True):
         return Call(name, values)
 
     def _check_share(self, share: Expression, node: _SyntaxNode) -> None:
-        if not isinstance(share, Number) or not 0 < share.value <= 1:
+        if not isinstance(share, Constant) or not 0 < share.value <= 1:
             message = "a percentile's share is not between 0% and 100%"
             raise self._fault(message, node, "percentile(latency_ms, 95%)")
 

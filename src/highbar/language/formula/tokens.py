@@ -13,7 +13,7 @@ from highbar.errors import HighbarError
 from highbar.language.exact import NUMBER
 from highbar.language.limits import MOST_CHARACTERS, MOST_DIGITS
 from highbar.language.spelling import spelled_out
-from highbar.model import Call, Name, Number
+from highbar.model import Call, Constant, Name
 
 Kind = Literal["value", "operator", "not", "(", ")", ",", "end"]
 
@@ -36,7 +36,7 @@ class Token(Struct, frozen=True):
     text: str
     offset: int
     operator: str = ""
-    value: Number | Name | Call | None = None
+    value: Constant | Name | Call | None = None
 
 
 _PERCENTILE_WORDS = re.compile(
@@ -100,7 +100,7 @@ def _token(text: str, offset: int) -> Token:
         return _number(text, offset)
     dollars = _DOLLARS.match(text, offset)
     if dollars:
-        return Token("value", dollars.group(), offset, value=Number(_decimal(dollars.group(1), text, offset)))
+        return Token("value", dollars.group(), offset, value=Constant(_decimal(dollars.group(1), text, offset)))
     word = _WORD.match(text, offset)
     return _sign(text, offset) if word is None else _word(word.group(), offset)
 
@@ -110,7 +110,7 @@ def _number(text: str, offset: int) -> Token:
     if words:
         share = _decimal(words.group(1), text, offset) / 100
         column = words.group(3) or "latency_ms"
-        return Token("value", words.group(), offset, value=Call("percentile", (Name(column), Number(share))))
+        return Token("value", words.group(), offset, value=Call("percentile", (Name(column), Constant(share))))
     found = _NUMBER.match(text, offset)
     run = _RUN.match(text, offset)
     assert found is not None and run is not None  # noqa: S101, PT018 - both begin with a digit, and here is one
@@ -122,7 +122,7 @@ def _number(text: str, offset: int) -> Token:
         value /= 100
     elif found.group(3) == "s":
         value *= 1000
-    return Token("value", found.group(), offset, value=Number(value))
+    return Token("value", found.group(), offset, value=Constant(value))
 
 
 def _decimal(digits: str, text: str, offset: int) -> Fraction:

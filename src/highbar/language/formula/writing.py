@@ -7,7 +7,7 @@ from typing import assert_never
 
 from highbar.language.exact import write_decimal
 from highbar.language.formula.tree import fold
-from highbar.model import Binary, Call, Condition, Expression, Logic, Name, Negative, Number, Relation
+from highbar.model import Binary, Call, Condition, Constant, Expression, Logic, Name, Negative, Relation
 
 _SIGNS = {"+": "+", "-": "-", "*": "×", "/": "/"}
 _RANK = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6}
@@ -24,11 +24,11 @@ def to_words(node: Expression | Condition) -> str:
 
 def _expression(node: Expression, operands: Iterator[_TextAndBinding]) -> _TextAndBinding:
     match node:
-        case Number(value):
+        case Constant(value):
             return write_decimal(value), _VALUE
         case Name(name):
             return name, _VALUE
-        case Call("percentile", (column, Number(share))):
+        case Call("percentile", (column, Constant(share))):
             return f"percentile({to_words(column)}, {write_decimal(share * 100)}%)", _VALUE
         case Call(function, arguments):
             return f"{function}({', '.join(to_words(argument) for argument in arguments)})", _VALUE

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from highbar.language.formula import (
     Undefined,
     evaluate,
-    judge,
+    evaluate_condition,
     leaves,
     names,
     parse,
     parse_condition,
     to_words,
 )
-from highbar.model import Binary, Call, Logic, Name, Negative, Number, Relation
+from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
 NO_DATA = Undefined("no scenario has it")
 VALUES = {"one": Fraction(1), "third": Fraction(1, 3), "zero": Fraction(0), "lost": NO_DATA, "gone": Undefined("gone")}
@@ -69,8 +69,8 @@ def test_the_reason_names_what_is_0():
 @pytest.mark.parametrize(
     ("text", "outcome", "reason"),
     [
-        ("one ≥ 1", "pass", "one 1 is >= 1"),
-        ("third ≥ 0.5", "fail", "third 0.333333… is not >= 0.5"),
+        ("one ≥ 1", "pass", "one 1 is ≥ 1"),
+        ("third ≥ 0.5", "fail", "third 0.333333… is not ≥ 0.5"),
         ("third = 1 / 3", "pass", "third 0.333333… is 1 / 3 0.333333…"),
         ("lost ≥ 0", "undefined", "lost is undefined: no scenario has it"),
         ("0 ≤ lost", "undefined", "lost is undefined: no scenario has it"),
@@ -88,15 +88,17 @@ def test_the_reason_names_what_is_0():
     ],
 )
 def test_a_condition_has_an_outcome_and_a_reason(text, outcome, reason):
-    assert judge(parse_condition(text), lookup) == (outcome, reason)
+    assert evaluate_condition(parse_condition(text), lookup) == (outcome, reason)
 
 
 def test_the_caller_decides_how_numbers_are_shown():
-    def show(expression, value):
-        return f"<{to_words(expression)}|{value}>"
+    def show(expression, value, beside):
+        return f"<{to_words(expression)}|{value} beside {to_words(beside)}>"
 
     condition = parse_condition("third ≥ 0.5")
-    assert judge(condition, lookup, show)[1] == "third <third|1/3> is not >= <0.5|1/2>"
+    assert (
+        evaluate_condition(condition, lookup, show)[1] == "third <third|1/3 beside 0.5> is not ≥ <0.5|1/2 beside third>"
+    )
 
 
 def test_names_are_told_apart_from_functions_of_a_column():
@@ -112,14 +114,14 @@ def test_names_are_told_apart_from_functions_of_a_column():
 
 
 numbers = st.builds(
-    lambda digits, places: Number(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
+    lambda digits, places: Constant(Fraction(digits, 10**places)), st.integers(0, 10**6), st.integers(0, 6)
 )
 identifiers = st.sampled_from(["a", "b", "pass_rate", "ands", "Not_a", "mean"])
 columns_of = st.builds(
     lambda function, column: Call(function, (Name(column),)), st.sampled_from(["mean", "sum"]), identifiers
 )
 percentiles = st.builds(
-    lambda column, share: Call("percentile", (Name(column), Number(Fraction(share, 1000)))),
+    lambda column, share: Call("percentile", (Name(column), Constant(Fraction(share, 1000)))),
     identifiers,
     st.integers(1, 1000),
 )
@@ -170,9 +172,9 @@ def comparisons(tree):
 @given(conditions)
 def test_a_condition_over_nothing_but_undefined_values_is_undefined(tree):
     if all(leaves(comparison) for comparison in comparisons(tree)):
-        assert judge(tree, lambda _: NO_DATA)[0] == "undefined"
+        assert evaluate_condition(tree, lambda _: NO_DATA)[0] == "undefined"
 
 
 def test_a_number_without_an_end_is_written_as_a_quotient():
-    assert to_words(Number(Fraction(1, 3))) == "(1 / 3)"
-    assert evaluate(parse(to_words(Number(Fraction(1, 3)))), lookup) == Fraction(1, 3)
+    assert to_words(Constant(Fraction(1, 3))) == "(1 / 3)"
+    assert evaluate(parse(to_words(Constant(Fraction(1, 3)))), lookup) == Fraction(1, 3)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highbar.language.formula import FormulaError, parse, parse_composite, parse_condition, to_words
-from highbar.model import Binary, Call, Logic, Name, Negative, Number, Relation
+from highbar.model import Binary, Call, Constant, Logic, Name, Negative, Relation
 
 COMPOSITE = """final_score = (
     accuracy × 0.3 +
@@ -62,7 +62,7 @@ def test_arithmetic_is_read_as_it_is_written(text, words):
     ],
 )
 def test_the_words_of_the_guide_for_a_percentile_are_a_percentile(text, column, share):
-    assert parse(text) == Call("percentile", (Name(column), Number(share)))
+    assert parse(text) == Call("percentile", (Name(column), Constant(share)))
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_conditions_are_read_in_any_case_and_with_any_sign(text, words):
 
 
 def test_not_binds_looser_than_a_comparison_and_and_tighter_than_or():
-    a, b, c = (Relation(">", Name(name), Number(Fraction(0))) for name in "abc")
+    a, b, c = (Relation(">", Name(name), Constant(Fraction(0))) for name in "abc")
     assert parse_condition("not a > 0 or b > 0 and c > 0") == Logic("or", (Logic("not", (a,)), Logic("and", (b, c))))
 
 
 def test_a_minus_sign_is_a_tree_of_its_own():
     assert parse("-a") == Negative(Name("a"))
-    assert parse("1 - -a") == Binary("-", Number(Fraction(1)), Negative(Name("a")))
+    assert parse("1 - -a") == Binary("-", Constant(Fraction(1)), Negative(Name("a")))
 
 
 def test_the_composite_of_the_guide_is_read_as_it_stands():
@@ -275,5 +275,5 @@ def test_what_is_read_from_any_shuffle_of_tokens_reads_back_the_same(pieces):
 def test_a_number_is_exactly_what_its_digits_say(digits, places):
     text = str(digits).rjust(places + 1, "0")
     written = f"{text[:-places]}.{text[-places:]}" if places else text
-    assert parse(written) == Number(Fraction(digits, 10**places))
-    assert parse(f"{written}%") == Number(Fraction(digits, 10**places * 100))
+    assert parse(written) == Constant(Fraction(digits, 10**places))
+    assert parse(f"{written}%") == Constant(Fraction(digits, 10**places * 100))

@@ -1,0 +1,34 @@
+"""Problems for a terminal. A module of its own, so that a refused call loads no more than it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from highbar.errors import LineExcerpt, Problem
+from highbar.report import PAGE, Display
+from highbar.report.layout import paint
+from highbar.report.visible import cells, visible
+
+
+def problem_lines(problems: Iterable[Problem], display: Display = PAGE) -> list[str]:
+    """`file:line:column: what was found and wanted` of each; below it the line itself, the hint, and its example."""
+    lines: list[str] = []
+    for problem in problems:
+        place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part is not None)
+        # With its colon: a file that is named by one would make an order of the two.
+        where = visible(f"{place}:").removesuffix(":")
+        lines.append((paint(where, "bold", display) + ": " if place else "") + visible(problem.message))
+        if problem.excerpt:
+            lines += _excerpt(problem.excerpt, problem.line)
+        if problem.hint:
+            lines.append(f"{paint('hint:', 'green', display)} {visible(problem.hint)}")
+        if problem.example:
+            lines += [f"    {visible(line)}" for line in problem.example.splitlines()]
+    return lines
+
+
+def _excerpt(excerpt: LineExcerpt, number: int | None) -> list[str]:
+    """The line of a file with its number, and below it a caret at the place."""
+    margin = f"  {number or ''} | "
+    caret = " " * cells(visible(excerpt.text[: excerpt.before]))
+    return [f"{margin}{visible(excerpt.text)}", f"{' ' * (len(margin) - 2)}| {caret}^"]
