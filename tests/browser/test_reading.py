@@ -34,6 +34,14 @@ def test_a_demand_leads_to_the_scenarios_that_broke_it(example: Path, open_page:
     page.locator("tr.rule[data-rules*='required_scenarios.SEC-002'] a.broken").click()
     expect(page.locator("#status")).to_have_text("1 of 16 scenarios")
     assert failed(page) == ["SEC-002"]
+    page.locator("tr.rule[data-rules*='required_scenarios.REG']").locator("a.broken").click()
+    expect(page.locator("#status")).to_have_text("2 of 16 scenarios")
+    assert failed(page) == ["REG-004", "REG-003"]
+    page.get_by_label("Show").select_option("Errors")  # another filter starts from all of them
+    expect(page.locator("#status")).to_have_text("1 of 16 scenarios")
+    other = page.locator("tr.rule", has_text="Accuracy for tags.locale de")
+    expect(other).to_have_count(1)
+    assert other.locator("a.broken").count() == 0  # the list does not have that column
 
 
 def test_failed_scenarios_stand_below_their_kind_of_reason(example: Path, open_page: Open) -> None:

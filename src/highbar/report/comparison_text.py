@@ -11,9 +11,10 @@ from highbar.model import RuleResult
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.headline import more, not_passed
+from highbar.report.headline import more
 from highbar.report.layout import columns, paint, paragraph, table, title
 from highbar.report.text import render_problems as render_verdict_problems
+from highbar.report.titles import demands
 from highbar.report.visible import cut, visible
 
 _MOST_ROWS = 20
@@ -55,22 +56,27 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
 
 
 def _rules(comparison: Comparison, display: Display) -> list[str]:
-    missed = not_passed(comparison.rules)
-    passed = [rule for rule in comparison.rules if rule.outcome == "pass"]
+    found = demands(words.as_verdict(comparison))
+    missed = sorted(
+        (each for each in found if each.rule.outcome != "pass"), key=lambda each: each.rule.level != "blocking"
+    )
+    met = [each for each in found if each.rule.outcome == "pass"]
     lines: list[str] = []
-    for heading, rules in (("Rules that did not pass", missed), ("Rules that passed", passed)):
-        lines += title(heading, display) if rules else []
-        for rule in rules:
-            word = _word(rule)
-            lines.append(f"  {paint(word, _rule_color(rule), display)}  {visible(rule.rule)}")
-            lines += paragraph(visible(rule.reason), 4 + len(word), display)
+    for heading, group in (("Demands that are not met", missed), ("Demands that are met", met)):
+        lines += title(heading, display) if group else []
+        for demand in group:
+            word = _word(demand.rule)
+            indent = 4 + len(word)
+            first, *others = paragraph(f"{demand.title} ({', '.join(map(visible, demand.paths))})", indent, display)
+            lines += [f"  {paint(word, _rule_color(demand.rule), display)}  {first.strip()}", *others]
+            lines += paragraph(visible(demand.rule.reason), indent, display)
     return lines
 
 
 def _word(rule: RuleResult) -> str:
     if rule.outcome == "pass":
         return "PASS"
-    return "WARN" if rule.level == "warning" else "UNSURE" if rule.outcome == "inconclusive" else "FAIL"
+    return "WARN" if rule.level == "warning" else "INCONCLUSIVE" if rule.outcome == "inconclusive" else "FAIL"
 
 
 def _rule_color(rule: RuleResult) -> str:

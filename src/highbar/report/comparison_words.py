@@ -12,6 +12,7 @@ from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
 from highbar.model.details import Details
 from highbar.report.headline import WORDS, judged, selected
+from highbar.report.titles import demands
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
     {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "unclear"}
@@ -28,9 +29,10 @@ def headline(comparison: Comparison) -> str:
     change = f"{main_number(comparison)}; {_moved(comparison)}"
     if comparison.verdict is None:
         return f"{comparison.direction.upper()}: {change}"
-    blocking = [rule for rule in comparison.rules if rule.level == "blocking"]
+    rules = [demand.rule for demand in demands(as_verdict(comparison))]
+    blocking = [rule for rule in rules if rule.level == "blocking"]
     missed = sum(rule.outcome != "pass" for rule in blocking)
-    warned = sum(rule.outcome != "pass" for rule in comparison.rules) - missed
+    warned = sum(rule.outcome != "pass" for rule in rules) - missed
     number = missed or len(blocking)
     counted = f"{missed} of {count(len(blocking), 'demand')}" if missed else count(len(blocking), "demand")
     outcome = f"{counted} {'is' if number == 1 else 'are'} {'not ' if missed else ''}met"

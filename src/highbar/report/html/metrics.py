@@ -83,7 +83,11 @@ def latencies(verdict: Verdict) -> Markup:
     found = verdict.details.rows.latency if verdict.details else None
     if found is None:
         return EMPTY
-    errors = f" {plural(found.errors, 'trial')} ended in an error, and never completed." if found.errors else ""
+    errors = (
+        f" {plural(found.errors, 'trial')} crashed and {'has' if found.errors == 1 else 'have'} no latency."
+        if found.errors
+        else ""
+    )
     limits = _limits(found, verdict)
     title = "Trials by latency. " + "; ".join(limit.text for limit in limits)
     return folded(

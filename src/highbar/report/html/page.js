@@ -62,6 +62,7 @@ const dataOf = (id) => {
   let found = index.map((row, place) => place);
   let first = 0;
   let texts = null;
+  let only = null;
 
   // --- one scenario --------------------------------------------------------------------------
   const row = (place) => {
@@ -161,6 +162,7 @@ const dataOf = (id) => {
       if (chosen !== null && scenario[CATEGORY] !== chosen) return;
       if (kind.value && !scenario[KINDS].includes(kind.value)) return;
       if (hay && !hay[place].includes(wanted)) return;
+      if (only && !only.has(scenario[ID])) return;
       found.push(place);
     });
     first = 0;
@@ -173,13 +175,17 @@ const dataOf = (id) => {
   category.append(...categories.map((name) => make("option", `${name || "(none)"} (${counted.get(name)})`)));
   category.closest("label").hidden = categories.length < 2;
 
+  const chosen = () => {
+    only = null;
+    filter();
+  };
   let waiting = 0;
   search.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(filter, 120);
+    waiting = setTimeout(chosen, 120);
   });
-  category.addEventListener("change", filter);
-  kind.addEventListener("change", filter);
+  category.addEventListener("change", chosen);
+  kind.addEventListener("change", chosen);
   find("previous").addEventListener("click", () => turn(-1));
   find("next").addEventListener("click", () => turn(1));
 
@@ -187,7 +193,8 @@ const dataOf = (id) => {
   for (const link of document.querySelectorAll("a.broken")) {
     link.addEventListener("click", () => {
       kind.value = link.dataset.kind ?? "";
-      search.value = link.dataset.search ?? "";
+      search.value = "";
+      only = link.dataset.ids === undefined ? null : new Set(JSON.parse(link.dataset.ids));
       category.selectedIndex = link.dataset.category === undefined ? 0 : categories.indexOf(link.dataset.category) + 1;
       filter();
     });

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from highbar.model import RuleResult, Verdict
 from highbar.report.html.markup import EMPTY, Markup, element
+from highbar.report.visible import revealed
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -48,35 +51,33 @@ def kinds_of(reason: str) -> str:
 
 def broken_by(rule: RuleResult, verdict: Verdict) -> Markup:
     """A link that lists the failed scenarios behind a demand; empty if none is listed, or it is not known which."""
-    path, _, scenario = rule.rule.partition("_scenarios.")
-    if path.endswith(("required", "optional")) and scenario:
-        return _link(verdict, search="" if "*" in scenario else scenario)
-    category = next((values[0] for column, values in rule.slice if column == "category" and len(values) == 1), "")
-    if rule.metric == "safety_rate":
-        category = "adversarial"
+    path, _, pattern = rule.rule.partition("_scenarios.")
+    if path.endswith(("required", "optional")) and pattern:
+        return _link(verdict, pattern=pattern)
+    if any(column != "category" or len(values) != 1 for column, values in rule.slice):
+        return EMPTY  # the list of failed scenarios has no other column
+    category = "adversarial" if rule.metric == "safety_rate" else next((values[0] for _, values in rule.slice), "")
     kind = _BY_METRIC.get(rule.metric or "", "")
     if rule.metric in ("pass_rate", "weighted_pass_rate") or kind or category:
         return _link(verdict, kind=kind, category=category)
     return EMPTY
 
 
-def _link(verdict: Verdict, *, kind: str = "", category: str = "", search: str = "") -> Markup:
+def _link(verdict: Verdict, *, kind: str = "", category: str = "", pattern: str = "") -> Markup:
+    wanted = re.compile(re.escape(pattern or "*").replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
     listed = [
-        one
+        one.id
         for one in verdict.scenarios_failed
-        if kind in kinds_of(one.reason)
-        and (not category or one.category == category)
-        and (not search or one.id == search)
+        if kind in kinds_of(one.reason) and (not category or one.category == category) and wanted.fullmatch(one.id)
     ]
     if not listed:
         return EMPTY
-    text = "the scenario" if len(listed) == 1 else "the scenarios"
     return element(
         "a",
-        text,
+        "the scenario" if len(listed) == 1 else "the scenarios",
         href="#failed",
         class_="broken",
         data_kind=kind or None,
         data_category=category or None,
-        data_search=search or None,
+        data_ids=json.dumps([revealed(id_) for id_ in listed], ensure_ascii=False) if pattern else None,
     )
