@@ -88,7 +88,7 @@ def _scenarios(comparison: Comparison) -> str:
 
 
 def _slices(comparison: Comparison) -> str:
-    names = ("value", "pass rate", "pairs", "broke", "fixed", "base", "head", "difference")
+    names = ("value", "pass rate", "scenarios", "broke", "fixed", "before", "after", "difference")
     return "\n\n".join(
         _table(f"### By {code(column)}", names, [_slice(part) for part in comparison.slices if part.by[0] == column])
         for column in dict.fromkeys(part.by[0] for part in comparison.slices)

@@ -115,7 +115,7 @@ def _slices(comparison: Comparison, display: Display) -> list[str]:
     for column, group in groupby(comparison.slices, key=lambda part: part.by[0]):
         parts = list(group)
         lines += title(f"By {visible(column)}", display)
-        header = ("", "pass rate", "pairs", "broke", "fixed", "difference")
+        header = ("", "pass rate", "scenarios", "broke", "fixed", "difference")
         lines += table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
         rest = more(len(parts), min(len(parts), _MOST_ROWS))
         lines += [f"  {rest}"] if rest else []

@@ -102,8 +102,12 @@ const dataOf = (id) => {
     entries(part, "Observed besides", other.map((name) => [name, ""]));
     entries(part, "Violations", happened.map((name) => [`✕ ${name}`, "happened"]));
     entries(part, "Avoided, as demanded", mustNot.map((name) => [name, ""]));
-    if (wanted || got) entries(part, "Answer", [[`the right answer is ${wanted || "not recorded"}; the agent answered ${got || "nothing"}`, ""]]);
+    if (wanted || got) entries(part, "Answer", [[answered(wanted, got), ""]]);
     return part;
+  };
+  const answered = (wanted, got) => {
+    if (wanted && wanted === got) return `the agent answered ${got}, which is right`;
+    return `the right answer is ${wanted || "not recorded"}; the agent answered ${got || "nothing"}`;
   };
   const excerpt = (part, title, text) => {
     if (!text) return;
