@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -128,6 +128,7 @@ class Comparison(Struct, frozen=True):
     confidence: Fraction = Fraction(95, 100)
     latency: Factor | None = None  # of the mean latency of the pairs
     moved: tuple[MovedScenario, ...] = ()  # the first that broke or were fixed; only if a report shows them
+    read_again: Callable[[Comparison], Comparison] | None = None  # None if the results are not at hand
 
     @property
     def direction(self) -> Direction:
@@ -145,6 +146,21 @@ class Comparison(Struct, frozen=True):
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if no rule compares the two."""
         return self.verdict == "pass"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        compared = (name for name in self.__struct_fields__ if name != "read_again")
+        return all(getattr(self, name) == getattr(other, name) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment] # its mappings have none either
+
+    def complete(self) -> Comparison:
+        """The comparison with the outputs of both runs, for scenarios that broke or were fixed; HTML shows them.
+
+        The results are read again. Raises ReportError if they have changed since.
+        """
+        return self if self.moved or self.read_again is None else self.read_again(self)
 
     def __repr__(self) -> str:
         found = "no verdict" if self.verdict is None else self.verdict

@@ -96,15 +96,17 @@ PLANS: Mapping[str, Reporter] = MappingProxyType(
 def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A002 - as the command line calls it
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
 
-    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. For
-    these the results are read again. Raises ReportError if they have changed, InputError if there is no such format.
+    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. HTML
+    shows both outputs of the scenarios that broke or were fixed. For these the results are read again. Raises
+    ReportError if they have changed, InputError if there is no such format.
     """
     if isinstance(found, Verdict):
         chosen = reporter(format)
         return chosen(found.complete(details=chosen.details, scenarios=chosen.lists_scenarios))
     if format not in COMPARISONS:
         raise _unknown(format, COMPARISONS, "a format of a comparison")
-    return COMPARISONS[format](found)
+    chosen = COMPARISONS[format]
+    return chosen(found.complete() if chosen.details else found)
 
 
 def names() -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from highbar import api
+from highbar.errors import ReportError
 from tests.commandline import Run, run
 from tests.unit.report.workflow import read_commands, read_outputs
 
@@ -85,6 +87,19 @@ def test_several_trials_are_counted_and_one_that_tells_is_shown(tmp_path):
     assert "Head: did not pass, 2 of 3 trials passed" in page
     assert "head.jsonl 2<" in page
     assert "head.jsonl 1<" not in page
+
+
+def test_from_python_the_page_has_both_outputs_too(project):
+    found = api.compare(project / "base.jsonl", project / "head.jsonl")
+    assert found.moved == ()
+    assert len(found.complete().moved) == 35
+    assert "head.jsonl said 99<" in found.to_html()
+    assert found == api.compare(project / "base.jsonl", project / "head.jsonl")
+    rows = [{"id": "A", "passed": True, "output": "well"}], [{"id": "A", "passed": False, "output": "ill"}]
+    assert "ill</pre>" in api.compare(*rows).to_html()
+    write(project, "head.jsonl", range(50, 100))
+    with pytest.raises(ReportError, match="changed"):
+        found.to_html()
 
 
 # --- JUnit -----------------------------------------------------------------------------------
