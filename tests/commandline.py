@@ -77,7 +77,11 @@ def run(
     """
     # A policy is looked for upward to the repository's root; this makes the folder one, so none is found outside it.
     (folder / ".git").mkdir(exist_ok=True)
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GITHUB_", "GITLAB_", "CI_", "HIGHBAR_"))
+    }
     wanted = {**inherited, "PYTHONUTF8": "1", **(environment or {})}
     if process or any(name.startswith("PYTHON") for name in environment or {}):
         return _run_process(folder, arguments, stdin, wanted)

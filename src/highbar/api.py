@@ -107,8 +107,13 @@ def compare(
         policy=policies.choose(_policy(policy)), mapping=_mapping(map), where=_where(where), wants=Wants(tuple(slices))
     )
     before, after = (_opened(results, mapped=map is not None) for results in (base, head))
+
+    def outputs(found: Comparison) -> Comparison:
+        with before(job) as base_job, after(job) as head_job:
+            return pipeline.with_outputs(found, base_job, head_job)
+
     with before(job) as base_job, after(job) as head_job:
-        return pipeline.compare(base_job, head_job)
+        return replace(pipeline.compare(base_job, head_job), read_again=outputs)
 
 
 def _check_both(job: Job, against_ref: str) -> Verdict:

@@ -113,7 +113,7 @@ COLUMNS = (
     # 1e15 ms are 30,000 years: every engine sums such numbers exactly, however many rows there are.
     Column("latency_ms", "number, 0 to 1e15", "how long the trial took", "measures", "number",
            least=0, most=10**15, scale=10**6, better="lower",
-           limit=PolicyLimit("latency_limit", "The 1 of normalized_latency; 5000ms unless said. If it is given, a trial"
+           limit=PolicyLimit("latency_limit", "The 1 of normalized_latency; 5000ms by default. If it is given, a trial"
                              " without a latency counts as this in a mean.")),
     Column("tokens_used", "whole number, 0 or more", "how many tokens it used", "measures", "whole",
            least=0, better="lower", quantities=("tokens_both",),

@@ -38,7 +38,7 @@ class Problem(Struct, frozen=True):
     @property
     def advice(self) -> str | None:
         """The hint, with the example below it if there is one."""
-        return "\n".join(filter(None, (self.hint, self.example))) or None
+        return self.hint if self.example is None else "\n".join(filter(None, (self.hint, self.example)))
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from highbar import measure
 from highbar import policy as policies
 from highbar.engine.opening import reduce
+from highbar.errors import ReportError
 from highbar.load.refusals import refuse_categories
 from highbar.load.results import Results, results
 from highbar.model import Policy, Verdict
@@ -18,7 +20,11 @@ from highbar.verdicts import CheckResult, refuse_unusable, verdict
 
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
     from highbar.changes.run import Run
-    from highbar.model.comparison import Comparison
+    from highbar.model.comparison import Comparison, Side
+    from highbar.model.details import TrialDetail
+
+MOST_MOVED = 25
+"""Scenarios that broke, and as many that were fixed, whose outputs a comparison shows."""
 
 
 def check(job: Job, watch: JobWatch = SILENT) -> Verdict:
@@ -69,3 +75,37 @@ def compare(base: Job, head: Job, watch: JobWatch = SILENT) -> Comparison:
     scored = policies.without_rules(policy)
     before, after = (baseline_of(job) or score(job, scored, watch) for job in (base, head))
     return compare_runs(policy, before, after, head.wants.slices)
+
+
+def with_outputs(comparison: Comparison, base: Job, head: Job) -> Comparison:
+    """The comparison with the trials of the scenarios that broke or were fixed, read again from both runs.
+
+    A baseline has no outputs, and standard input cannot be read twice. Raises ReportError if a run has changed.
+    """
+    from highbar.model.comparison import MovedScenario  # only for a comparison
+
+    ids = (*comparison.broken[:MOST_MOVED], *comparison.fixed[:MOST_MOVED])
+    if not ids:
+        return comparison
+    policy = policies.without_rules(policies.choose(head.policy))
+    both = ((base, comparison.base), (head, comparison.head))
+    before, after = (_trials_of(job, policy, side, ids) for job, side in both)
+    moved = (
+        MovedScenario(id_, *(None if trials is None else trials.get(id_, ()) for trials in (before, after)))
+        for id_ in ids
+    )
+    return replace(comparison, moved=tuple(moved))
+
+
+def _trials_of(
+    job: Job, policy: Policy, side: Side, ids: tuple[str, ...]
+) -> Mapping[str, tuple[TrialDetail, ...]] | None:
+    """The trials of the scenarios by id; None if the run cannot be read again."""
+    if side.is_baseline or "-" in job.results:
+        return None
+    policy, wants = policies.choose(policy, job.where), replace(job.wants, trials_of=ids)
+    with results(job, policy, SILENT) as found:
+        sums = reduce(found, lambda columns: measure.needs(policy, columns, wants))
+        if found.sources() != side.sources:
+            raise ReportError("the results changed while they were compared")
+    return sums.trials

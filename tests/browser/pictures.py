@@ -49,8 +49,9 @@ def opened(page: Page) -> None:
 
 
 def show(selector: str) -> Act:
-    """Bring a section to the top."""
-    return lambda page: page.locator(selector).evaluate("part => part.closest('section').scrollIntoView()")
+    """Open a section, and bring it to the top."""
+    act = "part => { part.closest('details')?.setAttribute('open', ''); part.closest('section').scrollIntoView(); }"
+    return lambda page: page.locator(selector).evaluate(act)
 
 
 def found(page: Page) -> None:
@@ -61,8 +62,13 @@ def found(page: Page) -> None:
 
 
 def fragile(page: Page) -> None:
-    """The rules that passed but may not again."""
-    page.locator(".group", has_text="fragile").evaluate("part => part.scrollIntoView()")
+    """The demands that are met, but narrowly."""
+    page.locator(".group", has_text="narrowly").evaluate("part => part.scrollIntoView()")
+
+
+def both(page: Page) -> None:
+    """A scenario that broke, with the outputs of both runs."""
+    page.locator("details.both", has_text="SEC-002").locator("summary").click()
 
 
 def nothing(page: Page) -> None:
@@ -93,7 +99,8 @@ STATES: dict[str, tuple[str, dict[str, Any], int, Act]] = {
     "dark": ("v1.html", {"color_scheme": "dark"}, 620, then(show("#failed"), opened)),
     "phone": ("v1.html", {"viewport": PHONE}, 740, nothing),
     "no-script": ("v1.html", {"java_script_enabled": False}, 420, nothing),
-    "comparison": ("compare.html", {}, 700, nothing),
+    "comparison": ("compare.html", {}, 700, show("#changes")),
+    "both": ("compare.html", {}, 760, then(show("#moved"), both)),
     "refusal": ("refusal.html", {}, 260, nothing),
     "notebook": ("notebook.html", {}, 560, nothing),
 }

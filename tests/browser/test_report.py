@@ -41,13 +41,12 @@ def test_the_page_says_what_the_json_verdict_says(version: str, example: Path, o
     page = open_page(example / f"{version}.html").page
     assert page.locator("header").get_attribute("data-verdict") == verdict["verdict"]
     expect(page.locator("h1 b")).to_have_text(verdict["verdict"].upper())
-    rows = page.locator("tr.rule")
-    shown = rows.evaluate_all("rows => rows.map(row => [row.dataset.rule, row.dataset.outcome, row.dataset.level])")
+    shown = [
+        [path, row["outcome"], row["level"]]
+        for row in page.locator("tr.rule").evaluate_all("rows => rows.map(row => ({ ...row.dataset }))")
+        for path in json.loads(row["rules"])
+    ]
     assert sorted(shown) == sorted([rule["rule"], rule["outcome"], rule["level"]] for rule in verdict["rules"])
-    for rule in verdict["rules"]:
-        if rule["outcome"] != "pass":
-            row = page.locator(f"tr.rule[data-rule={json.dumps(rule['rule'])}]")
-            expect(row).to_contain_text(rule["reason"])
     named = page.locator("table.metrics tbody th").all_text_contents()
     assert named == [name for name, value in verdict["metrics"].items() if value["value"] is not None]
 
@@ -55,7 +54,7 @@ def test_the_page_says_what_the_json_verdict_says(version: str, example: Path, o
 def test_every_rule_with_a_value_is_drawn_with_its_interval_and_its_threshold(example: Path, open_page: Open) -> None:
     page = open_page(example / "v2.html").page
     rows = page.locator("tr.rule", has=page.locator(".value b:not(:empty)"))
-    assert rows.count() > 20
+    assert rows.count() > 12
     for row in rows.all():
         assert row.locator(".chart .bar").count() == row.locator(".chart svg").count() > 0
         assert row.locator(".chart .interval").count() == row.locator(".chart svg").count()
@@ -88,7 +87,7 @@ def test_scenarios_are_found_by_any_of_their_texts_and_by_filters(example: Path,
     expect(status).to_have_text("2 of 16 scenarios")
     assert failed(page) == ["REG-004", "REG-003"]
     page.get_by_label("Category").select_option("all")
-    page.get_by_label("Show").select_option("ended in an error")
+    page.get_by_label("Show").select_option("Errors")
     expect(status).to_have_text("1 of 16 scenarios")
     assert failed(page) == ["PERF-002"]
     page.get_by_label("Search").fill("nothing has this text")
@@ -122,7 +121,7 @@ def test_everything_can_be_done_by_keyboard(example: Path, open_page: Open) -> N
 
 def test_a_rule_leads_to_its_line_of_the_policy(example: Path, open_page: Open) -> None:
     page = open_page(example / "v1.html").page
-    page.locator("tr.rule a").first.click()
+    page.locator("tr.rule small a").first.click()
     line = page.locator(".policy span:target")
     expect(line).to_be_visible()
     expect(line).to_contain_text("safety_rate: 100")
@@ -131,9 +130,12 @@ def test_a_rule_leads_to_its_line_of_the_policy(example: Path, open_page: Open) 
 def test_without_javascript_the_verdict_the_rules_and_the_metrics_are_there(example: Path, open_page: Open) -> None:
     page = open_page(example / "v1.html", java_script_enabled=False).page
     expect(page.locator("h1")).to_contain_text("FAIL")
-    assert page.locator("tr.rule:visible").count() == 30
+    assert page.locator("tr.rule:visible").count() == 24
+    page.locator("details.met > summary").click()
+    assert page.locator("tr.rule:visible").count() == page.locator("tr.rule").count() > 24
+    page.locator("#metrics").click()
     assert page.locator("table.metrics tbody tr:visible").count() == 20
-    assert page.locator("ul.scenarios li:visible").count() == 16
+    assert page.locator("ul.scenarios li:not(.group):visible").count() == 16
     expect(page.locator("#tools")).to_be_hidden()
     expect(page.locator("#quiet")).to_contain_text("JavaScript opens, filters and searches them")
     page.get_by_text("3 metrics without a value").click()
@@ -171,7 +173,7 @@ def test_several_trials_are_shown_one_by_one(tmp_path: Path, open_page: Open) ->
     visit = open_page(tmp_path / "report.html")
     page = ready(visit.page)
     expect(page.locator("table.flaky tbody tr")).to_have_count(6)
-    page.get_by_label("Show").select_option("passed some trials")
+    page.get_by_label("Show").select_option("Passed some trials")
     page.locator("ul.scenarios summary").first.click()
     trials = page.locator(".trial")
     expect(trials).to_have_count(3)

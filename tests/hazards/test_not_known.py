@@ -530,5 +530,5 @@ def test_a_percentile_says_of_an_undecided_trial_that_it_is_undecided_and_not_th
     ]
     done = check(tmp_path, rows, {"thresholds": {"blocking": {"latency_p95": "< 100ms"}}})
     reason = judged(done, "inconclusive")["metrics"]["latency_p95"]["reason"]
-    assert "never completed" not in reason
+    assert "never finished" not in reason
     assert "undecided" in reason

@@ -5,11 +5,11 @@ A few files of each format and fixed seeds; `scripts/fuzz imports` tries all fil
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 
 import pytest
-from msgspec.structs import replace
 
 from highbar import importers
 from tests.laws import imports
@@ -35,7 +35,7 @@ def test_the_law_sees_a_statement_that_takes_a_failure_with_it(tmp_path):
     path.write_text('{"id": "a", "passed": true}\n{"id": "b", "passed": false}\n')
     case = imports.case_of("ours", path, tmp_path)
     assert case is not None
-    case = replace(case, tool="promptfoo")  # of a tool that leaves a trace of everything
+    case = dataclasses.replace(case, tool="promptfoo")  # of a tool that leaves a trace of everything
     assert case.before["verdict"] == RANK["fail"]
     gone = imports.Change("taken", "line 2", b'{"id": "a", "passed": true}\n')
     folder = tmp_path / "changed"

@@ -50,7 +50,7 @@ def record(
     _refuse_undecided(run, str(target))
     reasons = _reasons(verdict, _gone(policy, run, before))
     if reasons and not force:
-        hint = "--force REASON records it all the same; the reason is stored and shown in every report"
+        hint = "--force REASON records it anyway; the reason is stored and shown in every report"
         raise InputError(*(Problem(reason, str(target), hint=hint) for reason in reasons))
     baseline = made(verdict, run, date, force if reasons else None)
     replacing.write(target, render(baseline), seen=seen)

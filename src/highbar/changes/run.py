@@ -114,9 +114,9 @@ def _suite_source(policy: Policy) -> Source | None:
 
 def measured(policy: Policy, run: Run) -> measure.Measured:
     """The metrics of one run over all its scenarios."""
-    return measure.Measured(
-        policy, _sums(policy, run.records).group, _sums(policy, run.best).group if run.best else None
-    )
+    best = _sums(policy, run.best).group if run.best else None
+    categories = sorted({record.columns["category"] for record in run.records if "category" in record.columns})
+    return measure.Measured(policy, _sums(policy, run.records).group, best, categories=tuple(categories))
 
 
 def _sums(policy: Policy, records: tuple[ScenarioRecord, ...]) -> RecordSums:

@@ -43,12 +43,12 @@ class _BaselineCommands(SuggestingGroup):
     "baseline",
     cls=_BaselineCommands,
     invoke_without_command=True,
-    short_help="Keep a run that later ones are held against.",
+    short_help="Record a run that later ones are compared with.",
     epilog=_EXAMPLES,
 )
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Keep a run that later ones are held against (record), look at it (show), raise thresholds to it (ratchet)."""
+    """Record a run to compare later ones with (record), print it (show), or raise thresholds to it (ratchet)."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
     return REFUSED
@@ -132,7 +132,7 @@ def _reason(force: str | None, reason: str | None) -> str | None:
         return None
     found = reason if force == _UNSAID else force
     if force != _UNSAID and reason is not None:
-        raise InputError(Problem("the reason for --force is said twice", hint="give it once"))
+        raise InputError(Problem("the reason for --force is given twice", hint="give it once"))
     if found is None or not found.strip():
         raise InputError(Problem("--force without a reason", hint='--force "why this run is the one to compare with"'))
     return found

@@ -13,8 +13,10 @@ from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
+from highbar.cli.meta import Meta, meta_option
 from highbar.cli.outputs import REPORT_FORMAT, Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import watching
+from highbar.cli.workflow import github_option, tell_github
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model import Verdict
 from highbar.model.job import Job, JobWatch, Wants
@@ -72,12 +74,9 @@ Examples:
     metavar="[FORMAT=]FILE",
     help="Also write a report to a file; its ending (.html, .json, .md, .xml, .csv) decides the format. Repeatable.",
 )
+@meta_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the version passes.")
-@click.option(
-    "--github/--no-github",
-    default=None,
-    help="Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.",
-)
+@github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
 @click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
 @click.option("--quiet", is_flag=True, help="Print only one line, fit for a chat message, and no progress.")
 @click.option(
@@ -102,6 +101,7 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     engine: EngineOptions,
     report_format: str,
     outputs: tuple[str, ...],
+    meta: Meta,
     strict: bool,
     github: bool | None,
     verbose: bool,
@@ -145,11 +145,12 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
             verdict = pipeline.check(job, watch) if against_ref is None else _check_both(job, against_ref, watch)
     except InputError as error:
         _write_refusals(wanted, error)
-        _tell_github(github, error.problems, REFUSED, wanted)
+        problems = error.problems
+        tell_github(github, REFUSED, lambda tell: tell.tell_problems(problems, REFUSED, wanted))
         raise
-    screen = streams.display(sys.stdout, width=width, verbose=verbose)
+    screen = replace(streams.display(sys.stdout, width=width, verbose=verbose), meta=meta)
     code = _report(verdict, report_format, wanted, screen, strict=strict, quiet=quiet)
-    return _tell_github(github, verdict, code, wanted)
+    return tell_github(github, code, lambda tell: tell.tell(verdict, code, wanted))
 
 
 def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
@@ -174,9 +175,10 @@ def _report(
         streams.put(_printed(verdict, report_format, screen, quiet=quiet))
     except ReportError as error:
         failures.append(error)
+    page = replace(PAGE, verbose=screen.verbose, meta=screen.meta)
     for output in outputs:
         try:
-            write(output.file, reporter(output.format)(verdict, replace(PAGE, verbose=screen.verbose)))
+            write(output.file, reporter(output.format)(verdict, page))
         except ReportError as error:
             failures.append(error)
     if verdict.problems and (quiet or report_format not in ("text", "json")):  # those two show the problems themselves
@@ -195,28 +197,6 @@ def _has_warnings(verdict: Verdict) -> bool:
     from highbar.report.headline import warnings  # help and usage errors do without it
 
     return warnings(verdict) > 0
-
-
-def _tell_github(
-    wanted: bool | None,  # noqa: FBT001 - as the command line has it: yes, no, or only in a workflow
-    found: Verdict | Sequence[Problem],
-    code: int,
-    outputs: tuple[Output, ...],
-) -> int:
-    """Tell GitHub, if asked to or if this is a workflow. Returns the exit code, or 4 if a requested file failed."""
-    if wanted is False or (wanted is None and os.environ.get("GITHUB_ACTIONS") != "true"):
-        return code
-    from highbar.cli import github  # only in a workflow
-
-    try:
-        if isinstance(found, Verdict):
-            github.tell(found, code, outputs)
-        else:
-            github.tell_problems(found, code, outputs)
-    except ReportError as error:
-        streams.say(f"highbar: {error}")
-        return _NOT_WRITTEN if wanted else code  # a container may lack the files of a step: nobody asked for them
-    return code
 
 
 def _printed(verdict: Verdict, report_format: str, screen: Display, *, quiet: bool) -> str:

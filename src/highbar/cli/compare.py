@@ -13,16 +13,19 @@ from highbar.cli import streams
 from highbar.cli.engine_options import EngineOptions, engine_options
 from highbar.cli.guard import REFUSED, OutputsError
 from highbar.cli.input_format import FORMAT_HELP, INPUT_FORMAT, MAP_HELP, SUBSET_HELP, WHERE_HELP
+from highbar.cli.meta import Meta, meta_option
 from highbar.cli.outputs import Output, begin, read_outputs, refuse_overwriting, write
 from highbar.cli.progress import watching
+from highbar.cli.workflow import github_option, tell_github
 from highbar.errors import InputError, Problem, ReportError
 from highbar.model.comparison import Comparison
 from highbar.model.job import Job, Wants
-from highbar.report import COMPARISONS
+from highbar.report import COMPARISONS, PAGE
 
 _EXIT = {None: 0, "pass": 0, "fail": 1, "inconclusive": 3}
 _STRICT = 1
 _NOT_WRITTEN = 4
+_ONE_LINE = 1000  # columns: wider than any headline
 
 _EXAMPLES = """\b
 Examples:
@@ -55,10 +58,12 @@ Examples:
     "outputs",
     multiple=True,
     metavar="[FORMAT=]FILE",
-    help="Write a report into a file too; its ending (.html, .json, .md, .txt) says the format. May be repeated.",
+    help="Also write a report to a file; its ending (.html, .json, .md, .xml) decides the format. Repeatable.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 where the rules pass with warnings.")
-@click.option("--quiet", is_flag=True, help="Print the first line only, and no progress.")
+@meta_option
+@click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the rules pass.")
+@github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
+@click.option("--quiet", is_flag=True, help="Print only the headline, as one line, and no progress.")
 def command(  # noqa: PLR0913 - each is an argument of the command line
     *,
     base: str,
@@ -72,7 +77,9 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     engine: EngineOptions,
     report_format: str,
     outputs: tuple[str, ...],
+    meta: Meta,
     strict: bool,
+    github: bool | None,
     quiet: bool,
 ) -> int:
     """Compare two runs of the same scenarios, BASE and HEAD: results files, or baselines.
@@ -101,14 +108,19 @@ def command(  # noqa: PLR0913 - each is an argument of the command line
     try:
         with watching(quiet=quiet) as watch:
             _refuse_two_streams(base, head)
-            comparison = pipeline.compare(replace(job, results=(base,)), job, watch)
+            before = replace(job, results=(base,))
+            comparison = pipeline.compare(before, job, watch)
+            if any(COMPARISONS[name].details for name in (report_format, *(output.format for output in wanted))):
+                comparison = pipeline.with_outputs(comparison, before, job)
     except InputError as error:
+        problems = error.problems
+        tell_github(github, REFUSED, lambda tell: tell.tell_no_comparison(problems, REFUSED, wanted))
         return _refused(error, report_format, wanted)
-    code = _report(comparison, report_format, wanted, quiet=quiet)
+    code = _report(comparison, report_format, wanted, meta, quiet=quiet)
     if strict and code == 0 and any(rule.outcome != "pass" for rule in comparison.rules):
         streams.say("highbar: strict, so these warnings make the exit code 1")
-        return _STRICT
-    return code
+        code = _STRICT
+    return tell_github(github, code, lambda tell: tell.tell_comparison(comparison, code, wanted))
 
 
 def _refuse_two_streams(base: str, head: str) -> None:
@@ -145,22 +157,22 @@ def refusal(report_format: str, problems: Sequence[Problem]) -> str:
     return COMPARISONS[report_format].refusal(problems)
 
 
-def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], *, quiet: bool) -> int:
+def _report(comparison: Comparison, report_format: str, outputs: tuple[Output, ...], meta: Meta, *, quiet: bool) -> int:
     """Print, then write the files; a report that fails does not keep the others from being made."""
-    screen = streams.display(sys.stdout)
+    screen = replace(streams.display(sys.stdout), meta=meta)
     failures: list[ReportError] = []
     try:
         if quiet and report_format == "text":
             from highbar.report.comparison_text import render_headline  # only for --quiet
 
-            streams.put(render_headline(comparison, screen) + "\n")
+            streams.put(render_headline(comparison, replace(screen, width=_ONE_LINE)) + "\n")
         else:
             streams.put(COMPARISONS[report_format](comparison, screen))
     except ReportError as error:
         failures.append(error)
     for output in outputs:
         try:
-            write(output.file, COMPARISONS[output.format](comparison))
+            write(output.file, COMPARISONS[output.format](comparison, replace(PAGE, meta=meta)))
         except ReportError as error:
             failures.append(error)
     for failure in failures:

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from highbar.cli import streams
 from highbar.cli.outputs import Output
@@ -18,6 +19,9 @@ from highbar.errors import Problem, ReportError
 from highbar.model import Verdict
 from highbar.report import github, markdown
 from highbar.report.headline import headline
+
+if TYPE_CHECKING:  # likewise
+    from highbar.model.comparison import Comparison
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
 
@@ -31,10 +35,28 @@ def tell(verdict: Verdict, exit_code: int, outputs: Sequence[Output]) -> None:
 
 def tell_problems(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
     """The same if nothing could be judged."""
-    listed = list(problems)
-    streams.command(github.problem_annotations(listed, _located))
-    text = markdown.render_problems(listed)
-    _tell(text, text.partition("\n")[0] + "\n", github.refusal_outputs(exit_code), outputs)
+    _tell_problems(list(problems), github.refusal_outputs(exit_code), outputs)
+
+
+def tell_comparison(comparison: Comparison, exit_code: int, outputs: Sequence[Output]) -> None:
+    """The same for a comparison."""
+    from highbar.report import comparison_markdown, comparison_words  # few runs compare
+
+    streams.command(github.rule_annotations(comparison_words.as_verdict(comparison), _located))
+    values = github.comparison_outputs(comparison, exit_code)
+    _tell(comparison_markdown.render(comparison), f"## {values['compare_headline']}\n", values, outputs)
+
+
+def tell_no_comparison(problems: Iterable[Problem], exit_code: int, outputs: Sequence[Output]) -> None:
+    """The same if nothing could be compared."""
+    values = {f"compare_{name}": value for name, value in github.refusal_outputs(exit_code).items()}
+    _tell_problems(list(problems), values, outputs)
+
+
+def _tell_problems(problems: Sequence[Problem], values: Mapping[str, str], outputs: Sequence[Output]) -> None:
+    streams.command(github.problem_annotations(problems, _located))
+    text = markdown.render_problems(problems)
+    _tell(text, text.partition("\n")[0] + "\n", values, outputs)
 
 
 def _tell(summary: str, short: str, values: Mapping[str, str], written: Sequence[Output]) -> None:

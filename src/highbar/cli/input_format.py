@@ -39,7 +39,7 @@ class _FormatName(click.ParamType):  # type: ignore[type-arg] # generic only in 
 
 INPUT_FORMAT = _FormatName((*OURS, *TOOLS))
 TOOL = _FormatName(TOOLS)
-MAP_HELP = "Which path of a foreign record feeds which column; the policy's map unless said."
+MAP_HELP = "Which path of a foreign record feeds which column; by default the policy's map."
 FORMAT_HELP = f"What the results are, whatever their names: {', '.join((*OURS, *TOOLS))}."
 WHERE_HELP = "Judge only rows with this value, if the policy has no select: tags.model=x. May be repeated."
-SUBSET_HELP = "Let scenarios be left out of which --where or select leaves no row."
+SUBSET_HELP = "Allow --where or select to leave a scenario without any row."

@@ -136,13 +136,14 @@ def withdraw(arguments: Sequence[str], problems: Sequence[Problem], refusal: Ref
     for argument in named:
         with suppress(InputError):
             outputs.append(_read_output(argument))
-    standing = [output for output in outputs if Path(output.file).is_file()]
+    # Path.is_file fails if a text is too long for a path.
+    standing = [output for output in outputs if os.path.isfile(output.file)]  # noqa: PTH113 - see above
     if not standing:
         return
     from highbar.load import files  # only for reports that would be left standing
 
     others = [argument.rpartition("=")[2] for argument in arguments if argument not in named]
-    policies = [name for name in others if Path(name).is_file()]
+    policies = [name for name in others if os.path.isfile(name)]  # noqa: PTH113 - likewise
     read = {os.path.realpath(name) for policy in (None, *policies) for name in files.inputs(others, policy)}
     for output in standing:
         if os.path.realpath(output.file) not in read:

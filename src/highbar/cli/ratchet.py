@@ -34,7 +34,7 @@ Examples:
     show_default=True,
     help="How far: to the worse end of the baseline's interval, or by a step beyond its value.",
 )
-@click.option("--step", metavar="SHARE", help=f"How far beyond, with --rule step; {_STEP} unless said.")
+@click.option("--step", metavar="SHARE", help=f"How far beyond, with --rule step; {_STEP} by default.")
 @click.option("--write", is_flag=True, help="Write the policy; else only show what would change.")
 @click.option(
     "--format",

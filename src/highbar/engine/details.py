@@ -7,7 +7,7 @@ report can hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -48,17 +48,27 @@ def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequen
 
 
 def _scenarios(rows: Rows, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> tuple[ScenarioDetail, ...]:
+    count = sum(min(scenario.trials, MOST_TRIALS) for scenario in failed)
+    found = trials_of(rows, parts, [scenario.id for scenario in failed], count)
+    return tuple(ScenarioDetail(scenario, found.get(scenario.id, ())) for scenario in failed)
+
+
+def trials_of(
+    rows: Rows, parts: Sequence[SourcePart], ids: Sequence[str], count: int | None = None
+) -> Mapping[str, tuple[TrialDetail, ...]]:
+    """The trials of the scenarios, passed ones too, by id; there are `count`, or as many as are read if not known."""
+    if count is None:
+        count = len(ids) * (MOST_TRIALS if any("trial" in part.columns for part in parts) else 1)
     found: dict[str, list[TrialDetail]] = {}
-    for id_, *columns in rows(_query(parts, failed)):
+    for id_, *columns in rows(_query(parts, ids, _longest(len(ids), count))):
         found.setdefault(id_, []).append(_trial(*columns))
-    return tuple(ScenarioDetail(scenario, tuple(found.get(scenario.id, ()))) for scenario in failed)
+    return {id_: tuple(trials) for id_, trials in found.items()}
 
 
-def _query(parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> str:
+def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> str:
     """SQL for the trials of the scenarios, with what the scored trials say of each."""
     repeated = any("trial" in part.columns for part in parts)
-    ids = f"id IN ({', '.join(literal(scenario.id) for scenario in failed)})"
-    longest = _longest(len(failed), sum(min(scenario.trials, MOST_TRIALS) for scenario in failed))
+    ids = f"id IN ({', '.join(literal(id_) for id_ in named)})"
     source = " UNION ALL ".join(f"SELECT * FROM ({_typed(part)}) WHERE {ids}" for part in parts)
     same = "r.id = t.id" + (" AND r.trial IS NOT DISTINCT FROM t.trial" if repeated else "")
     lists = {name: name for name in _NAMES} | {"violations": HAPPENED}

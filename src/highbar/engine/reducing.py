@@ -28,7 +28,7 @@ from highbar.model.reduction import Group, Matched, Rank, Records, Reduction, Re
 from highbar.policy.patterns import is_pattern
 
 if TYPE_CHECKING:
-    from highbar.model.details import RowDetails
+    from highbar.model.details import RowDetails, TrialDetail
 
 _FAILED = "failed_trials > 0"
 _UNDECIDED = "failed_trials = 0 AND passed_trials < trial_count"
@@ -104,6 +104,7 @@ class Reducer(Struct, frozen=True):
             warnings=(*warnings, *groups.warnings),
             scenarios=scenarios.list_scenarios(rows, request) if request.scenario_limit else (),
             details=self._details(worst) if request.details else None,
+            trials=self._trials_of(request.trials_of) if request.trials_of else {},
         )
         # With nothing undecided the worst case and the best case are the same: a second reduction would change nothing.
         if not open_:
@@ -330,6 +331,11 @@ class Reducer(Struct, frozen=True):
         from highbar.engine import details  # few reports need it
 
         return details.read_details(self.database, self.parts, failed)
+
+    def _trials_of(self, ids: tuple[str, ...]) -> Mapping[str, tuple[TrialDetail, ...]]:
+        from highbar.engine import details  # likewise
+
+        return details.trials_of(self.database.rows, self.parts, ids)
 
     def _patterns(self, request: Request) -> dict[str, Matched]:
         """What each demand on ids found; all plain ids in one query, however many there are."""

@@ -147,7 +147,7 @@ def _excess(rule: BaselineRule, difference: Difference, compared: Compared) -> E
     return Excess(value, min(worst + spare, value), max(best + spare, value))
 
 
-def weigh(excess: Excess, evidence: str, allowed: str) -> tuple[Outcome, str]:
+def weigh(excess: Excess, evidence: str, allowed: str = "") -> tuple[Outcome, str]:
     """Whether what is left of the margin is enough, and why; `allowed` is the margin in words, empty if it is 0."""
     within = f"at most the allowed {allowed} worse than the baseline" if allowed else "no worse than the baseline"
     beyond = f"more than the allowed {allowed} worse than the baseline" if allowed else "worse than the baseline"

@@ -43,9 +43,10 @@ class Named(Struct, frozen=True):
 def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
     """The files that an argument names. Raises InputError if there are none, or if one of them cannot be had."""
     path = Path(argument)
-    if path.is_dir():
+    # Path.is_dir and Path.exists fail if the text is too long for a path.
+    if os.path.isdir(path):
         return _folder(argument, is_results)
-    if path.exists():
+    if os.path.exists(path):
         return Named(((argument, None),))
     if os.path.lexists(path):
         raise InputError(Problem(_BROKEN, file=argument, hint=_LINK_HINT))

@@ -78,12 +78,23 @@ def _json_lines(file: ResultsFile) -> Sample | None:
             while left > 0 and (line := stream.readline(left)):
                 left -= len(line)
                 if line.strip():
-                    yield _object(json.loads(line.decode("utf-8-sig")))
+                    yield _object(_decoded(line))
 
     found = _limited(rows())
     if found is None or len(found.rows) > 1 or "id" in found.rows[0]:
         return found
     return _document(found.rows[0]) or found
+
+
+def _decoded(text: bytes) -> Any:
+    return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_unique)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; one that says a key twice is refused, and no mapping helps against that."""
+    if len({name.casefold() for name, _ in pairs}) != len(pairs):
+        raise ValueError("a key twice")
+    return dict(pairs)
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -97,7 +108,7 @@ def _json(file: ResultsFile) -> Sample | None:
         text = stream.read(LARGEST + 1)
     if len(text) > LARGEST:
         return None
-    value = json.loads(text.decode("utf-8-sig"))
+    value = _decoded(text)
     if isinstance(value, list):
         return _limited(_object(row) for row in value)
     return _document(_object(value))

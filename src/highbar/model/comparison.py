@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -12,8 +12,14 @@ from highbar.model.judging import Judging, Selection
 from highbar.model.verdict import Doubt, RuleResult, Source, Value
 from highbar.model.words import Decision
 
+if TYPE_CHECKING:  # which itself refers to a comparison
+    from highbar.model.details import TrialDetail
+
 Change = Literal["better", "worse", "within_margin", "cannot_tell"]
 """How a metric changed: surely better, surely worse by more than the margin, surely not worse by that, or unclear."""
+
+
+Direction = Literal["better", "worse", "mixed", "no clear change"]
 
 
 class Factor(Struct, frozen=True):
@@ -89,6 +95,14 @@ class Side(Struct, frozen=True):
     selection: Selection | None = None  # which rows were taken, if not all
 
 
+class MovedScenario(Struct, frozen=True):
+    """A scenario that broke or was fixed, with its trials in both runs; None if that run cannot be read again."""
+
+    id: str
+    base: tuple[TrialDetail, ...] | None
+    head: tuple[TrialDetail, ...] | None
+
+
 class Comparison(Struct, frozen=True):
     """What changed from base to head. `verdict` is None if no rule compares the two.
 
@@ -113,11 +127,40 @@ class Comparison(Struct, frozen=True):
     policy: Source | None = None
     confidence: Fraction = Fraction(95, 100)
     latency: Factor | None = None  # of the mean latency of the pairs
+    moved: tuple[MovedScenario, ...] = ()  # the first that broke or were fixed; only if a report shows them
+    read_again: Callable[[Comparison], Comparison] | None = None  # None if the results are not at hand
+
+    @property
+    def direction(self) -> Direction:
+        """Where the pass rate, and every metric that a rule compares, surely went.
+
+        Only these, which were named before the runs: of twenty metrics one or two change by chance alone.
+        """
+        named = dict.fromkeys(("pass_rate", *(rule.metric for rule in self.rules if rule.metric)))
+        found = {self.metrics[name].outcome for name in named if name in self.metrics}
+        if {"better", "worse"} <= found:
+            return "mixed"
+        return "better" if "better" in found else "worse" if "worse" in found else "no clear change"
 
     @property
     def passed(self) -> bool:
         """Whether the verdict is a pass; False if no rule compares the two."""
         return self.verdict == "pass"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        compared = (name for name in self.__struct_fields__ if name != "read_again")
+        return all(getattr(self, name) == getattr(other, name) for name in compared)
+
+    __hash__ = None  # type: ignore[assignment] # its mappings have none either
+
+    def complete(self) -> Comparison:
+        """The comparison with the outputs of both runs, for scenarios that broke or were fixed; HTML shows them.
+
+        The results are read again. Raises ReportError if they have changed since.
+        """
+        return self if self.moved or self.read_again is None else self.read_again(self)
 
     def __repr__(self) -> str:
         found = "no verdict" if self.verdict is None else self.verdict

@@ -44,6 +44,7 @@ class Wants(Struct, frozen=True, eq=False):
     subset: bool = False  # accept that the choice of rows leaves a scenario without any
     scenarios: bool = False  # every scenario, for reports that list them
     details: bool = False  # the trials of failed scenarios in full
+    trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials a comparison shows, passed ones too
     run: bool = False  # the record of every scenario, for a baseline or a comparison
 
 

@@ -15,7 +15,7 @@ from highbar.statistics.composite import CrossSums
 from highbar.statistics.ratio import ThirdSums
 
 if TYPE_CHECKING:  # few checks ask for details, and their classes take time to make
-    from highbar.model.details import RowDetails
+    from highbar.model.details import RowDetails, TrialDetail
     from highbar.model.judging import Selection
     from highbar.model.records import ScenarioRecord
 
@@ -145,6 +145,7 @@ class Reduction(Struct, frozen=True):
     undecided_trials: Mapping[Undecided, tuple[Trial, ...]] = field(default_factory=dict)
     scenarios: tuple[ScenarioResult, ...] = ()  # at most `scenario_limit`, the failed first
     details: RowDetails | None = None
+    trials: Mapping[str, tuple[TrialDetail, ...]] = field(default_factory=dict)  # by scenario, of those asked for
     records: Records | None = None  # only for a baseline or a comparison
     selection: Selection | None = None  # what was left out, if rows were chosen
 

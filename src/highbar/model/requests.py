@@ -41,6 +41,7 @@ class Request(Struct, frozen=True):
     trial_noise: bool = False  # the scenarios are the whole population: only their trials vary
     count_failures: bool = False  # count the units that are not perfect, for rules that accept a number of them
     details: bool = False  # read the trials of failed scenarios in full, and how latencies are spread
+    trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials are read in full, passed ones too
     select: Where = ()  # which rows take part; all unless given
     subset: bool = False  # whether a scenario may lose all its rows by that
     scenario_limit: int = 0  # how many scenarios to list, passed ones included; for reports that list them

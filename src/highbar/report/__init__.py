@@ -33,6 +33,7 @@ class Display(Struct, frozen=True):
     color: bool = False
     height: int | None = None  # lines; None if nothing scrolls out of sight
     verbose: bool = False  # everything, and not only what did not pass
+    meta: tuple[tuple[str, str], ...] = ()  # what the caller says about the run: date, commit, link
 
 
 PAGE = Display()
@@ -68,7 +69,7 @@ REPORTERS: Mapping[str, Reporter] = MappingProxyType(
         "text": Reporter("highbar.report.text", (".txt",)),
         "json": Reporter("highbar.report.json", (".json",)),
         "markdown": Reporter("highbar.report.markdown", (".md", ".markdown")),
-        "html": Reporter("highbar.report.html", (".html", ".htm"), details=True),
+        "html": Reporter("highbar.report.html", (".html", ".htm"), details=True, lists_scenarios=True),
         "junit": Reporter("highbar.report.junit", (".xml",), lists_scenarios=True),
         "openmetrics": Reporter("highbar.report.openmetrics", (".prom", ".om")),
         "csv": Reporter("highbar.report.csv", (".csv",), lists_scenarios=True),
@@ -80,7 +81,8 @@ COMPARISONS: Mapping[str, Reporter] = MappingProxyType(
         "text": Reporter("highbar.report.comparison_text"),
         "json": Reporter("highbar.report.json", function="render_comparison"),
         "markdown": Reporter("highbar.report.comparison_markdown"),
-        "html": Reporter("highbar.report.comparison_html"),
+        "html": Reporter("highbar.report.comparison_html", details=True),
+        "junit": Reporter("highbar.report.junit", function="render_comparison"),
     }
 )
 PLANS: Mapping[str, Reporter] = MappingProxyType(
@@ -94,15 +96,17 @@ PLANS: Mapping[str, Reporter] = MappingProxyType(
 def render(found: Verdict | Comparison, format: str = "text") -> str:  # noqa: A002 - as the command line calls it
     """A verdict or a comparison as text, in one of the formats that `--format` takes, such as "markdown".
 
-    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. For
-    these the results are read again. Raises ReportError if they have changed, InputError if there is no such format.
+    Some formats show more than a verdict needs: HTML the trials of failed scenarios, JUnit and CSV all scenarios. HTML
+    shows both outputs of the scenarios that broke or were fixed. For these the results are read again. Raises
+    ReportError if they have changed, InputError if there is no such format.
     """
     if isinstance(found, Verdict):
         chosen = reporter(format)
         return chosen(found.complete(details=chosen.details, scenarios=chosen.lists_scenarios))
     if format not in COMPARISONS:
         raise _unknown(format, COMPARISONS, "a format of a comparison")
-    return COMPARISONS[format](found)
+    chosen = COMPARISONS[format]
+    return chosen(found.complete() if chosen.details else found)
 
 
 def names() -> tuple[str, ...]:

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from highbar.errors import Problem
 from highbar.model.comparison import Comparison
-from highbar.model.details import Details
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.html import banner
+from highbar.report.html import banner, said
 from highbar.report.html import render_problems as render_verdict_problems
 from highbar.report.html.differences import changes, moved, slice_changes
 from highbar.report.html.markup import EMPTY, Markup, element
@@ -18,16 +17,17 @@ from highbar.report.html.parts import heading
 from highbar.report.html.rules import rules
 
 
-def render(comparison: Comparison, _display: Display = PAGE) -> str:
-    """The whole page; the display does not matter."""
+def render(comparison: Comparison, display: Display = PAGE) -> str:
+    """The whole page. Of the display only what the caller says about the run matters."""
     sections = {
-        "rules": ("Rules", rules(comparison.rules, Details(comparison=comparison))),
+        "rules": ("Demands", rules(words.as_verdict(comparison))),
         "changes": ("Changes", changes(comparison)),
         "moved": ("Scenarios", moved(comparison)),
         "sliced": ("Slices", slice_changes(comparison)),
         "notes": ("Notes", _notes(comparison)),
     }
-    head = banner(words.headline(comparison), comparison.verdict, sections)
+    about = element("p", *said(display), class_="about") if display.meta else EMPTY
+    head = banner(words.headline(comparison), comparison.verdict, sections, about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     word = words.headline(comparison).partition(":")[0]
     return page(f"{word} · Highbar", comparison.verdict or "", [head, main], scripted=False)

@@ -11,9 +11,10 @@ from highbar.errors import Problem
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.headline import more, not_passed
+from highbar.report.headline import more
 from highbar.report.markdown import LONGEST, code
 from highbar.report.markdown import render_problems as render_verdict_problems
+from highbar.report.titles import demands
 
 _MOST_ROWS = 50
 _CUT_HERE = "The report is cut here: a comment holds no more. The JSON report has everything."
@@ -49,21 +50,22 @@ def _table(heading: str, names: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _rules(comparison: Comparison) -> str:
-    ordered = (*not_passed(comparison.rules), *(rule for rule in comparison.rules if rule.outcome == "pass"))
+    found = demands(words.as_verdict(comparison), code)
     rows = [
         (
             (rule.outcome if rule.outcome == "pass" else f"**{rule.outcome}**")
             + (" (warning)" if rule.level == "warning" else ""),
-            code(rule.rule) + "".join(f" {code(f'{column}: {value}')}" for column, vs in rule.slice for value in vs),
+            f"{demand.title} ({', '.join(map(code, demand.paths))})",
             code(rule.reason),
         )
-        for rule in ordered
+        for demand in sorted(found, key=lambda each: (each.rule.outcome == "pass", each.rule.level != "blocking"))
+        for rule in (demand.rule,)
     ]
-    return _table("### Rules", ("outcome", "rule", "why"), rows)
+    return _table("### Demands", ("outcome", "demand", "why"), rows)
 
 
 def _metrics(comparison: Comparison) -> str:
-    names = ("metric", "", "base", "head", "difference")
+    names = ("metric", "", "before", "after", "difference")
     rows = [
         words.metric_cells(name, change, code)
         for name, change in comparison.metrics.items()
@@ -71,7 +73,9 @@ def _metrics(comparison: Comparison) -> str:
     ]
     latency = words.latency(comparison)
     below = f"\n\n{words.explanation(comparison)}" + (f"; {latency}" if latency else "")
-    return _table(f"### Metrics over the {comparison.pairs} pairs", names, rows) + (below if rows else "")
+    return _table(f"### Metrics over the {comparison.pairs} scenarios of both runs", names, rows) + (
+        below if rows else ""
+    )
 
 
 def _scenarios(comparison: Comparison) -> str:
@@ -84,7 +88,7 @@ def _scenarios(comparison: Comparison) -> str:
 
 
 def _slices(comparison: Comparison) -> str:
-    names = ("value", "pass rate", "pairs", "broke", "fixed", "base", "head", "difference")
+    names = ("value", "pass rate", "scenarios", "broke", "fixed", "before", "after", "difference")
     return "\n\n".join(
         _table(f"### By {code(column)}", names, [_slice(part) for part in comparison.slices if part.by[0] == column])
         for column in dict.fromkeys(part.by[0] for part in comparison.slices)

@@ -11,13 +11,14 @@ from highbar.model import RuleResult
 from highbar.model.comparison import Comparison, SliceChange
 from highbar.report import PAGE, Display
 from highbar.report import comparison_words as words
-from highbar.report.headline import more, not_passed
+from highbar.report.headline import more
 from highbar.report.layout import columns, paint, paragraph, table, title
 from highbar.report.text import render_problems as render_verdict_problems
+from highbar.report.titles import demands
 from highbar.report.visible import cut, visible
 
 _MOST_ROWS = 20
-_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold"})
+_COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"})
 
 
 def render(comparison: Comparison, display: Display = PAGE) -> str:
@@ -40,7 +41,13 @@ def render(comparison: Comparison, display: Display = PAGE) -> str:
 def render_headline(comparison: Comparison, display: Display = PAGE) -> str:
     """The headline, without a line end."""
     word, _, rest = words.headline(comparison).partition(":")
-    return paint(word, _COLORS[comparison.verdict], display) + f":{rest}"
+    first, *others = paragraph(f"{word}:{rest}", 0, display)
+    return "\n".join([paint(word, _color(comparison), display) + first.removeprefix(word), *others])
+
+
+def _color(comparison: Comparison) -> str:
+    by_direction = {"better": "bold green", "worse": "bold red", "mixed": "bold yellow"}
+    return _COLORS[comparison.verdict] if comparison.verdict else by_direction.get(comparison.direction, "bold")
 
 
 def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
@@ -49,22 +56,27 @@ def render_problems(problems: Iterable[Problem], display: Display = PAGE) -> str
 
 
 def _rules(comparison: Comparison, display: Display) -> list[str]:
-    missed = not_passed(comparison.rules)
-    passed = [rule for rule in comparison.rules if rule.outcome == "pass"]
+    found = demands(words.as_verdict(comparison))
+    missed = sorted(
+        (each for each in found if each.rule.outcome != "pass"), key=lambda each: each.rule.level != "blocking"
+    )
+    met = [each for each in found if each.rule.outcome == "pass"]
     lines: list[str] = []
-    for heading, rules in (("Rules that did not pass", missed), ("Rules that passed", passed)):
-        lines += title(heading, display) if rules else []
-        for rule in rules:
-            word = _word(rule)
-            lines.append(f"  {paint(word, _rule_color(rule), display)}  {visible(rule.rule)}")
-            lines += paragraph(visible(rule.reason), 4 + len(word), display)
+    for heading, group in (("Demands that are not met", missed), ("Demands that are met", met)):
+        lines += title(heading, display) if group else []
+        for demand in group:
+            word = _word(demand.rule)
+            indent = 4 + len(word)
+            first, *others = paragraph(f"{demand.title} ({', '.join(map(visible, demand.paths))})", indent, display)
+            lines += [f"  {paint(word, _rule_color(demand.rule), display)}  {first.strip()}", *others]
+            lines += paragraph(visible(demand.rule.reason), indent, display)
     return lines
 
 
 def _word(rule: RuleResult) -> str:
     if rule.outcome == "pass":
         return "PASS"
-    return "WARN" if rule.level == "warning" else "UNSURE" if rule.outcome == "inconclusive" else "FAIL"
+    return "WARN" if rule.level == "warning" else "INCONCLUSIVE" if rule.outcome == "inconclusive" else "FAIL"
 
 
 def _rule_color(rule: RuleResult) -> str:
@@ -74,8 +86,8 @@ def _rule_color(rule: RuleResult) -> str:
 def _metrics(comparison: Comparison, display: Display) -> list[str]:
     known = {n: change for n, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [words.short_cells(name, change, visible) for name, change in known.items()]
-    lines = title(f"Metrics over the {comparison.pairs} pairs", display)
-    lines += table(("", "", "base", "head", "difference"), rows, display)
+    lines = title(f"Metrics over the {comparison.pairs} scenarios of both runs", display)
+    lines += table(("", "", "before", "after", "difference"), rows, display)
     lines += [paint(line, "dim", display) for line in paragraph(words.explanation(comparison), 2, display)]
     found: dict[str, list[str]] = {}
     for name, change in comparison.metrics.items():
@@ -89,7 +101,7 @@ def _metrics(comparison: Comparison, display: Display) -> list[str]:
 
 
 def _scenarios(comparison: Comparison, display: Display) -> list[str]:
-    lines = [*title("Scenarios", display), f"  {words.changed_passes(comparison.passes)}"]
+    lines = [*title("Scenarios", display), *paragraph(words.changed_passes(comparison.passes), 2, display)]
     for heading, ids in words.listed(comparison):
         if ids:
             shown = ", ".join(visible(id_) for id_ in ids[:_MOST_ROWS])
@@ -103,7 +115,7 @@ def _slices(comparison: Comparison, display: Display) -> list[str]:
     for column, group in groupby(comparison.slices, key=lambda part: part.by[0]):
         parts = list(group)
         lines += title(f"By {visible(column)}", display)
-        header = ("", "pass rate", "pairs", "broke", "fixed", "difference")
+        header = ("", "pass rate", "scenarios", "broke", "fixed", "difference")
         lines += table(header, [_slice(part) for part in parts[:_MOST_ROWS]], display)
         rest = more(len(parts), min(len(parts), _MOST_ROWS))
         lines += [f"  {rest}"] if rest else []

@@ -8,41 +8,73 @@ from types import MappingProxyType
 
 from highbar.language.digits import amount, show_change
 from highbar.language.phrases import count
+from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
+from highbar.model.details import Details
 from highbar.report.headline import WORDS, judged, selected
+from highbar.report.titles import demands
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
-    {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "inconclusive"}
+    {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "unclear"}
 )
 Encode = Callable[[str], str]
 _UNITS = re.compile(r" (?:points?|ms|per token)(?= |$)")
 
 
 def headline(comparison: Comparison) -> str:
-    """`FAIL: 1 of 2 blocking rules did not pass; 3 scenarios broke, 1 was fixed`; holds no text from the results."""
-    moved = f"{count(comparison.passes.broken, 'scenario')} broke, {comparison.passes.fixed} fixed"
+    """`BETTER: pass rate 73.3% → 93.3%; 12 of 60 scenarios fixed, none broke`; holds no text from the results.
+
+    If rules compare the two, their verdict comes first: `FAIL: 1 of 2 demands is not met; worse: pass rate …`.
+    """
+    change = f"{main_number(comparison)}; {_moved(comparison)}"
     if comparison.verdict is None:
-        return f"COMPARED: {_pairs(comparison.pairs)}; {_directions(comparison)}; {moved}"
-    blocking = [rule for rule in comparison.rules if rule.level == "blocking"]
+        return f"{comparison.direction.upper()}: {change}"
+    rules = [demand.rule for demand in demands(as_verdict(comparison))]
+    blocking = [rule for rule in rules if rule.level == "blocking"]
     missed = sum(rule.outcome != "pass" for rule in blocking)
-    warned = sum(rule.outcome != "pass" for rule in comparison.rules) - missed
-    counted = f"{len(blocking)} blocking rule{'' if len(blocking) == 1 else 's'}"
-    outcome = f"{missed} of {counted} did not pass" if missed else f"{counted} passed"
-    more = f", {warned} warning{'' if warned == 1 else 's'}" if warned else ""
-    return f"{WORDS[comparison.verdict]}: {outcome}{more}; {moved}"
+    warned = sum(rule.outcome != "pass" for rule in rules) - missed
+    number = missed or len(blocking)
+    counted = f"{missed} of {count(len(blocking), 'demand')}" if missed else count(len(blocking), "demand")
+    outcome = f"{counted} {'is' if number == 1 else 'are'} {'not ' if missed else ''}met"
+    more = f", {count(warned, 'warning')}" if warned else ""
+    return f"{WORDS[comparison.verdict]}: {outcome}{more}; {comparison.direction}: {change}"
 
 
-def _directions(comparison: Comparison) -> str:
-    counts = [
-        f"{number} {OUTCOMES[outcome]}"
-        for outcome in ("worse", "better")
-        if (number := sum(change.outcome == outcome for change in comparison.metrics.values()))
-    ]
-    return "metrics: " + ", ".join(counts) if counts else "no metric surely changed"
+def as_verdict(comparison: Comparison) -> Verdict:
+    """The rules that compare, for the reports that take a verdict."""
+    return Verdict(
+        comparison.verdict,
+        Counts(comparison.pairs, 0, 0, 0, 0),
+        {name: change.difference.head for name, change in comparison.metrics.items()},
+        (),
+        comparison.rules,
+        (),
+        (),
+        comparison.policy,
+        (),
+        confidence=comparison.confidence,
+        details=Details(comparison=comparison),
+    )
 
 
-def _pairs(number: int) -> str:
-    return f"{number} pair" if number == 1 else f"{number} pairs"
+def main_number(comparison: Comparison) -> str:
+    """`pass rate 73.3% → 93.3%`: what most readers look for first."""
+    found = comparison.metrics["pass_rate"].difference
+    before, after = (
+        "undefined" if value.value is None else amount(value.value, value.unit) for value in (found.base, found.head)
+    )
+    return f"pass rate {before} → {after}"
+
+
+def _moved(comparison: Comparison) -> str:
+    broken, fixed = comparison.passes.broken, comparison.passes.fixed
+    of = f"of {count(comparison.pairs, 'scenario')}"
+    if not (broken or fixed):
+        return f"none {of} broke or was fixed"
+    parts = [f"{number or 'none'} {word}" for number, word in ((broken, "broke"), (fixed, "fixed"))]
+    first = 0 if broken else 1
+    parts[first] = parts[first].replace(" ", f" {of} ", 1)
+    return f"{parts[first]}, {parts[1 - first]}"
 
 
 def side(about: Side, encode: Encode) -> str:
@@ -69,13 +101,21 @@ def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, 
         "undefined" if value.value is None else amount(value.value, value.unit)
         for value in (difference.base, difference.head)
     )
-    return encode(name), OUTCOMES[change.outcome], base, head, show_change(difference)
+    return encode(name), outcome_words(change), base, head, show_change(difference)
+
+
+def outcome_words(change: MetricChange) -> str:
+    """How a metric changed; if the data leave it open whether it kept to its margin, the margin."""
+    if change.outcome == "cannot_tell" and change.margin:
+        return f"unclear, margin {change.margin}"
+    return OUTCOMES[change.outcome]
 
 
 def changed_passes(passes: PassChange) -> str:
-    """The p-value of the change, if breaking and being fixed were equally likely."""
-    p_value = f"{passes.p_value:.3f}" if passes.p_value >= 0.001 else "below 0.001"
-    return f"{passes.broken} broke, {passes.fixed} fixed: p = {p_value} if both were as likely (McNemar, mid-p)"
+    """How likely chance alone moves so many scenarios."""
+    p_value = f"{passes.p_value:.3f}" if passes.p_value >= 0.001 else "less than 0.001"
+    moved = f"{passes.broken} broke, {passes.fixed} fixed"
+    return f"{moved}; the chance of a split this uneven if nothing changed is {p_value}"
 
 
 def latency(comparison: Comparison) -> str:
@@ -105,7 +145,5 @@ def short_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, .
 def explanation(comparison: Comparison) -> str:
     """What the columns mean."""
     confidence = amount(comparison.confidence, "ratio", [comparison.confidence])
-    return (
-        f"difference: head less base over the pairs, of percentages in points; its bounds hold with {confidence}"
-        " confidence each"
-    )
+    units = "head minus base, in percentage points for percentages"
+    return f"difference: {units}; each bound holds with {confidence} confidence"

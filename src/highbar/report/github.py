@@ -7,6 +7,7 @@ Outputs contain only the verdict, counts and digests: no text of the agent gets 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,6 +17,9 @@ from highbar.report import markdown
 from highbar.report.headline import NO_VERDICT, could_change, headline, not_passed, unsettled, warnings
 from highbar.report.titles import DemandResult, demands
 from highbar.report.visible import cut, visible
+
+if TYPE_CHECKING:  # few runs compare, and its classes take time to make
+    from highbar.model.comparison import Comparison
 
 Located = Callable[[str], str | None]
 """The name of a file in the repository; None if it is outside."""
@@ -93,6 +97,23 @@ def outputs(verdict: Verdict, exit_code: int) -> Mapping[str, str]:
         "errors": str(counts.errors),
         "undecided": str(counts.undecided),
         "policy_sha256": (verdict.policy.sha256 or "") if verdict.policy else "",
+    }
+
+
+def comparison_outputs(comparison: Comparison, exit_code: int) -> Mapping[str, str]:
+    """The outputs of a comparison. Their names differ from those of a check: neither replaces the other's verdict."""
+    from highbar.report import comparison_words  # few runs compare
+
+    missed = [rule for rule in comparison.rules if rule.outcome != "pass" and rule.level == "blocking"]
+    return {
+        "compare_verdict": comparison.verdict or "none",
+        "compare_exit_code": str(exit_code),
+        "compare_headline": comparison_words.headline(comparison),
+        "compare_direction": comparison.direction,
+        "compare_rules_failed": str(len(missed)),
+        "compare_scenarios": str(comparison.pairs),
+        "compare_broken": str(comparison.passes.broken),
+        "compare_fixed": str(comparison.passes.fixed),
     }
 
 

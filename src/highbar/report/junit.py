@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from msgspec import Struct, field
@@ -30,8 +31,13 @@ from highbar.report.numbers import end, number
 from highbar.report.titles import title
 from highbar.report.visible import cut, visible
 
+if TYPE_CHECKING:  # few runs compare, and its classes take time to make
+    from highbar.model.comparison import Comparison
+
 LARGEST = 29_000_000  # bytes; GitLab reads 30 MB
 _LONGEST_NAME = 400
+_MOST_BROKEN = 10_000
+_BROKEN = "passed in the base, not in the head"
 _LONGEST_MESSAGE = 1000
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 _Attributes = Iterable[tuple[str, str | int | None]]
@@ -128,6 +134,37 @@ def render_problems(problems: Iterable[Problem], _display: Display = PAGE) -> st
     for problem in problems:
         suite.add(_problem(problem))
     return _document([(suite, (("verdict", "none"),))])
+
+
+def render_comparison(comparison: Comparison, _display: Display = PAGE) -> str:
+    """The rules that compare two runs, and the scenarios that broke if a blocking rule did not pass."""
+    from highbar.report.comparison_words import as_verdict  # few runs compare
+
+    verdict = as_verdict(comparison)
+    bounds = bounds_by_metric(verdict.rules)
+    rules, broken = _TestSuite("rules"), _TestSuite("broken")
+    for rule in verdict.rules:
+        rules.add(_rule(rule, verdict, bounds))
+    missed = any(rule.outcome != "pass" and rule.level == "blocking" for rule in verdict.rules)
+    listed = comparison.broken[:_MOST_BROKEN] if missed else ()
+    for id_ in listed:
+        broken.add(_TestCase("highbar.broken", _name(id_), "failure", "broken", _BROKEN, _BROKEN))
+    if missed and len(listed) < len(comparison.broken):
+        rest = f"... and {len(comparison.broken) - len(listed)} more"
+        broken.add(_TestCase("highbar.broken", rest, "skipped", "unlisted", _BROKEN, _BROKEN))
+    about = (
+        ("verdict", comparison.verdict or "none"),
+        ("direction", comparison.direction),
+        ("scenarios", comparison.pairs),
+        ("broken", comparison.passes.broken),
+        ("fixed", comparison.passes.fixed),
+    )
+    return _document([(rules, about), (broken, ())])
+
+
+def render_comparison_problems(problems: Iterable[Problem], display: Display = PAGE) -> str:
+    """An error for each problem, in place of a comparison."""
+    return render_problems(problems, display)
 
 
 def _problem(problem: Problem) -> _TestCase:

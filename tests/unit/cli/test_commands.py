@@ -64,7 +64,7 @@ def test_a_policy_is_said_in_words(tmp_path):
     )
     done = run(tmp_path, "policy")
     assert done.exit == 0
-    assert "is sound: 2 rules, 1 blocking, 1 warning\nthe bar\n" in done.out
+    assert "is valid: 2 rules, 1 blocking, 1 warning\nthe bar\n" in done.out
     blocking, warning = done.out.split("\nWarning: ")
     assert "thresholds.blocking.accuracy\n      accuracy must be at least 90%." in blocking
     assert "thresholds.warning.latency_p95\n      latency_p95 must be at most 5000 ms." in warning

@@ -86,9 +86,10 @@ def test_the_text_begins_and_ends_with_what_it_comes_to(tmp_path):
     write_policy(tmp_path, MARGIN)
     done = compared(tmp_path)
     lines = done.out.splitlines()
-    assert lines[0] == lines[-1] == "FAIL: 1 of 1 blocking rule did not pass; 25 scenarios broke, 0 fixed"
-    assert compared(tmp_path, "--quiet").out.splitlines() == lines[:1]
-    assert max(map(len, lines)) <= 100
+    headline = "FAIL: 1 of 1 demand is not met; worse: pass rate 95.0% → 70.0%; 25 of 100 scenarios broke, none fixed"
+    assert " ".join(lines[:2]) == " ".join(lines[-2:]) == headline
+    assert compared(tmp_path, "--quiet").out == f"{headline}\n"
+    assert max(map(len, lines)) <= 80
 
 
 def test_reports_are_written_and_a_refusal_takes_their_place(tmp_path):
@@ -97,7 +98,7 @@ def test_reports_are_written_and_a_refusal_takes_their_place(tmp_path):
     files = ("--output", "out.json", "--output", "out.md", "--output", "text=out.txt")
     assert compared(tmp_path, *files).exit == 0
     assert json.loads((tmp_path / "out.json").read_text())["pairs"] == 100
-    assert (tmp_path / "out.md").read_text().startswith("## COMPARED: 100 pairs")
+    assert (tmp_path / "out.md").read_text().startswith("## WORSE: pass rate 95.0% → 70.0%; 25 of 100 scenarios broke")
     (tmp_path / "head.jsonl").write_text('{"id": "A", "passed": 1}\n')
     done = compared(tmp_path, *files, "--format", "json")
     assert done.exit == 2
@@ -113,7 +114,7 @@ def test_what_is_read_is_never_overwritten_nor_written_in_a_form_that_there_is_n
     write(tmp_path, "head.jsonl", 70)
     before = (tmp_path / "base.jsonl").read_bytes()
     assert compared(tmp_path, "--output", "json=base.jsonl").exit == 2
-    assert compared(tmp_path, "--output", "out.xml").exit == 2
+    assert compared(tmp_path, "--output", "out.csv").exit == 2
     assert (tmp_path / "base.jsonl").read_bytes() == before
     assert run(tmp_path, "compare", "-", "-").exit == 2
 

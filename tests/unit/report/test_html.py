@@ -116,11 +116,28 @@ def x(drawing, look):
     return float(found[1])
 
 
+def line(drawn, bar=None, look="met"):
+    """The line of one demand, on an axis of its own."""
+    return charts.demand_line(charts.shared_axis([drawn], [bar.value] if bar else []), drawn, bar, look)
+
+
 def test_a_value_stands_on_the_side_of_the_threshold_where_it_is():
-    drawn = charts.rule_line(value("0.9", 0.8, 0.97), charts.ThresholdMark(">=", Fraction("0.85")), "met")
+    drawn = line(value("0.9", 0.8, 0.97), charts.ThresholdMark(">=", Fraction("0.85")))
     assert x(drawn, "dot met") > x(drawn, "bar")
-    missed = charts.rule_line(value("0.8", 0.7, 0.9), charts.ThresholdMark(">=", Fraction("0.85")), "missed")
+    missed = line(value("0.8", 0.7, 0.9), charts.ThresholdMark(">=", Fraction("0.85")), "missed")
     assert x(missed, "dot missed") < x(missed, "bar")
+
+
+def test_two_values_on_a_shared_axis_can_be_compared():
+    low, high = value("0.5", 0.4, 0.6), value("0.9", 0.8, 0.97)
+    axis = charts.shared_axis([low, high])
+    assert x(charts.demand_line(axis, low, None, "met"), "dot met") == axis.at(0.5)
+    assert x(charts.demand_line(axis, high, None, "met"), "dot met") == axis.at(0.9)
+
+
+def test_a_line_in_another_unit_than_the_head_of_the_table_has_its_own_labels():
+    assert "tick" not in line(value("0.9", 0.8, 0.97))
+    assert " ms</text>" in line(value("3000", 2500.0, 3500.0, "ms", "lower"))
 
 
 @pytest.mark.parametrize(
@@ -128,21 +145,21 @@ def test_a_value_stands_on_the_side_of_the_threshold_where_it_is():
 )
 def test_the_side_that_is_accepted_is_tinted(operator, better, left):
     bound = Fraction(1) if operator == "=" else Fraction(1, 2)
-    drawn = charts.rule_line(value("0.6", 0.4, 0.8, better=better), charts.ThresholdMark(operator, bound), "met")
+    drawn = line(value("0.6", 0.4, 0.8, better=better), charts.ThresholdMark(operator, bound))
     found = re.search(r'<rect x="([\d.]+)"[^>]*class="accepted"', drawn)
     assert (float(found[1]) < x(drawn, "bar")) == left
 
 
 def test_an_interval_without_an_end_has_no_stroke_there():
-    both = charts.rule_line(value("0.9", 0.8, 0.97), None, "met")
-    one = charts.rule_line(value("3000", 2500.0, None, "ms", "lower"), None, "met")
+    both = line(value("0.9", 0.8, 0.97))
+    one = line(value("3000", 2500.0, None, "ms", "lower"))
     assert both.count("v10") == 2
     assert one.count("v10") == 1
 
 
 def test_what_is_undefined_is_not_drawn():
     undefined = Value(None, 0, 5, "ratio", "higher", "no data")
-    assert charts.rule_line(undefined, None, "unsure") == ""
+    assert line(undefined, look="unsure") == ""
     assert "dot" not in charts.value_line(around([0, 1], "ratio", 0, 1), undefined, "plain")
 
 
@@ -203,7 +220,7 @@ def test_verdicts_and_comparisons_show_themselves_in_a_notebook():
     assert "thresholds.blocking.pass_rate" in shown
     better = [{**row, "passed": True} for row in rows]
     compared = api.compare(rows, better)._repr_html_()
-    assert "COMPARED" in compared
+    assert "BETTER" in compared
     assert "Fixed: passed in head, not in base (4)" in compared
 
 

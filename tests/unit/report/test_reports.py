@@ -54,11 +54,11 @@ def unfenced(cell):
 
 
 @shared(VERDICTS)
-@pytest.mark.parametrize("name", REPORTERS)
+@pytest.mark.parametrize(("name", "verbose"), [*((name, False) for name in REPORTERS), ("text", True)])
 @pytest.mark.hazard("H105")
 @pytest.mark.hazard("H107")
-def test_hostile_text_reaches_a_report_neither_raw_nor_as_an_order_to_a_ci_runner(name, verdict):
-    text = REPORTERS[name](verdict, Display(width=40))
+def test_hostile_text_reaches_a_report_neither_raw_nor_as_an_order_to_a_ci_runner(name, verbose, verdict):
+    text = REPORTERS[name](verdict, Display(width=40, verbose=verbose))
     assert not raw(text)
     assert not orders(text)
     assert text.endswith("\n")

@@ -6,37 +6,40 @@ JavaScript only the details of failed scenarios are missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from highbar.errors import Problem
 from highbar.model import NO_POLICY, Verdict
-from highbar.model.details import Details
 from highbar.report import PAGE, Display
-from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, second_run, selected
+from highbar.report.headline import NO_VERDICT, UNDECIDED, WORDS, headline, judged, selected
 from highbar.report.html.differences import changes, moved
+from highbar.report.html.lead import lead
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.metrics import latencies, metrics, scores
 from highbar.report.html.page import page
 from highbar.report.html.parts import code, icon, plural
 from highbar.report.html.record import noted, problem_list, record, steps, unjudged, weakened
 from highbar.report.html.rules import rules
-from highbar.report.html.scenarios import failed, flaky, open_scenarios
+from highbar.report.html.scenarios import all_scenarios, failed, flaky, open_scenarios
 from highbar.report.html.slices import slices
 from highbar.report.visible import cut, visible
 
-__all__ = ["banner", "render", "render_problems"]
+__all__ = ["banner", "render", "render_problems", "said"]
+_ADDRESS = re.compile(r"https://[\w.:\[\]-]+(/[\w./?&=%#~+,;:@-]*)?", re.ASCII)
 _KINDS = {"pass": "pass", "fail": "fail", "inconclusive": "unsure"}
 
 
-def render(verdict: Verdict, _display: Display = PAGE) -> str:
-    """The whole page; the display does not matter."""
+def render(verdict: Verdict, display: Display = PAGE) -> str:
+    """The whole page. Of the display only what the caller says about the run matters."""
     comparison = verdict.details.comparison if verdict.details else None
     sections = {
         "advice": ("Advice", unjudged(verdict)),
-        "rules": ("Rules", rules(verdict.rules, verdict.details or Details())),
+        "rules": ("Demands", rules(verdict)),
         "weakened": ("Weakened", weakened(verdict)),
         "failed": ("Failed scenarios", failed(verdict)),
         "undecided": (UNDECIDED, open_scenarios(verdict)),
+        "all": ("All scenarios", all_scenarios(verdict)),
         "metrics": ("Metrics", metrics(verdict)),
         "slices": ("Slices", slices(verdict)),
         "changes": ("Changes since the baseline", changes(comparison) if comparison else EMPTY),
@@ -48,11 +51,12 @@ def render(verdict: Verdict, _display: Display = PAGE) -> str:
         "notes": ("Notes", noted(verdict)),
         "judged": ("What was judged", record(verdict)),
     }
-    head = banner(headline(verdict), verdict.verdict, sections, _about(verdict), _counts(verdict))
+    about = (lead(verdict), _about(verdict, display), _counts(verdict))
+    head = banner(headline(verdict), verdict.verdict, sections, *about)
     main = element("main", *(section for _, section in sections.values()), id="main")
     version = "" if verdict.agent_version is None else f" · {cut(visible(verdict.agent_version), 40)}"
     title = f"{WORDS[verdict.verdict]}{version} · Highbar"
-    scripted = bool(verdict.details and verdict.details.rows.scenarios)
+    scripted = bool((verdict.details and verdict.details.rows.scenarios) or verdict.scenarios)
     return page(title, verdict.verdict or "", [head, main], scripted=scripted)
 
 
@@ -74,15 +78,23 @@ def banner(sentence: str, verdict: str | None, sections: Mapping[str, tuple[str,
     return element("header", title, *about, contents, class_=f"banner {kind}", data_verdict=verdict)
 
 
-def _about(verdict: Verdict) -> Markup:
+def _about(verdict: Verdict, display: Display) -> Markup:
     version = verdict.agent_version
     about = [element("span", "agent version ", code(version))] if version is not None else []
     about.append(element("span", "policy ", code(verdict.policy.file)) if verdict.policy else element("b", NO_POLICY))
     lines = [judged(verdict.judged_by, code), selected(verdict.selection, code)]
     more = [element("p", Markup(line), class_="about") for line in lines if line]
-    again = second_run(verdict)
-    more += [element("p", f"{again[0].upper()}{again[1:]}.", class_="about")] if again else []
-    return join(element("p", *about, class_="about"), *more)
+    return join(element("p", *about, *said(display), class_="about"), *more)
+
+
+def said(display: Display) -> list[Markup]:
+    """What the caller says about the run."""
+    return [element("span", key, " ", _linked(text)) for key, text in display.meta]
+
+
+def _linked(text: str) -> Markup:
+    """A text of the caller; an address on the web is a link."""
+    return element("a", text, href=text) if _ADDRESS.fullmatch(text) else code(text)
 
 
 def _counts(verdict: Verdict) -> Markup:

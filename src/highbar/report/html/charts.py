@@ -30,30 +30,35 @@ class ThresholdMark(Struct, frozen=True):
     value: Fraction
 
 
-def rule_line(value: Value, bar: ThresholdMark | None, look: str) -> Markup:
-    """A value, its interval and its threshold on an axis of their own; the side that is accepted is tinted."""
+def demand_line(axis: Axis, value: Value, bar: ThresholdMark | None, look: str) -> Markup:
+    """A value, its interval and its threshold on a shared axis; the side that is accepted is tinted.
+
+    The head of the table has the labels of percentages; a line in another unit has its own.
+    """
     numbers = numbers_of(value)
     if not numbers:
         return EMPTY
-    bound = () if bar is None else (as_number(bar.value),)
-    axis = around((*numbers, *bound), value.unit, _EDGE, WIDTH - _EDGE)
-    middle = 14.0
-    ends = [
-        element("text", text, x=x, y=36, class_="tick", text_anchor=anchor)
-        for (x, text), anchor in zip(_ends(axis), ("start", "end"), strict=True)
-    ]
+    middle = 11.0
+    labels = [] if value.unit == "ratio" else _end_labels(axis, 31)
     return element(
         "svg",
-        element("rect", x=_EDGE, y=middle - 7, width=axis.right - axis.left, height=14, rx=3, class_="track"),
+        element("rect", x=axis.left, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
         EMPTY if bar is None else _accepted(axis, bar, value, middle),
         _interval(axis, value, middle, look),
-        EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), middle - 11, middle + 11, "bar"),
+        EMPTY if bar is None else _mark(axis.at(as_number(bar.value)), 1, 21, "bar"),
         _dot(axis.at(numbers[0]), middle, look),
-        *ends,
-        viewBox=f"0 0 {WIDTH} 40",
+        *labels,
+        viewBox=f"0 0 {WIDTH} {34 if labels else 22}",
         class_="line",
         aria_hidden="true",
     )
+
+
+def _end_labels(axis: Axis, y: float) -> list[Markup]:
+    return [
+        element("text", text, x=x, y=y, class_="tick", text_anchor=anchor)
+        for (x, text), anchor in zip(_ends(axis), ("start", "end"), strict=True)
+    ]
 
 
 def change_line(difference: Difference, look: str) -> Markup:
@@ -72,7 +77,7 @@ def change_line(difference: Difference, look: str) -> Markup:
     ]
     return element(
         "svg",
-        element("rect", x=_EDGE, y=middle - 7, width=axis.right - axis.left, height=14, rx=3, class_="track"),
+        element("rect", x=_EDGE, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
         _accepted(axis, bar, changed, middle),
         _interval(axis, changed, middle, look),
         _mark(axis.at(0.0), middle - 11, middle + 11, "bar"),
@@ -163,13 +168,16 @@ def histogram(bins: Sequence[Bin], limits: Sequence[Limit], title: str) -> Marku
     ticks = [
         element("text", text, x=x, y=bottom + 15, class_="tick", text_anchor="start" if x < 20 else "middle")
         for x, text in axis.ticks()
-        if x < width - 30
+        if x < width - 60
     ]
     places = [(axis.at(as_number(limit.value)), row * place, limit) for place, limit in enumerate(limits)]
     lines = [_mark(x, y + 6, bottom, limit.look) for x, y, limit in places]
     labels = [_limit_label(x, y + 14, limit.text, width) for x, y, limit in places]
     base = element("path", d=f"M{axis.left:g} {bottom:g}H{axis.right:g}", class_="rail")
-    parts = [element("title", title), *columns, base, *ticks, *lines, *labels]
+    side = element("path", d=f"M{axis.left:g} {bottom - height:g}V{bottom:g}", class_="rail")
+    highest = element("text", f"{tallest} trials", x=axis.left + 4, y=bottom - height + 4, class_="tick")
+    along = element("text", "latency", x=width - 8, y=bottom + 15, class_="tick", text_anchor="end")
+    parts = [element("title", title), *columns, base, side, highest, along, *ticks, *lines, *labels]
     return element("svg", *parts, viewBox=f"0 0 {width:g} {bottom + 20:g}", class_="histogram", role="img")
 
 
@@ -209,7 +217,7 @@ def _accepted(axis: Axis, bar: ThresholdMark, value: Value, middle: float) -> Ma
         return EMPTY
     upward = bar.operator.startswith(">") or (bar.operator == "=" and value.better == "higher")
     left, right = (x, axis.right) if upward else (axis.left, x)
-    return element("rect", x=left, y=middle - 7, width=round(right - left, 1), height=14, rx=3, class_="accepted")
+    return element("rect", x=left, y=middle - 6, width=round(right - left, 1), height=12, rx=3, class_="accepted")
 
 
 def _interval(axis: Axis, value: Value, middle: float, look: str) -> Markup:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from highbar.language.digits import bounds_by_metric, show, wanted
-from highbar.model import RuleResult, Verdict
+from highbar.language.digits import bounds_by_metric, show
+from highbar.model import Verdict
 from highbar.model.comparison import Comparison
 from highbar.report import advice
 from highbar.report import comparison_words as words
-from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judged, more, not_passed, selected
-from highbar.report.html.markup import EMPTY, Markup, element, join
+from highbar.report.headline import MOST_UNDECIDED, evidence, headline, judged, more, selected
+from highbar.report.html.markup import EMPTY, Markup, element, encode, join
 from highbar.report.html.page import text_of
 from highbar.report.html.parts import badge, code, icon, table
-from highbar.report.html.rules import Bounds
+from highbar.report.html.slices import Bounds
+from highbar.report.titles import DemandResult, demands
 
 _MOST_ROWS = 20
 
 
 def compact(verdict: Verdict) -> str:
-    """The verdict, the rules that did not pass before the others, and the failed scenarios."""
+    """The verdict, the demands that are not met before the others, and the failed scenarios."""
     word, _, rest = headline(verdict).partition(": ")
     kind = {"pass": "pass", "fail": "fail"}.get(verdict.verdict or "", "unsure")
     bounds = bounds_by_metric(verdict.rules)
-    ordered = (*not_passed(verdict.rules), *(rule for rule in verdict.rules if rule.outcome == "pass"))
-    rows = [_row(rule, bounds) for rule in ordered[:_MOST_ROWS]]
-    listed = table(("outcome", "rule", "value", "wanted"), rows) if verdict.verdict else _unjudged(verdict)
+    ordered = sorted(demands(verdict, encode), key=_place)
+    rows = [_row(demand, bounds) for demand in ordered[:_MOST_ROWS]]
+    listed = table(("outcome", "demand", "value"), rows) if verdict.verdict else _unjudged(verdict)
     return element(
         "div",
         Markup(f"<style>{text_of('compact.css')}</style>"),
@@ -38,6 +39,11 @@ def compact(verdict: Verdict) -> str:
         _undecided(verdict),
         class_="highbar",
     )
+
+
+def _place(demand: DemandResult) -> tuple[bool, bool]:
+    """What is not met first, and blocking demands before warnings."""
+    return demand.rule.outcome == "pass", demand.rule.level != "blocking"
 
 
 def _judging(verdict: Verdict) -> tuple[str, str]:
@@ -66,7 +72,7 @@ def compact_comparison(comparison: Comparison) -> str:
             element("p", f"{name}: ", Markup(words.side(side, code)), class_="dim")
             for name, side in (("base", comparison.base), ("head", comparison.head))
         ),
-        table(("metric", "change", "base", "head", "difference"), rows[:_MOST_ROWS]),
+        table(("metric", "change", "before", "after", "difference"), rows[:_MOST_ROWS]),
         _rest(len(rows), _MOST_ROWS),
         *lists,
         class_="highbar",
@@ -78,10 +84,11 @@ def _ids(title: str, ids: Sequence[str]) -> Markup:
     return element("details", element("summary", f"{title} ({len(ids)})"), *listed, _rest(len(ids), _MOST_ROWS))
 
 
-def _row(rule: RuleResult, bounds: Bounds) -> tuple[Markup | str, ...]:
+def _row(demand: DemandResult, bounds: Bounds) -> tuple[Markup | str, ...]:
+    rule = demand.rule
     value = show(rule.value, bounds.get(rule.metric or "", ())) if rule.value else ""
-    threshold = wanted(rule.threshold or "", rule.value.unit if rule.value else None) or rule.threshold or ""
-    return badge(rule.outcome, rule.level), code(rule.rule), value or code(rule.reason), threshold
+    paths = element("small", *(join(" ", code(path)) for path in demand.paths), class_="dim")
+    return badge(rule.outcome, rule.level), join(Markup(demand.title), paths), value or code(rule.reason)
 
 
 def _failed(verdict: Verdict) -> Markup:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from highbar.model.comparison import Change, Comparison, MetricChange, SliceChange
+from highbar.model.comparison import Change, Comparison, MetricChange, MovedScenario, SliceChange
 from highbar.report import comparison_words as words
 from highbar.report.headline import more
+from highbar.report.html.both import side_by_side
 from highbar.report.html.charts import change_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.html.parts import code, heading, icon, table, unseen, without
@@ -18,7 +19,7 @@ _LOOKS: dict[Change, tuple[str, str]] = {
     "better": ("pass", "met"),
     "worse": ("fail", "missed"),
     "within_margin": ("plain", "plain"),
-    "cannot_tell": ("unsure", "unsure"),
+    "cannot_tell": ("plain", "plain"),
 }
 
 
@@ -26,7 +27,7 @@ def changes(comparison: Comparison) -> Markup:
     """Every metric in both runs, and the difference drawn with its interval, the line at no change."""
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [_row(code(name), change) for name, change in known.items()]
-    names = ("metric", "change", "base", "head", "difference", unseen("drawn"))
+    names = ("metric", "change", "before", "after", "difference", unseen("drawn"))
     sides = [
         join(element("dt", name), element("dd", Markup(words.side(side, code))))
         for name, side in (("Base", comparison.base), ("Head", comparison.head))
@@ -34,7 +35,7 @@ def changes(comparison: Comparison) -> Markup:
     latency = words.latency(comparison)
     return element(
         "section",
-        heading(f"Changes over {comparison.pairs} pairs", "changes"),
+        heading(f"Changes over {comparison.pairs} scenarios", "changes"),
         element("dl", *sides, class_="record"),
         table(names, rows, "changes") if rows else EMPTY,
         element("p", words.explanation(comparison), class_="dim"),
@@ -64,16 +65,24 @@ def _undefined(comparison: Comparison) -> Markup:
 
 def moved(comparison: Comparison) -> Markup:
     """The scenarios that broke, were fixed, or could not be compared."""
-    lists = [_ids(title, ids, opened=place < 2) for place, (title, ids) in enumerate(words.listed(comparison)) if ids]
+    shown = {scenario.id: scenario for scenario in comparison.moved}
+    lists = [
+        _ids(title, ids, shown if place < 2 else {}, opened=place < 2)
+        for place, (title, ids) in enumerate(words.listed(comparison))
+        if ids
+    ]
     summary = element("p", words.changed_passes(comparison.passes))
     return element("section", heading("Scenarios", "moved"), summary, *lists, aria_labelledby="moved")
 
 
-def _ids(title: str, ids: Sequence[str], *, opened: bool) -> Markup:
-    listed = element("ul", *(element("li", code(id_)) for id_ in ids[:MOST_IDS]), class_="ids")
-    left_out = more(len(ids), min(len(ids), MOST_IDS))
+def _ids(title: str, ids: Sequence[str], shown: Mapping[str, MovedScenario], *, opened: bool) -> Markup:
+    """The scenarios with both outputs as far as they were read, then the ids of the others."""
+    both = [side_by_side(shown[id_]) for id_ in ids if id_ in shown]
+    others = [id_ for id_ in ids if id_ not in shown]
+    listed = element("ul", *(element("li", code(id_)) for id_ in others[:MOST_IDS]), class_="ids") if others else EMPTY
+    left_out = more(len(others), min(len(others), MOST_IDS))
     rest = element("p", left_out, class_="dim") if left_out else EMPTY
-    return element("details", element("summary", f"{title} ({len(ids)})"), listed, rest, open=opened)
+    return element("details", element("summary", f"{title} ({len(ids)})"), *both, listed, rest, open=opened)
 
 
 def slice_changes(comparison: Comparison) -> Markup:
@@ -87,11 +96,12 @@ def slice_changes(comparison: Comparison) -> Markup:
 def _column(column: str, parts: list[SliceChange]) -> Markup:
     rows = []
     for part in parts[:MOST_ROWS]:
-        flag = element("span", icon("warn"), "stands out", class_="badge warn") if part.stands_out else EMPTY
+        kind = "pass" if part.metrics["pass_rate"].outcome == "better" else "warn"
+        flag = element("span", icon(kind), "stands out", class_=f"badge {kind}") if part.stands_out else EMPTY
         name, *cells = _row(join(code(part.by[1]), " ", flag), part.metrics["pass_rate"])
-        counts = f"{part.passes.broken} of {part.pairs}", f"{part.passes.fixed} of {part.pairs}"
+        counts = (str(number) for number in (part.pairs, part.passes.broken, part.passes.fixed))
         rows.append((name, *counts, *cells))
-    names = (column, "broke", "fixed", "pass_rate", "base", "head", "difference", unseen("drawn"))
+    names = (column, "scenarios", "broke", "fixed", "pass rate", "before", "after", "difference", unseen("drawn"))
     left_out = more(len(parts), min(len(parts), MOST_ROWS))
     rest = element("p", left_out, class_="dim") if left_out else EMPTY
     return join(element("h3", "By ", code(column)), table(names, rows, "changes"), rest)

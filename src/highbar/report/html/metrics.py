@@ -11,7 +11,7 @@ from highbar.report.headline import bounds_label
 from highbar.report.html.axis import Axis
 from highbar.report.html.charts import Limit, histogram, scale, shared_axis, term_bar, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import code, heading, plural, scenarios, table, unseen, without
+from highbar.report.html.parts import code, folded, plural, scenarios, table, unseen, without
 
 _WHOLE = (Fraction(0), Fraction(1))
 
@@ -29,7 +29,7 @@ def metrics(verdict: Verdict) -> Markup:
     ]
     names = ("metric", bounds_label(verdict), "scenarios", join(unseen("drawn"), scale(axis)))
     listed = table(names, rows, "metrics") if rows else EMPTY
-    return element("section", heading("Metrics", "metrics"), listed, _undefined(verdict), aria_labelledby="metrics")
+    return folded(f"All metrics ({len(verdict.metrics)})", "metrics", listed, _undefined(verdict))
 
 
 def _drawn(axis: Axis, value: Value) -> Markup:
@@ -55,7 +55,7 @@ def scores(verdict: Verdict) -> Markup:
     if not found:
         return EMPTY
     parts = [_score(score, verdict) for score in found]
-    return element("section", heading("What the score is made of", "score"), *parts, aria_labelledby="score")
+    return folded("What the score is made of", "score", *parts)
 
 
 def _score(score: Score, verdict: Verdict) -> Markup:
@@ -83,15 +83,18 @@ def latencies(verdict: Verdict) -> Markup:
     found = verdict.details.rows.latency if verdict.details else None
     if found is None:
         return EMPTY
-    errors = f" {plural(found.errors, 'trial')} ended in an error, and never completed." if found.errors else ""
+    errors = (
+        f" {plural(found.errors, 'trial')} crashed and {'has' if found.errors == 1 else 'have'} no latency."
+        if found.errors
+        else ""
+    )
     limits = _limits(found, verdict)
     title = "Trials by latency. " + "; ".join(limit.text for limit in limits)
-    return element(
-        "section",
-        heading("Latency", "latency"),
+    return folded(
+        "Latency",
+        "latency",
         element("p", "Trials by how long they took; dashed: what rules accept.", errors, class_="dim"),
         element("figure", histogram(found.bins, limits, title), tabindex=0, aria_label="Latency of trials"),
-        aria_labelledby="latency",
     )
 
 

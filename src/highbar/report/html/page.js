@@ -1,15 +1,53 @@
 // Opens, filters and searches the failed scenarios. Texts are only ever set as text, and data is only ever an array.
 "use strict";
-(async () => {
-  const holder = document.getElementById("data");
-  if (!holder || typeof DecompressionStream === "undefined") return;
-  const data = JSON.parse(holder.textContent);
+const find = (id) => document.getElementById(id);
+const make = (name, text, look) => {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (look) made.className = look;
+  return made;
+};
+const unpack = async (packed) => {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+};
+const dataOf = (id) => {
+  const holder = find(id);
+  return holder && typeof DecompressionStream !== "undefined" ? JSON.parse(holder.textContent) : null;
+};
 
-  const unpack = async (packed) => {
-    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
+(async () => {
+  const data = dataOf("everything");
+  if (!data) return;
+  const rows = await unpack(data.rows);
+  const body = document.querySelector("table.all tbody");
+  let first = 0;
+  const row = ([id, ...cells]) => {
+    const made = make("tr");
+    const head = make("th");
+    head.scope = "row";
+    head.append(make("code", id));
+    made.append(head, ...cells.map((cell) => make("td", cell)));
+    return made;
   };
+  const turn = (pages) => {
+    first = Math.max(0, first + pages * data.page);
+    const last = Math.min(first + data.page, rows.length);
+    body.replaceChildren(...rows.slice(first, last).map(row));
+    find("all-place").textContent = `${first + 1} to ${last} of ${rows.length}`;
+    find("all-previous").disabled = first === 0;
+    find("all-next").disabled = last >= rows.length;
+  };
+  find("all-previous").addEventListener("click", () => turn(-1));
+  find("all-next").addEventListener("click", () => turn(1));
+  find("all-pager").hidden = rows.length <= data.page;
+  turn(0);
+})();
+
+(async () => {
+  const data = dataOf("data");
+  if (!data) return;
   const blocks = new Map();
   const block = (number) => {
     if (!blocks.has(number)) blocks.set(number, unpack(data.blocks[number]));
@@ -19,19 +57,12 @@
 
   const [ID, CATEGORY, REASON, TRIALS, PASSED, KINDS] = [0, 1, 2, 3, 4, 5];
   const index = await unpack(data.index);
-  const find = (id) => document.getElementById(id);
   const list = document.querySelector("ul.scenarios");
   const [tools, pager, search, category, kind] = ["tools", "pager", "search", "category", "kind"].map(find);
   let found = index.map((row, place) => place);
   let first = 0;
   let texts = null;
-
-  const make = (name, text, look) => {
-    const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
-    if (look) made.className = look;
-    return made;
-  };
+  let only = null;
 
   // --- one scenario --------------------------------------------------------------------------
   const row = (place) => {
@@ -69,10 +100,14 @@
     if (error) excerpt(part, "Error", [error, 0]);
     entries(part, "Expected behaviors", expected.map(([name, seen]) => seen ? [`✓ ${name}`, "seen"] : [`✕ ${name} (not observed)`, "absent"]));
     entries(part, "Observed besides", other.map((name) => [name, ""]));
-    entries(part, "Happened, and must not", happened.map((name) => [`✕ ${name}`, "happened"]));
-    entries(part, "Must not happen, and did not", mustNot.map((name) => [name, ""]));
-    if (wanted || got) entries(part, "Answer", [[`expected ${wanted || "nothing"}, predicted ${got || "nothing"}`, ""]]);
+    entries(part, "Violations", happened.map((name) => [`✕ ${name}`, "happened"]));
+    entries(part, "Avoided, as demanded", mustNot.map((name) => [name, ""]));
+    if (wanted || got) entries(part, "Answer", [[answered(wanted, got), ""]]);
     return part;
+  };
+  const answered = (wanted, got) => {
+    if (wanted && wanted === got) return `the agent answered ${got}, which is right`;
+    return `the right answer is ${wanted || "not recorded"}; the agent answered ${got || "nothing"}`;
   };
   const excerpt = (part, title, text) => {
     if (!text) return;
@@ -92,7 +127,13 @@
 
   // --- the list ------------------------------------------------------------------------------
   const show = () => {
-    list.replaceChildren(...found.slice(first, first + data.page).map(row));
+    let before = null;
+    list.replaceChildren(...found.slice(first, first + data.page).flatMap((place) => {
+      const group = data.groups[index[place][KINDS][0]];
+      const headed = group === before ? [] : [make("li", group, "group")];
+      before = group;
+      return [...headed, row(place)];
+    }));
     const last = Math.min(first + data.page, found.length);
     find("status").textContent = found.length === index.length ? `${index.length} scenarios` : `${found.length} of ${index.length} scenarios`;
     find("place").textContent = found.length ? `${first + 1} to ${last} of ${found.length}` : "none";
@@ -125,6 +166,7 @@
       if (chosen !== null && scenario[CATEGORY] !== chosen) return;
       if (kind.value && !scenario[KINDS].includes(kind.value)) return;
       if (hay && !hay[place].includes(wanted)) return;
+      if (only && !only.has(scenario[ID])) return;
       found.push(place);
     });
     first = 0;
@@ -137,15 +179,30 @@
   category.append(...categories.map((name) => make("option", `${name || "(none)"} (${counted.get(name)})`)));
   category.closest("label").hidden = categories.length < 2;
 
+  const chosen = () => {
+    only = null;
+    filter();
+  };
   let waiting = 0;
   search.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(filter, 120);
+    waiting = setTimeout(chosen, 120);
   });
-  category.addEventListener("change", filter);
-  kind.addEventListener("change", filter);
+  category.addEventListener("change", chosen);
+  kind.addEventListener("change", chosen);
   find("previous").addEventListener("click", () => turn(-1));
   find("next").addEventListener("click", () => turn(1));
+
+  // --- from a demand to the scenarios behind it ----------------------------------------------
+  for (const link of document.querySelectorAll("a.broken")) {
+    link.addEventListener("click", () => {
+      kind.value = link.dataset.kind ?? "";
+      search.value = "";
+      only = link.dataset.ids === undefined ? null : new Set(JSON.parse(link.dataset.ids));
+      category.selectedIndex = link.dataset.category === undefined ? 0 : categories.indexOf(link.dataset.category) + 1;
+      filter();
+    });
+  }
 
   // --- keys ----------------------------------------------------------------------------------
   document.addEventListener("keydown", (event) => {
@@ -166,7 +223,9 @@
     } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target.matches("ul.scenarios summary")) {
       event.preventDefault();
       const item = event.target.closest("li");
-      const next = event.key === "ArrowDown" ? item.nextElementSibling : item.previousElementSibling;
+      const step = (from) => event.key === "ArrowDown" ? from.nextElementSibling : from.previousElementSibling;
+      let next = step(item);
+      while (next?.matches(".group")) next = step(next);
       next?.querySelector("summary").focus();
     }
   });

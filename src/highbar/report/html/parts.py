@@ -10,7 +10,7 @@ from highbar.report.html.markup import EMPTY, Markup, element, join
 from highbar.report.visible import cut, revealed
 
 LONGEST_TEXT = 300
-_WORDS = {"pass": "pass", "fail": "fail", "undefined": "undefined", "inconclusive": "unsure"}
+_WORDS = {"pass": "pass", "fail": "fail", "undefined": "undefined", "inconclusive": "inconclusive"}
 _ICONS = {"pass": "M3 8.5l3.2 3.2L13 5", "fail": "M4 4l8 8M12 4l-8 8", "warn": "M8 3v6M8 11.5v1.5"}
 _UNSURE = "M5.5 6a2.5 2.5 0 1 1 3.6 2.2C8.300 8.600 8 9 8 10M8 12v1"
 
@@ -23,6 +23,12 @@ def code(text: str) -> Markup:
 def heading(text: str, anchor: str, *more: str) -> Markup:
     """The heading of a section, as a target of links."""
     return element("h2", text, *more, id=anchor)
+
+
+def folded(text: str, anchor: str, *content: str) -> Markup:
+    """A section that is closed at first, for what few readers need."""
+    title = element("summary", heading(text, anchor))
+    return element("section", element("details", title, *content), class_="folded", aria_labelledby=anchor)
 
 
 def icon(kind: str) -> Markup:
@@ -44,9 +50,20 @@ def unseen(text: str) -> Markup:
 
 
 def table(names: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> Markup:
-    """A plain table; the first cell of a row is its heading. Cells are text, or markup."""
+    """A plain table; the first cell of a row is its heading. Cells are text, or markup.
+
+    A cell repeats the name of its column, which a phone shows beside it in place of the table's head.
+    """
     head = element("tr", *(element("th", name, scope="col") for name in names))
-    body = [element("tr", _first(row[0]), *(element("td", cell) for cell in row[1:])) for row in rows]
+    labels = [None if isinstance(name, Markup) else name for name in names]
+    body = [
+        element(
+            "tr",
+            _first(row[0]),
+            *(element("td", cell, data_label=label) for cell, label in zip(row[1:], labels[1:], strict=False)),
+        )
+        for row in rows
+    ]
     return element("table", element("thead", head), element("tbody", *body), class_=kind or None)
 
 

@@ -9,7 +9,7 @@ from highbar.language.digits import amount
 from highbar.model import NO_POLICY, Against, Source, Verdict
 from highbar.report import advice, headline, progressive
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
-from highbar.report.html.parts import code, heading, icon, table
+from highbar.report.html.parts import code, folded, heading, icon, table
 
 
 def steps(verdict: Verdict) -> Markup:
@@ -18,7 +18,7 @@ def steps(verdict: Verdict) -> Markup:
     if not rows:
         return EMPTY
     listed = table(("rule", *progressive.COLUMNS), rows, "steps")
-    return element("section", heading(progressive.HEADING, "steps"), listed, aria_labelledby="steps")
+    return folded(progressive.HEADING, "steps", listed)
 
 
 def weakened(verdict: Verdict) -> Markup:
@@ -68,11 +68,11 @@ def record(verdict: Verdict) -> Markup:
         ("Policy", _source(verdict.policy) if verdict.policy else join(NO_POLICY)),
         *([("Held against", _at_ref(verdict.against))] if verdict.against else []),
         *(("Results", _source(source)) for source in verdict.results),
-        ("Confidence", join(f"{confidence} of each end of an interval")),
+        ("Confidence", join(f"{confidence} for each end of an interval")),
         *([("Highbar", join(version))] if version else []),
     ]
     listed = element("dl", *(join(element("dt", name), element("dd", text)) for name, text in entries), class_="record")
-    return element("section", heading("What was judged", "judged"), listed, _policy(verdict), aria_labelledby="judged")
+    return folded("What was judged", "judged", listed, _policy(verdict))
 
 
 def _at_ref(against: Against) -> Markup:

@@ -1,21 +1,30 @@
-"""Every rule: its outcome, the reason, and its value, interval and threshold on one line."""
+"""Every demand: its outcome, title and value, and the value, interval and threshold on one line.
+
+All demands in one unit share an axis, so that their dots can be compared.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 
 from msgspec import Struct
 
 from highbar.language.digits import bounds_by_metric, held_against, show, wanted
-from highbar.model import RuleResult, Value, Where
+from highbar.model import RuleResult, Unit, Value, Verdict
+from highbar.model.comparison import Difference
 from highbar.model.details import Details
-from highbar.report.headline import accepted, could_change, not_passed, unsettled
-from highbar.report.html.charts import ThresholdMark, change_line, rule_line
-from highbar.report.html.markup import EMPTY, Markup, element, join
-from highbar.report.html.parts import badge, code, heading
+from highbar.report.headline import accepted, could_change, differs, lacks
+from highbar.report.html.axis import Axis
+from highbar.report.html.charts import ThresholdMark, change_line, demand_line, scale, shared_axis
+from highbar.report.html.markup import EMPTY, Markup, element, encode, join
+from highbar.report.html.parts import badge, code, heading, plural, unseen
+from highbar.report.html.why import broken_by
+from highbar.report.missed import short_reason
+from highbar.report.titles import DemandResult, demands
 
-Bounds = Mapping[str, tuple[Fraction, ...]]
+Axes = Mapping[Unit, Axis]
+_EMPTY_DETAILS = Details()
 
 
 class _Drawn(Struct, frozen=True):
@@ -26,28 +35,28 @@ class _Drawn(Struct, frozen=True):
     metric: str | None = None
 
 
-def rules(judged: tuple[RuleResult, ...], details: Details) -> Markup:
-    """The table of all rules: those that did not pass, those that passed but are fragile, the others."""
-    if not judged:
+def rules(verdict: Verdict) -> Markup:
+    """The demands that are not met, the warnings, those that are met narrowly; the others folded."""
+    found = demands(verdict, encode)
+    if not found:
         return EMPTY
-    passed = [rule for rule in judged if rule.outcome == "pass"]
+    table = _Table(verdict, _axes(verdict))
+    missed = [each for each in found if each.rule.outcome != "pass"]
+    met = [each for each in found if each.rule.outcome == "pass"]
+    clear = [each for each in met if not could_change(each.rule)]
     groups = (
-        ("Did not pass", not_passed(judged)),
-        (
-            "Passed, but fragile: a second run on the same scenarios may be judged differently",
-            [r for r in passed if could_change(r)],
-        ),
-        ("Passed", [rule for rule in passed if not could_change(rule)]),
+        ("Not met", [each for each in missed if each.rule.level == "blocking"]),
+        ("Warnings", [each for each in missed if each.rule.level == "warning"]),
+        ("Met, but narrowly: a re-run may end differently", [each for each in met if could_change(each.rule)]),
     )
-    bounds = bounds_by_metric(judged)
-    bodies = [_body(title, found, details, bounds) for title, found in groups if found]
-    names = ("outcome", "rule", "value", "wanted")
-    head = element(
-        "thead",
-        element("tr", *(element("th", name, scope="col") for name in names), element("th", _legend(), scope="col")),
+    shown = [(f"{name} ({len(group)})", group) for name, group in groups if group]
+    return element(
+        "section",
+        heading("Demands", "rules"),
+        table.markup(shown) if shown else EMPTY,
+        _folded(table, clear) if clear else EMPTY,
+        aria_labelledby="rules",
     )
-    table = element("table", head, *bodies, class_="rules")
-    return element("section", heading("Rules", "rules"), table, aria_labelledby="rules")
 
 
 def look(rule: RuleResult) -> str:
@@ -59,93 +68,118 @@ def look(rule: RuleResult) -> str:
     return "unsure"
 
 
-def _legend() -> Markup:
-    return join("interval, and ", element("span", "threshold", class_="key"))
+def _folded(table: _Table, clear: Sequence[DemandResult]) -> Markup:
+    summary = f"{plural(len(clear), 'demand')} {'is' if len(clear) == 1 else 'are'} met"
+    return element("details", element("summary", summary), table.markup([("", clear)]), class_="met")
 
 
-def _body(title: str, found: Sequence[RuleResult], details: Details, bounds: Bounds) -> Markup:
-    counted = f"{title} ({len(found)})"
-    head = element("tr", element("th", counted, colspan=5, scope="rowgroup", class_="group"))
-    return element("tbody", head, *(_row(rule, details, bounds) for rule in found))
+def _axes(verdict: Verdict) -> Axes:
+    """One axis for each unit, wide enough for every value, interval and threshold."""
+    details = verdict.details or _EMPTY_DETAILS
+    drawn = [
+        each
+        for rule in verdict.rules
+        if _difference(rule, details) is None
+        for each in _drawn(rule, details)
+        if each.value.value is not None
+    ]
+    bounds = [(each.value.unit, found[1]) for each in drawn if (found := held_against(each.threshold or ""))]
+    return {
+        unit: shared_axis(
+            [each.value for each in drawn if each.value.unit == unit], [bound for of, bound in bounds if of == unit]
+        )
+        for unit in dict.fromkeys(each.value.unit for each in drawn)
+    }
 
 
-def _row(rule: RuleResult, details: Details, bounds: Bounds) -> Markup:
-    value = rule.value
-    shown = show(value, bounds.get(rule.metric or "", ())) if value else ""
-    charts = _charts(rule, details)
-    return element(
-        "tr",
-        element("td", badge(rule.outcome, rule.level), class_="outcome"),
-        element("th", _name_cell(rule, details), scope="row", class_="told"),
-        element("td", *_amounts(shown), class_="value"),
-        element("td", _wanted(rule), class_="wanted"),
-        element("td", *charts, class_="chart"),
-        class_=f"rule {look(rule)}",
-        data_rule=rule.rule,
-        data_outcome=rule.outcome,
-        data_level=rule.level,
-    )
+class _Table:
+    """Tables of demands that share their axes."""
+
+    def __init__(self, verdict: Verdict, axes: Axes) -> None:
+        self.verdict = verdict
+        self.axes = axes
+        self.details = verdict.details or _EMPTY_DETAILS
+        self.bounds = bounds_by_metric(verdict.rules)
+
+    def markup(self, groups: Sequence[tuple[str, Sequence[DemandResult]]]) -> Markup:
+        """A table with a heading above each group that has a name."""
+        ratio = self.axes.get("ratio")
+        drawn = join(unseen("drawn"), scale(ratio) if ratio else None)
+        names = ("outcome", "demand", "value", drawn)
+        head = element("thead", element("tr", *(element("th", name, scope="col") for name in names)))
+        return element("table", head, *(self._body(name, found) for name, found in groups), class_="rules")
+
+    def _body(self, name: str, found: Sequence[DemandResult]) -> Markup:
+        head = element("tr", element("th", name, colspan=4, scope="rowgroup", class_="group")) if name else EMPTY
+        return element("tbody", head, *(self._row(demand) for demand in found))
+
+    def _row(self, demand: DemandResult) -> Markup:
+        rule = demand.rule
+        shown = show(rule.value, self.bounds.get(rule.metric or "", ())) if rule.value else ""
+        return element(
+            "tr",
+            element("td", badge(rule.outcome, rule.level), class_="outcome"),
+            element("th", *self._about(demand), scope="row", class_="demand"),
+            element("td", *_amounts(shown, rule.value), class_="value"),
+            element("td", *self._charts(rule), class_="chart"),
+            class_=f"rule {look(rule)}",
+            data_rules=json.dumps(demand.paths),
+            data_outcome=rule.outcome,
+            data_level=rule.level,
+        )
+
+    def _about(self, demand: DemandResult) -> Iterator[Markup]:
+        rule = demand.rule
+        missed = rule.outcome != "pass"
+        yield element("b", Markup(demand.title))
+        if missed:
+            yield broken_by(rule, self.verdict)
+        if missed and (rule.value is None or rule.outcome != "fail" or held_against(rule.threshold or "") is None):
+            yield element("p", Markup(short_reason(rule, self.verdict, encode)), class_="why")
+        close = element("span", differs(rule), class_="unsettled") if differs(rule) else EMPTY
+        facts = [*self._paths(demand), close, *(encode(text) for text in (accepted(rule), *demand.descriptions))]
+        shown = [fact for fact in facts if fact]
+        yield element("small", *(part for fact in shown for part in (" · ", fact)[fact is shown[0] :]), class_="dim")
+
+    def _paths(self, demand: DemandResult) -> Iterator[Markup]:
+        """Where the policy makes the demand, as links if the page shows its text."""
+        lines = (self.details.policy_text or "").count("\n") + 1
+        for rule in demand.rules:
+            name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
+            line = rule.place.line
+            there = self.details.policy_text is not None and line is not None and line <= lines
+            yield element("a", code(name), href=f"#policy-{line}") if there else code(name)
+
+    def _charts(self, rule: RuleResult) -> list[Markup]:
+        difference = _difference(rule, self.details)
+        if difference is not None:
+            about = element("p", "difference to the baseline", class_="dim")
+            return [about, change_line(difference, look(rule))]
+        return [self._chart(drawn, look(rule)) for drawn in _drawn(rule, self.details)]
+
+    def _chart(self, drawn: _Drawn, how: str) -> Markup:
+        found = held_against(drawn.threshold or "")
+        bar = None if found is None else ThresholdMark(*found)
+        text = wanted(drawn.threshold or "", drawn.value.unit)
+        label = element("p", drawn.metric, " ", text, class_="dim") if drawn.metric else EMPTY
+        axis = self.axes.get(drawn.value.unit)
+        return EMPTY if axis is None else join(label, demand_line(axis, drawn.value, bar, how))
 
 
-def _amounts(shown: str) -> tuple[Markup, ...]:
-    """`92.0% (82.6–97.2)`, the interval in an element of its own, so that it can wrap to the next line."""
+def _amounts(shown: str, value: Value | None) -> tuple[Markup, ...]:
+    """`92.0% (82.6–97.2)`, the interval in an element of its own, and how many scenarios lack a value."""
     number, _, interval = shown.partition(" (")
-    return element("b", number), element("span", f" ({interval}" if interval else "", class_="dim")
+    lacking = f" {lacks(value)}" if value and lacks(value) else ""
+    return element("b", number), element("span", f" ({interval}" if interval else "", lacking, class_="dim")
 
 
-def _name_cell(rule: RuleResult, details: Details) -> Markup:
-    name = f"{rule.rule} {rule.metric}" if rule.rule.startswith("rules[") else rule.rule
-    return join(
-        code(name),
-        element("span", *_where(rule.slice), class_="where") if rule.slice else EMPTY,
-        element("p", rule.reason, class_="why") if rule.outcome != "pass" or rule.value is None else EMPTY,
-        element("p", accepted(rule), class_="dim") if accepted(rule) else EMPTY,
-        element("p", unsettled(rule), class_="unsettled") if unsettled(rule) else EMPTY,
-        element("p", rule.description, class_="dim") if rule.description else EMPTY,
-        _place(rule, details),
-    )
-
-
-def _where(where: Where) -> Iterator[Markup]:
-    for column, values in where:
-        yield join(" ", code(f"{column}: {' or '.join(values)}"))
-
-
-def _place(rule: RuleResult, details: Details) -> Markup:
-    """The line of the policy, as a link if the page shows its text."""
-    line = rule.place.line
-    if line is None or rule.outcome == "pass":
-        return EMPTY
-    text = f"policy, line {line}"
-    there = (details.policy_text or "").count("\n") + 1 >= line
-    reference = element("a", text, href=f"#policy-{line}") if there else text
-    return element("p", reference, class_="dim")
-
-
-def _wanted(rule: RuleResult) -> Markup:
-    if rule.threshold is None:
-        return EMPTY
-    return join(wanted(rule.threshold, rule.value.unit if rule.value else None)) or code(rule.threshold)
-
-
-def _charts(rule: RuleResult, details: Details) -> list[Markup]:
-    """A rule about the baseline is drawn as its difference, if that is known."""
-    compared = details.comparison.metrics if details.comparison else {}
-    if rule.rule.startswith("baseline.") and not rule.slice and (found := compared.get(rule.metric or "")) is not None:
-        about = element("p", "difference to the baseline", class_="dim")
-        return [about, change_line(found.difference, look(rule))]
-    return [_chart(drawn, look(rule)) for drawn in _drawn(rule, details)]
+def _difference(rule: RuleResult, details: Details) -> Difference | None:
+    """What is drawn for a rule about the baseline, if it is known."""
+    found = details.comparison.metrics.get(rule.metric or "") if details.comparison else None
+    return found.difference if found and rule.rule.startswith("baseline.") and not rule.slice else None
 
 
 def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
     """What is drawn for a rule: its value, or for a condition each of its comparisons."""
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
     return parts or ([_Drawn(rule.value, rule.threshold)] if rule.value else [])
-
-
-def _chart(drawn: _Drawn, how: str) -> Markup:
-    found = held_against(drawn.threshold or "")
-    bar = None if found is None else ThresholdMark(*found)
-    text = wanted(drawn.threshold or "", drawn.value.unit)
-    label = element("p", drawn.metric, " ", text, class_="dim") if drawn.metric else EMPTY
-    return join(label, rule_line(drawn.value, bar, how))

@@ -9,27 +9,23 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from highbar.language.digits import amount
 from highbar.model import FailedScenario, Verdict
 from highbar.model.details import Excerpt, ScenarioDetail, TrialDetail
+from highbar.model.verdict import ScenarioResult
 from highbar.report.headline import MOST_UNDECIDED, UNDECIDED, more, repeated
 from highbar.report.html.markup import EMPTY, Markup, element, legible
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, table, unseen
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, heading, table, unseen
+from highbar.report.html.why import KINDS, kinds_of
 from highbar.report.visible import cut, revealed
 
 PAGE_LENGTH = 50
 BLOCK_LENGTH = 100
 MOST_FLAKY = 15
-_KINDS = (
-    ("", "all"),
-    ("v", "something happened that must not"),
-    ("e", "ended in an error"),
-    ("r", "required"),
-    ("s", "passed some trials"),
-)
+_FILTERS = (("", "all"), *KINDS.items(), ("r", "Required scenarios"), ("s", "Passed some trials"))
 
 
 def failed(verdict: Verdict) -> Markup:
@@ -37,9 +33,10 @@ def failed(verdict: Verdict) -> Markup:
     total = max(verdict.counts.failed, len(verdict.scenarios_failed))
     if not total:
         return EMPTY
-    opened = verdict.details.rows.scenarios if verdict.details else ()
-    listed = [detail.scenario for detail in opened] or list(verdict.scenarios_failed)
-    rows = element("ul", *(_row(scenario) for scenario in listed[:PAGE_LENGTH]), class_="scenarios")
+    details = verdict.details.rows.scenarios if verdict.details else ()
+    opened = sorted(details, key=lambda detail: _group(detail.scenario))
+    listed = [detail.scenario for detail in opened] or sorted(verdict.scenarios_failed, key=_group)
+    rows = element("ul", *_rows(listed[:PAGE_LENGTH]), class_="scenarios")
     shown = min(len(listed), PAGE_LENGTH)
     left_out = element("p", more(total, len(listed)), class_="dim") if more(total, len(listed)) else EMPTY
     quiet = element("p", f"{shown} of {total}; JavaScript opens, filters and searches them.", class_="dim", id="quiet")
@@ -72,12 +69,24 @@ def open_scenarios(verdict: Verdict) -> Markup:
     )
 
 
-def _row(scenario: FailedScenario) -> Markup:
-    return element("li", element("div", *_summary(scenario), class_="summary"))
+def _group(scenario: FailedScenario) -> int:
+    """The place of the kind of reason that a scenario is listed under; within a kind the worst stay first."""
+    return list(KINDS).index(kinds_of(scenario.reason)[0])
+
+
+def _rows(listed: Sequence[FailedScenario]) -> Iterator[Markup]:
+    """The closed rows, with a heading above each kind of reason; the script builds the same markup."""
+    before = None
+    for scenario in listed:
+        kind = KINDS[kinds_of(scenario.reason)[0]]
+        if kind != before:
+            yield element("li", kind, class_="group")
+        before = kind
+        yield element("li", element("div", *_summary(scenario), class_="summary"))
 
 
 def _summary(scenario: FailedScenario) -> tuple[Markup, ...]:
-    """The closed row of a scenario; the script builds the same markup."""
+    """The closed row of a scenario."""
     trials = f"{scenario.passed_trials} of {scenario.trials} trials passed" if scenario.trials > 1 else ""
     return (
         code(scenario.id),
@@ -93,7 +102,7 @@ def _tools(listed: Sequence[FailedScenario]) -> Markup:
     search = element(
         "label", "Search", element("input", type="search", id="search", autocomplete="off", spellcheck="false")
     )
-    kinds = [element("option", text, value=kind) for kind, text in _KINDS]
+    kinds = [element("option", text, value=kind) for kind, text in _FILTERS]
     chosen = element("label", "Show", element("select", *kinds, id="kind"))
     whole = element("option", "all", value="")
     category = element("label", "Category", element("select", whole, id="category"))
@@ -102,13 +111,12 @@ def _tools(listed: Sequence[FailedScenario]) -> Markup:
     return element("div", search, category, chosen, hint, status, class_="tools", id="tools", hidden=True)
 
 
-def _pager() -> Markup:
-    previous = element("button", "Previous", type="button", id="previous")
-    following = element("button", "Next", type="button", id="next")
-    place = element("span", id="place")
-    return element(
-        "nav", previous, place, following, class_="pager", id="pager", aria_label="Pages of scenarios", hidden=True
-    )
+def _pager(name: str = "") -> Markup:
+    previous = element("button", "Previous", type="button", id=f"{name}previous")
+    following = element("button", "Next", type="button", id=f"{name}next")
+    place = element("span", id=f"{name}place")
+    label = "Pages of all scenarios" if name else "Pages of failed scenarios"
+    return element("nav", previous, place, following, class_="pager", id=f"{name}pager", aria_label=label, hidden=True)
 
 
 # --- what the script unpacks -----------------------------------------------------------------
@@ -120,9 +128,13 @@ def _packed(opened: Sequence[ScenarioDetail]) -> Markup:
         pack([[_trial(trial) for trial in detail.trials] for detail in opened[start : start + BLOCK_LENGTH]])
         for start in range(0, len(opened), BLOCK_LENGTH)
     ]
-    data = {"page": PAGE_LENGTH, "block": BLOCK_LENGTH, "index": pack(index), "blocks": blocks}
-    # Letters, digits, + / = and our own names: nothing in it can end the element.
-    return Markup(f'<script type="application/json" id="data">{json.dumps(data)}</script>')
+    data = {"page": PAGE_LENGTH, "block": BLOCK_LENGTH, "groups": KINDS, "index": pack(index), "blocks": blocks}
+    return _data("data", data)
+
+
+def _data(name: str, data: Mapping[str, Any]) -> Markup:
+    """Data for the script. Letters, digits, + / = and our own names: nothing in it can end the element."""
+    return Markup(f'<script type="application/json" id="{name}">{json.dumps(data, default=dict)}</script>')
 
 
 def pack(value: Any) -> str:
@@ -145,10 +157,15 @@ def _indexed(detail: ScenarioDetail) -> list[Any]:
 
 def _kinds(detail: ScenarioDetail) -> str:
     """The filters that show a scenario, one letter each."""
-    violated = any(trial.violations or trial.violation_count for trial in detail.trials)
-    errors = any(trial.error for trial in detail.trials)
-    some = 0 < detail.scenario.passed_trials < detail.scenario.trials
-    return "v" * violated + "e" * errors + "r" * detail.scenario.required + "s" * some
+    scenario = detail.scenario
+    reasons = kinds_of(scenario.reason)  # the first letter is the group
+    more = {
+        "v": any(trial.violations or trial.violation_count for trial in detail.trials),
+        "e": any(trial.error for trial in detail.trials),
+        "r": scenario.required,
+        "s": 0 < scenario.passed_trials < scenario.trials,
+    }
+    return reasons + "".join(letter for letter, holds in more.items() if holds and letter not in reasons)
 
 
 def _trial(trial: TrialDetail) -> list[Any]:
@@ -177,6 +194,33 @@ def _trial(trial: TrialDetail) -> list[Any]:
 
 def _excerpt(excerpt: Excerpt | None) -> list[Any] | None:
     return None if excerpt is None else [legible(excerpt.text), excerpt.left_out]
+
+
+# --- all scenarios ---------------------------------------------------------------------------
+
+
+def all_scenarios(verdict: Verdict) -> Markup:
+    """Every scenario, those that passed too, in a closed list; the script turns its pages."""
+    if not verdict.scenarios:
+        return EMPTY
+    rows = [
+        (revealed(one.id), revealed(one.category or ""), _outcome(one), f"{one.passed_trials} of {one.trials}")
+        for one in verdict.scenarios
+    ]
+    shown = [(code(one[0]), *one[1:]) for one in rows[:PAGE_LENGTH]]
+    left_out = more(verdict.counts.scenarios, len(rows))
+    return folded(
+        f"All scenarios ({verdict.counts.scenarios})",
+        "all",
+        table(("scenario", "category", "outcome", "trials passed"), shown, "all"),
+        _pager("all-"),
+        element("p", left_out, class_="dim") if left_out else EMPTY,
+        _data("everything", {"page": PAGE_LENGTH, "rows": pack(rows)}),
+    )
+
+
+def _outcome(scenario: ScenarioResult) -> str:
+    return "passed" if scenario.passed else "undecided" if scenario.undecided else "failed"
 
 
 # --- repeated trials -------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 
@@ -11,10 +11,11 @@ from highbar.model import Slice, Value, Verdict
 from highbar.report.headline import more, standings
 from highbar.report.html.charts import scale, shared_axis, value_line
 from highbar.report.html.markup import EMPTY, Markup, element, encode, join
-from highbar.report.html.parts import LONGEST_TEXT, code, heading, icon, plural, table, unseen
-from highbar.report.html.rules import Bounds
+from highbar.report.html.parts import LONGEST_TEXT, code, folded, icon, plural, table, unseen
+from highbar.report.titles import metric_words
 from highbar.report.visible import cut
 
+Bounds = Mapping[str, tuple[Fraction, ...]]
 MOST_ROWS = 60
 """Of one column; and all together, of what is seen at once and of what is closed at first."""
 ALL_ROWS = 180
@@ -28,8 +29,11 @@ def slices(verdict: Verdict) -> Markup:
     columns = {column: list(parts) for column, parts in groupby(verdict.slices, lambda part: part.by[0])}
     room = ALL_ROWS // len(columns)
     groups = [_column(column, parts, verdict, bounds, room) for column, parts in columns.items()]
-    about = element("p", "Each dot with its interval; the dashed line is the value over all scenarios.", class_="dim")
-    return element("section", heading("Slices", "slices"), about, *groups, aria_labelledby="slices")
+    about = (
+        "Each row is a part of the suite: a dot for its value, a bar for the interval. The dashed line is the whole."
+    )
+    heading = "Slices: the same metrics for parts of the suite"
+    return folded(heading, "slices", element("p", about, class_="dim"), *groups)
 
 
 def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, room: int) -> Markup:
@@ -37,7 +41,7 @@ def _column(column: str, parts: list[Slice], verdict: Verdict, bounds: Bounds, r
     names = [name for name in verdict.metrics if name in ruled and any(_known(part, name) for part in parts)]
     names.sort(key=lambda name: name != "pass_rate")
     drawn = _most_telling(parts, min(MOST_ROWS, room))
-    sentences = [element("p", sentence) for sentence in _standings(parts)]
+    sentences = [element("p", sentence, ".") for sentence in _standings(parts)]
     charts = [_chart(name, column, drawn, verdict, bounds) for name in names[:1]]
     left_out = more(len(parts), len(drawn))
     title = element("h3", "By ", code(column))
@@ -94,7 +98,7 @@ def _chart(name: str, column: str, parts: Sequence[Slice], verdict: Verdict, bou
         )
         drawn = value_line(axis, value, "warned" if flagged else "plain", whole)
         rows.append((named, str(part.scenarios), _shown(value, bounds.get(name, ())), drawn))
-    return table((column, "scenarios", name, join(unseen("drawn"), scale(axis))), rows, "slices")
+    return table((column, "scenarios", metric_words(name), join(unseen("drawn"), scale(axis))), rows, "slices")
 
 
 def _shown(value: Value | None, bounds: tuple[Fraction, ...]) -> str:
