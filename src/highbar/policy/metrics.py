@@ -184,6 +184,10 @@ def _read_definition(
     expression = None if text is None else fields["formula"].attempt(lambda: parse(text))
     if name is None or text is None or expression is None or unit is None or better not in ("higher", "lower"):
         return None
+    other_percentile = before is not None and name not in catalogue.metrics() and before.expression != expression
+    if other_percentile and "better" not in fields:  # which direction is meant must not be guessed
+        item.refuse(f"'{name}' is a built-in percentile, and this is another formula", "say better: lower or higher")
+        return None
     range_ = _read_range(fields["range"].node.text) if "range" in fields else None
     metric = Metric(name, text.strip(), expression, unit, better, use_case or "", where=where, range=range_)  # type: ignore[arg-type]
     return Definition(metric, fields["formula"], fields.get("typical_threshold"))
