@@ -46,7 +46,7 @@ _UNITS: dict[str, Unit] = {
     "number": "number",
 }
 _FINE_LATENCY = re.compile(r"latency_p(9[0-9])[_.]?([0-9]{1,4})")
-_PERCENTILE = re.compile(r"p[1-9][0-9]?")
+_PERCENTILE = re.compile(r"(?:latency_?)?(p[1-9][0-9]?)(?:_?latency)?")
 MEANT = {
     "safety": "safety_rate",
     "score": FINAL_SCORE,
@@ -115,11 +115,15 @@ class MetricTable(Struct):
         if fine:
             return f"define it under metrics, with the formula percentile(latency_ms, {fine[1]}.{fine[2]}%)"
         meant = self.meant(name)
-        return f"did you mean '{meant}'?" if meant else cursor.suggest(name, self.metrics)
+        if meant:
+            return f"did you mean '{meant}'?"
+        listed = "highbar metrics lists them; a metric of your own goes under metrics"
+        return cursor.suggest(name, self.metrics) or listed
 
     def meant(self, name: str) -> str | None:
         """The metric that goes by another name elsewhere; None if it is not known here."""
-        meant = MEANT.get(name.lower()) or (f"latency_{name.lower()}" if _PERCENTILE.fullmatch(name.lower()) else "")
+        percentile = _PERCENTILE.fullmatch(name.lower())
+        meant = MEANT.get(name.lower()) or (f"latency_{percentile[1]}" if percentile else "")
         return meant if meant in self.broken or self.find(meant) else None
 
 

@@ -114,9 +114,10 @@ def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
                 hints[key.text] = f"wrong indentation? Indent it by two spaces if it belongs to '{above}'"
             elif find(name) or name in MEANT:
                 entry = Cursor(value, name, cursor.file, cursor.problems)
-                hints[key.text] = (
-                    f"put it under thresholds, as in thresholds: {{ {MEANT.get(name, name)}: {shown(entry)} }}"
-                )
+                metric = MEANT.get(name, name)
+                # A bare number of a latency would be milliseconds, which nobody means by 5.
+                unit = "s" if metric.startswith("latency_") and value.kind == "number" and len(value.text) <= 2 else ""
+                hints[key.text] = f"put it under thresholds, as in thresholds: {{ {metric}: {shown(entry)}{unit} }}"
         above = key.text if value.kind == "null" else "" if name in known else above
     return hints
 

@@ -257,6 +257,24 @@ REFUSED = {
         "    |           ^\n",
         "say better: lower or higher",
     ),
+    "a latency at the top": (
+        "latency: 5\n",
+        "highbar.yaml:1:1: unknown key 'latency'",
+        "    | ^\n",
+        "put it under thresholds, as in thresholds: { latency_p95: 5s }",
+    ),
+    "a percentile by another name": (
+        "thresholds: { p90_latency: 5s }\n",
+        "highbar.yaml:1:15: thresholds.p90_latency: unknown metric 'p90_latency'",
+        "    |               ^\n",
+        "did you mean 'latency_p90'?",
+    ),
+    "a metric that nothing resembles": (
+        "thresholds: { hallucination: 5% }\n",
+        "highbar.yaml:1:15: thresholds.hallucination: unknown metric 'hallucination'",
+        "    |               ^\n",
+        "highbar metrics lists them; a metric of your own goes under metrics",
+    ),
     "a pattern that is an alias": (
         "required_scenarios: [*]\n",
         "highbar.yaml:1:22: a value cannot start with '*' in YAML",
