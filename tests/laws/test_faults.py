@@ -6,8 +6,6 @@ import pytest
 
 from tests.laws.faults import FAULTS
 
-pytestmark = pytest.mark.faults
-
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.id} {fault.what}")
 def test_the_law_finds_the_fault(tmp_path, monkeypatch, fault):
