@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 1800.0
+PATIENCE = 600.0
 """Seconds after which it is certain that nothing will come."""
 PATIENCE_OF_PAGES = PATIENCE * 1000
 """The same in milliseconds, as Playwright wants it."""

@@ -171,6 +171,7 @@ const dataOf = (id) => {
     });
     first = 0;
     show();
+    find("status").dataset.search = wanted;
   };
 
   const counted = new Map();
