@@ -67,12 +67,13 @@ def _steps(own: str, guess: Guess, sample: Sample, map_file: str | None, judge: 
     first = (
         f"First choose in {map_file}, at each []: {', '.join(open_)}." if open_ else f"Read {map_file}: it is a guess."
     )
-    return [first, f"Then try: {judge}"]
+    return [*filter(None, [sample.limits]), first, f"Then try: {judge}"]
 
 
 def _map_text(own: str, guess: Guess, sample: Sample) -> str:
     lines = [
         f"# How rows of {quoted(Path(own).name)} become results: guessed from its names and values. Check every line.",
+        *([f"# {sample.limits}"] if sample.limits else []),
         "# highbar import map FILE --map map.yaml shows the rows that it makes.",
         *mapping_lines(guess, sample.places),
     ]
