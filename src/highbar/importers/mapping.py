@@ -52,7 +52,8 @@ def reader(mapping: RowMap) -> Read:
     def read_mapped(path: str, report: Report) -> Iterator[Row]:
         _refuse_without_id(mapping)
         trials, watch, unheard = Trials(), Watch(mapping), Counter[str]()
-        used = {path.steps[0] for path in _paths(mapping) if path.base == "record" and path.steps}
+        read = _first_steps(_paths(mapping))
+        fed = _first_steps([feed.path for _, feeds in mapping.columns for feed in feeds if feed.path])
         for scope in scopes(mapping.rows, path, _needed(mapping)):
             report.records += 1
             watch.see(scope, _passes)
@@ -60,8 +61,8 @@ def reader(mapping: RowMap) -> Read:
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
             row = _decided(mapping, _row(mapping, scope, trials))
-            report.unread.update(unread := _unread(used, scope))
-            unheard.update(name for name in unread & JUDGMENTS if _says_something(scope, name))
+            report.unread.update(unread := _unread(fed, scope))
+            unheard.update(name for name in (unread & JUDGMENTS) - read if _says_something(scope, name))
             report.unscored += not _JUDGING & row.keys()
             yield row
         watch.settle(report)
@@ -177,9 +178,14 @@ def _words(mapping: RowMap, column: str) -> str:
     return " or ".join(feed.path.text if feed.path else "a constant" for feed in feeds)
 
 
-def _unread(used: Collection[object], scope: Scope) -> set[str]:
-    """The fields of a record that no path uses."""
-    return {key for key in scope.record if key not in used} if isinstance(scope.record, Mapping) else set()
+def _first_steps(paths: Collection[Path]) -> set[object]:
+    """The fields of a record at which these paths start."""
+    return {path.steps[0] for path in paths if path.base == "record" and path.steps}
+
+
+def _unread(fed: Collection[object], scope: Scope) -> set[str]:
+    """The fields of a record that feed no column."""
+    return {key for key in scope.record if key not in fed} if isinstance(scope.record, Mapping) else set()
 
 
 def _says_something(scope: Scope, name: str) -> bool:

@@ -54,7 +54,7 @@ def records(results: object) -> list[object]:
         _refuse_names(list(frame.columns))
         rows = frame.to_dict("records")
         return [{name: value for name, value in row.items() if not _is_absent(value)} for row in rows]
-    table = results if _is(results, "pyspark", "DataFrame") else accept(results).rows
+    table: Any = results if _is(results, "pyspark", "DataFrame") else accept(results).rows
     if isinstance(table, _RowStream):
         return list(_tried(table.frame.to_dicts))
     if hasattr(table, "to_table"):  # a data set

@@ -62,6 +62,23 @@ def test_a_file_that_is_larger_than_the_look_at_it_says_so(tmp_path: Path, monke
     assert "the file is larger than what was looked at" in text
 
 
+def test_a_document_that_is_too_large_to_guess_from_says_so(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("highbar.load.sample.LARGEST", 100)
+    monkeypatch.setattr("highbar.cli.init_from.LARGEST", 100)
+    (tmp_path / "own.json").write_text(json.dumps([{"test_id": "a", "status": "PASS"}] * 10), "utf-8")
+    done = run(tmp_path, "init", "--from", "own.json")
+    assert done.exit == 2
+    assert "too large to guess from" in done.err
+
+
+def test_no_mapping_is_guessed_for_columns_that_occur_twice(tmp_path: Path):
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array([True]), pa.array([False])], names=["tid", "ok", "ok"])
+    parquet.write_table(table, tmp_path / "own.parquet")
+    done = run(tmp_path, "init", "--from", "own.parquet")
+    assert done.exit == 2
+    assert "own.parquet: duplicate column 'ok'" in done.err
+
+
 def test_a_small_file_is_looked_at_as_a_whole(tmp_path: Path):
     assert "looked at" not in written(tmp_path, [{"test_id": "a", "status": "PASS"}])
 
