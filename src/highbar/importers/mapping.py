@@ -140,7 +140,7 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             continue
-        value = _first(feeds, scope)
+        value = _first(column, feeds, scope)
         if value is None:
             continue
         if column.startswith("tags."):
@@ -192,8 +192,13 @@ def _says_something(scope: Scope, name: str) -> bool:
     return isinstance(scope.record, Mapping) and scope.record[name] not in (None, "", [], {})
 
 
-def _first(feeds: tuple[Feed, ...], scope: Scope) -> object:
-    return next((value for feed in feeds if (value := _value(feed, scope)) is not None), None)
+def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
+    """The first value that a feed gives. An empty error is none, so it does not hide the error of another feed."""
+    values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
+    if column != "error":
+        return next(values, None)
+    errors = list(values)
+    return next((error for error in errors if error != ""), errors[0] if errors else None)
 
 
 def _value(feed: Feed, scope: Scope) -> object:

@@ -135,6 +135,15 @@ def test_every_field_that_tells_an_error_counts(tmp_path: Path, failed):
     assert verdict(tmp_path, [clean | failed]) == "fail"
 
 
+def test_an_empty_error_does_not_hide_another(tmp_path: Path):
+    clean = {"test_id": "a", "passed": True, "error": "", "timed_out": False}
+    written(tmp_path, [clean])
+    assert verdict(tmp_path, [clean]) == "pass"
+    assert verdict(tmp_path, [clean | {"timed_out": True}]) == "fail"
+    policy = "pass_criteria: 100%\nmap: { columns: { id: test_id, passed: passed, error: [error, message] } }\n"
+    judged(check(tmp_path, [{**clean, "message": "boom"}], policy), "fail")
+
+
 # --- words in several cases ---------------------------------------------------------------------
 
 
