@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar import catalogue
 from highbar.errors import InputError, Problem
@@ -15,7 +16,7 @@ from highbar.load import files, foreign, unnamed
 from highbar.load.candidates import Guess
 from highbar.load.explain import explain
 from highbar.load.map_text import mapping_lines, quoted
-from highbar.load.sample import Sample, read_sample
+from highbar.load.sample import LARGEST, Sample, read_sample
 from highbar.model import ResultsFile
 
 POLICY = "highbar.yaml"
@@ -34,8 +35,16 @@ def start_from(own: str, folder: Path) -> Start:
     """The files to write into `folder` for results in the file `own`. Raises InputError if they cannot be read."""
     tool = foreign.tool_of(own, own) if Path(own).is_file() else None
     with _rows_of(own, tool) as file:
-        sample = read_sample(file)
+        try:
+            sample = read_sample(file)
+        except InputError as error:
+            raise InputError(*(replace(problem, file=own) for problem in error.problems)) from error
         if sample is None:
+            if file.format == "json" and Path(file.path).stat().st_size > LARGEST:
+                hint = "guess from a part of it, or write the rows as JSONL, one on each line"
+                raise InputError(
+                    Problem(f"is larger than {LARGEST >> 20} MiB, too large to guess from", own, hint=hint)
+                )
             problems = explain([file])
             hint = "wanted rows: objects, one for each run of a scenario"
             raise InputError(*(problems or [Problem("no row can be read", file=own, hint=hint)]))
@@ -67,12 +76,13 @@ def _steps(own: str, guess: Guess, sample: Sample, map_file: str | None, judge: 
     first = (
         f"First choose in {map_file}, at each []: {', '.join(open_)}." if open_ else f"Read {map_file}: it is a guess."
     )
-    return [first, f"Then try: {judge}"]
+    return [*filter(None, [sample.limits]), first, f"Then try: {judge}"]
 
 
 def _map_text(own: str, guess: Guess, sample: Sample) -> str:
     lines = [
         f"# How rows of {quoted(Path(own).name)} become results: guessed from its names and values. Check every line.",
+        *([f"# {sample.limits}"] if sample.limits else []),
         "# highbar import map FILE --map map.yaml shows the rows that it makes.",
         *mapping_lines(guess, sample.places),
     ]

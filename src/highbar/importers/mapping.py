@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import NoReturn
 
+from highbar.columns import JUDGMENTS
 from highbar.importers import Read, Row
 from highbar.importers.limits import LONGEST_NUMBER
 from highbar.importers.naming import DESCRIBED, Trials, flat_tags, scalar, scenario_id
@@ -19,7 +21,8 @@ from highbar.importers.record import is_number, refuse, shown
 from highbar.importers.report import Report
 from highbar.importers.scopes import Scope, scopes, value_at
 from highbar.importers.watching import Watch
-from highbar.model.mapping import Check, Feed, RowMap, Scalar, When
+from highbar.language.phrases import count
+from highbar.model.mapping import Check, Feed, Path, RowMap, Scalar, When
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 _FLAGS = frozenset({"passed", "correct"})
@@ -48,7 +51,9 @@ def reader(mapping: RowMap) -> Read:
 
     def read_mapped(path: str, report: Report) -> Iterator[Row]:
         _refuse_without_id(mapping)
-        trials, watch = Trials(), Watch(mapping)
+        trials, watch, unheard = Trials(), Watch(mapping), Counter[str]()
+        read = _first_steps(_paths(mapping))
+        fed = _first_steps([feed.path for _, feeds in mapping.columns for feed in feeds if feed.path])
         for scope in scopes(mapping.rows, path, _needed(mapping)):
             report.records += 1
             watch.see(scope, _passes)
@@ -56,10 +61,14 @@ def reader(mapping: RowMap) -> Read:
                 report.leave_out("the mapping's `where` leaves them out")
                 continue
             row = _decided(mapping, _row(mapping, scope, trials))
-            report.unread.update(_unread(mapping, scope))
+            report.unread.update(unread := _unread(fed, scope))
+            unheard.update(name for name in (unread & JUDGMENTS) - read if _says_something(scope, name))
             report.unscored += not _JUDGING & row.keys()
             yield row
         watch.settle(report)
+        for name, records in sorted(unheard.items()):
+            have = f"{count(records, 'record')} {'has' if records == 1 else 'have'} {name}"
+            report.warn(f"{have}, which the mapping does not read; if it judges them, add it to the columns")
 
     return read_mapped
 
@@ -131,7 +140,7 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
     for column, feeds in mapping.columns:
         if any(feed.path and feed.path.base == "repeat" for feed in feeds):
             continue
-        value = _first(feeds, scope)
+        value = _first(column, feeds, scope)
         if value is None:
             continue
         if column.startswith("tags."):
@@ -152,10 +161,16 @@ def _row(mapping: RowMap, scope: Scope, trials: Trials, id_: str | None = None) 
 
 def _needed(mapping: RowMap) -> set[str]:
     """The members of the document that a path uses."""
-    paths = [feed.path for _, feeds in mapping.columns for feed in feeds if feed.path]
-    conditions = [when for _, feeds in mapping.columns for feed in feeds for when in (feed.when, feed.where) if when]
-    paths += [path for when in (*conditions, *([mapping.where] if mapping.where else [])) for path, _ in when.checks]
+    elements = [path for _, feeds in mapping.columns for feed in feeds if feed.where for path, _ in feed.where.checks]
+    paths = (*_paths(mapping), *elements)
     return {str(path.steps[0]) for path in paths if path.base in ("document", "outer") and path.steps}
+
+
+def _paths(mapping: RowMap) -> list[Path]:
+    """Every path of the mapping that starts at a record or around it, not at an element of a list in it."""
+    feeds = [feed for _, listed in mapping.columns for feed in listed]
+    conditions = [when for when in (mapping.where, *(feed.when for feed in feeds)) if when]
+    return [feed.path for feed in feeds if feed.path] + [path for when in conditions for path, _ in when.checks]
 
 
 def _words(mapping: RowMap, column: str) -> str:
@@ -163,19 +178,27 @@ def _words(mapping: RowMap, column: str) -> str:
     return " or ".join(feed.path.text if feed.path else "a constant" for feed in feeds)
 
 
-def _unread(mapping: RowMap, scope: Scope) -> set[str]:
-    """The fields of a record that no path uses."""
-    used = {
-        feed.path.steps[0]
-        for _, feeds in mapping.columns
-        for feed in feeds
-        if feed.path and feed.path.base == "record" and feed.path.steps
-    }
-    return {key for key in scope.record if key not in used} if isinstance(scope.record, Mapping) else set()
+def _first_steps(paths: Collection[Path]) -> set[object]:
+    """The fields of a record at which these paths start."""
+    return {path.steps[0] for path in paths if path.base == "record" and path.steps}
 
 
-def _first(feeds: tuple[Feed, ...], scope: Scope) -> object:
-    return next((value for feed in feeds if (value := _value(feed, scope)) is not None), None)
+def _unread(fed: Collection[object], scope: Scope) -> set[str]:
+    """The fields of a record that feed no column."""
+    return {key for key in scope.record if key not in fed} if isinstance(scope.record, Mapping) else set()
+
+
+def _says_something(scope: Scope, name: str) -> bool:
+    return isinstance(scope.record, Mapping) and scope.record[name] not in (None, "", [], {})
+
+
+def _first(column: str, feeds: tuple[Feed, ...], scope: Scope) -> object:
+    """The first value that a feed gives. An empty error is none, so it does not hide the error of another feed."""
+    values = (value for feed in feeds if (value := _value(feed, scope)) is not None)
+    if column != "error":
+        return next(values, None)
+    errors = list(values)
+    return next((error for error in errors if error != ""), errors[0] if errors else None)
 
 
 def _value(feed: Feed, scope: Scope) -> object:

@@ -15,6 +15,7 @@ from highbar.importers.documents import file_head, file_parts
 from highbar.importers.limits import HEAD, LONGEST_CELL
 from highbar.importers.reading import json
 from highbar.importers.record import refuse, shown
+from highbar.importers.soundness import refuse_alike, refuse_not_finite
 from highbar.model.mapping import Path, Walk
 
 Rows = tuple[tuple[tuple[str, ...], Literal["[]", "{}"]], ...]
@@ -63,14 +64,19 @@ def scopes(rows: Rows, path: str, needed: Collection[str] = ()) -> Iterator[Scop
 
 
 def value_at(path: Path, scope: Scope) -> object:
-    """The value at a path; None if there is nothing."""
+    """The value at a path; None if there is nothing. Refuses NaN, and names on the way that differ only in case."""
     if path.base == "key":
         return scope.key
     if path.base == "number":
         return scope.number
     if path.base == "outer":
-        return _walk(path.steps, scope.outer[0]) if scope.outer else None
-    return _walk(path.steps, scope.document if path.base == "document" else scope.record)
+        start = scope.outer[0] if scope.outer else None
+    else:
+        start = scope.document if path.base == "document" else scope.record
+    value = _walk(path.steps, start, scope.place)
+    if type(value) is not str:  # most values are, and this is called for every one
+        refuse_not_finite(value, path.text, scope.place)
+    return value
 
 
 def reaches(path: Path, scope: Scope) -> bool:
@@ -100,17 +106,20 @@ def _reaches(steps: tuple[str | int | Walk, ...], value: object) -> bool:
     return True
 
 
-def _walk(steps: tuple[str | int | Walk, ...], value: object) -> object:
+def _walk(steps: tuple[str | int | Walk, ...], value: object, place: str) -> object:
     for position, step in enumerate(steps):
         if isinstance(step, str):
-            value = value.get(step) if isinstance(value, Mapping) else None
+            if not isinstance(value, Mapping):
+                return None
+            refuse_alike([*value], place)
+            value = value.get(step)
         elif isinstance(step, int):
             value = value[step] if isinstance(value, list) and -len(value) <= step < len(value) else None
         elif step is Walk.KEYS:
             value = list(value) if isinstance(value, Mapping) else None
         else:
             rest = steps[position + 1 :]
-            return [_walk(rest, item) for item in value] if isinstance(value, list) else None
+            return [_walk(rest, item, place) for item in value] if isinstance(value, list) else None
         if value is None:
             return None
     return value
@@ -184,7 +193,7 @@ def _inner_scopes(rows: Rows, scope: Scope) -> Iterator[Scope]:
         yield scope
         return
     (keys, kind), inner = rows[0], rows[1:]
-    found = _walk(keys, scope.record)
+    found = _walk(keys, scope.record, scope.place)
     place = ".".join((scope.place, *keys))
     if found is None:  # records belong here, and without a refusal they would be lost silently
         refuse(f"{place}: found nothing, wanted {_KINDS[kind]} of records", hint=_ROWS)
@@ -214,6 +223,7 @@ def _cells(path: str) -> Iterator[Scope]:
                 refuse("the file is empty" if not header else "this is a Git LFS pointer, not the file")
             if len(set(header)) != len(header):
                 refuse(f"the column {next(c for c in header if header.count(c) > 1)!r} stands twice", line=1)
+            refuse_alike(header, "", line=1)
             for number, cells in enumerate(row for row in rows if row):
                 if len(cells) != len(header):
                     refuse(f"found {len(cells)} cells, wanted {len(header)}", line=rows.line_num)

@@ -49,7 +49,8 @@ class Candidate(Struct, frozen=True):
 class ColumnGuess(Struct, frozen=True):
     """What one of our columns could be fed from.
 
-    If it is `settled`, the first candidate is the guess and the others are alternatives. If not, the user must choose,
+    If it is `settled`, the first candidate is the guess and the others are alternatives, or all of them `together` are
+    the guess: the first that gives a value counts. If it is not, the user must choose,
     and if it `blocks`, nothing may be judged before that.
     """
 
@@ -58,6 +59,7 @@ class ColumnGuess(Struct, frozen=True):
     settled: bool
     note: str | None = None
     blocks: bool = False
+    together: bool = False
 
 
 class Guess(Struct, frozen=True):
@@ -81,6 +83,8 @@ class Guess(Struct, frozen=True):
 def _is_ours(one: ColumnGuess) -> bool:
     """If a column is read without a mapping, or does not matter for the verdict."""
     first = one.candidates[0]
+    if one.together:
+        return False
     if one.column.startswith("tags.") or one.column in _ONLY_SHOWN:
         return True
     return first.field is not None and first.field.path == (one.column,) and not first.options and not first.constant
@@ -96,6 +100,11 @@ def read_fields(rows: Sequence[Mapping[str, Any]]) -> list[RowField]:
                 values += [None] * (number - len(values))
                 values.append(value)
     return [RowField(path, (*values, *[None] * (len(rows) - len(values)))) for path, values in found.items()]
+
+
+def filled_paths(row: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The paths of a row that have a value."""
+    return (path for path, value in _members(row, ()) if value is not None)
 
 
 def _members(row: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

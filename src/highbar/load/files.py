@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 from urllib.parse import unquote
 
@@ -47,8 +48,11 @@ def find_files(
     input_format: str | None = None,
     stdin: BinaryIO | None = None,
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ResultsFile, ...]:
     """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once.
+
+    `names` says what to call a path in messages, if not by the path.
 
     If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
     by their looks if the mapping only describes, are read by the tool's reader first.
@@ -68,7 +72,7 @@ def find_files(
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    _with_partitions(_as_file(path, input_format, stack, guidance), folder)
+                    _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
                     for path, folder in named.found
                     if path not in together.left
                 ]
@@ -159,14 +163,16 @@ def _suffixes(name: str) -> tuple[Format | None, str | None]:
     return SUFFIXES.get(suffix), compression
 
 
-def _as_file(path: str, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance) -> ResultsFile:
+def _as_file(
+    path: str, name: str, input_format: str | None, stack: ExitStack, guidance: foreign.Guidance
+) -> ResultsFile:
     if not os.path.isfile(path):
         raise InputError(Problem("not a regular file", file=path))
     tool = _tool(path, path, input_format, guidance)
     if tool:
-        return foreign.import_file(path, path, tool, _temporary(stack, suffix=".jsonl"), guidance).file
+        return foreign.import_file(path, name, tool, _temporary(stack, suffix=".jsonl"), guidance).file
     format_, compression = _form(path, input_format)
-    return ResultsFile(os.path.realpath(path), path, _array_or_lines(path, format_, compression), compression)
+    return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
 
 
 def _form(path: str, input_format: str | None = None) -> tuple[Format, str | None]:

@@ -120,7 +120,7 @@ class _Columns:
         if column in ("passed", "correct"):
             return self._truth(field, group)
         if column == "error":
-            return _error(field, group)
+            return _error(field, group, cells=self.cells)
         if column in _LABELS and group and not all(_is_label(value) for value in field.given):
             return None
         if column == "agent_version" and len(set(map(str, field.given))) > 1:
@@ -168,6 +168,8 @@ def _are_numbers(values: Sequence[Any], *, cells: bool) -> bool:
 def _settled(column: str, candidates: list[Candidate]) -> ColumnGuess:
     """The candidates of a column; settled if one has a clearer name than all others, and none contradicts it."""
     candidates = sorted(candidates, key=lambda one: one.doubt is not None)
+    if column == "error" and len(candidates) > 1:  # a trial that crashed by any of them has crashed
+        return ColumnGuess(column, tuple(candidates), settled=True, together=True)
     best = [one for one in candidates if one.group == candidates[0].group]
     agree = all(one.reading == candidates[0].reading for one in candidates if not one.doubt)
     clear = not best[0].doubt and not any(one.unread for one in candidates)
@@ -187,16 +189,21 @@ def _doubted(columns: Mapping[str, ColumnGuess], made: _Columns) -> dict[str, Co
     return {"passed": replace(passed, candidates=(first, *passed.candidates[1:]), settled=False, blocks=True)}
 
 
-def _error(field: RowField, group: int) -> Candidate:
-    """A text is the error; a mark, or an object, says that there was one."""
+def _error(field: RowField, group: int, *, cells: bool) -> Candidate:
+    """Any value other than false is the error, or says that there was one: the next run may have another kind of it."""
     given = field.given
-    if all(isinstance(value, str) for value in given):
+    marks = [_is_mark(value, cells=cells) for value in given]
+    if not any(marks) and all(isinstance(value, str) for value in given):
         return Candidate(field, group=group, reading=tuple(bool(value) for value in field.values))
-    if all(isinstance(value, bool) for value in given):
-        reading = tuple(bool(value) for value in field.values)
-        return Candidate(field, constant="crashed", when=(True,), group=group, reading=reading)
+    if all(mark or isinstance(value, str) for mark, value in zip(marks, given, strict=True)):
+        reading = tuple(bool(value) and str(value).lower() != "false" for value in field.values)
+        return Candidate(field, (("when", (field, (False,))),), group=group, reading=reading)
     reading = tuple(value is not None for value in field.values)
     return Candidate(field, constant="crashed", group=group, reading=reading)
+
+
+def _is_mark(value: Any, *, cells: bool) -> bool:
+    return isinstance(value, bool) or (cells and str(value).lower() in ("true", "false"))
 
 
 def _id(named: list[tuple[int, RowField]], *, keyed: bool) -> ColumnGuess:

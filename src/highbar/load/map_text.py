@@ -84,6 +84,10 @@ def _way(place: RowsPlace) -> str:
 def _column(one: ColumnGuess, guess: Guess) -> Iterator[str]:
     feeds = [_feed(candidate) for candidate in one.candidates]
     doubtful = [f"{feed}{_doubt(candidate)}" for feed, candidate in zip(feeds, one.candidates, strict=True)]
+    if one.settled and one.together:
+        yield f"  {one.column}:"
+        yield from (f"    - {feed}" for feed in feeds)
+        return
     if one.settled:
         yield f"  {one.column}: {feeds[0]}"
         yield from (f"  # or: {one.column}: {feed}" for feed in feeds[1:MOST_OTHERS])
@@ -117,7 +121,7 @@ def _feed(candidate: Candidate) -> str:
     return f"{{ {', '.join([f'path: {path}', *options])} }}"
 
 
-def _condition(value: tuple[RowField, Sequence[str]]) -> str:
+def _condition(value: tuple[RowField, Sequence[str | bool]]) -> str:
     field, words = value
     return f"{{ {quoted(_path(field))}: {{ is_not: {_flow([*words])} }} }}"
 

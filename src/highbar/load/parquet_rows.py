@@ -6,22 +6,51 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from highbar.load import footer
+from highbar.errors import InputError, Problem
+from highbar.load import footer, hints
+from highbar.load.rows import exact_number, said_twice
 
 _AT_ONCE = 10_000
+_ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 def read(path: str) -> Iterator[Mapping[str, Any]]:
-    """The rows, one at a time. Raises a DuckDB error or `counting.Uncountable` if it is no sound Parquet file."""
+    """The rows, one at a time. Raises a DuckDB error or `counting.Uncountable` if it is no sound Parquet file.
+
+    Raises InputError for names that occur twice, and for decimals that would be rounded.
+    """
     import duckdb  # only for files of this kind
 
     footer.row_count(path)
     with duckdb.connect(config={"enable_external_access": "true", "autoload_known_extensions": "false"}) as connection:
-        cursor = connection.execute("SELECT * FROM read_parquet($path)", {"path": path})
-        names = [column[0] for column in cursor.description or ()]
+        connection.execute("SET TimeZone = 'UTC'")  # the same text on every machine
+        fields = connection.execute("SELECT name, num_children FROM parquet_schema($path)", {"path": path}).fetchall()
+        _refuse_repeated(iter(fields))
+        described = connection.execute("DESCRIBE SELECT * FROM read_parquet($path)", {"path": path}).fetchall()
+        columns = ", ".join(_selected(name, type_) for name, type_, *_ in described)
+        cursor = connection.execute(f"SELECT {columns} FROM read_parquet($path)", {"path": path})
+        names = [name for name, *_ in described]
         while rows := cursor.fetchmany(_AT_ONCE):
             for values in rows:
                 yield dict(zip(names, map(_plain, values), strict=True))
+
+
+def _selected(name: str, type_: str) -> str:
+    """A column in SQL; times with a zone as text, since DuckDB gives them to Python only with pytz."""
+    column = '"{}"'.format(name.replace('"', '""'))
+    return f"CAST({column} AS {type_.replace(_ZONED, 'VARCHAR')})" if _ZONED in type_ else column
+
+
+def _refuse_repeated(fields: Iterator[tuple[str, int | None]]) -> str:
+    """Refuse fields of one level that have one name, which DuckDB renames. Takes one field and those below it.
+
+    The fields are depth first, as in the file's schema. Returns the name of the field.
+    """
+    name, children = next(fields)
+    again = said_twice([_refuse_repeated(fields) for _ in range(children or 0)])
+    if again:
+        raise InputError(Problem(again.replace("key", "column", 1), hint=hints.DUPLICATE))
+    return name
 
 
 def line(row: Mapping[str, Any]) -> bytes:
@@ -38,5 +67,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if type(value).__name__ == "Decimal":
-        return int(value) if value == value.to_integral_value() else float(value)
+        return exact_number(value)
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from msgspec.structs import replace
+
 from highbar.errors import InputError, Problem
 from highbar.load import unpacking
 
@@ -48,6 +50,8 @@ def _lines(path: str, name: str, folder: str) -> str:
                 target.write(parquet_rows.line(row))
                 written += 1
         declared = footer.row_count(path)
+    except InputError as error:
+        raise InputError(*(replace(problem, file=name) for problem in error.problems)) from error
     except (counting.Uncountable, duckdb.Error, ValueError) as error:
         reason = str(error).splitlines()[0].rpartition("Error: ")[2].replace(path, name)
         message = f"this is not a sound Parquet file: {reason}"

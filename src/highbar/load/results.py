@@ -67,10 +67,14 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
         yield replace(found, paths=job.results)
     else:
         with ExitStack() as stack:
-            named = files.find_files(
-                job.results, stack=stack, input_format=job.input_format, stdin=job.stdin, guidance=guidance
+            read = files.find_files(
+                job.results,
+                stack=stack,
+                input_format=job.input_format,
+                stdin=job.stdin,
+                guidance=guidance,
+                names=job.names,
             )
-            read = tuple(replace(file, name=job.names.get(file.name, file.name)) for file in named)
             _tell(read, watch)
             yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from highbar.columns import COLUMNS, Column, Form
+from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.model import Where
 from highbar.model.ranges import ColumnRange
+
+if TYPE_CHECKING:  # few results have decimals
+    from decimal import Decimal
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 LARGEST_WHOLE = 2**63 - 1
@@ -128,6 +132,22 @@ def _label(value: object) -> str | None:
 
 def _outcome(value: object) -> str | None:
     return None if value in ("tp", "fp", "fn", "tn") else "wanted tp, fp, fn or tn"
+
+
+def exact_number(value: Decimal) -> int | float:
+    """A decimal as a number of JSON. Raises InputError if it has more digits than that can hold: no value is rounded.
+
+    >>> from decimal import Decimal
+    >>> exact_number(Decimal("2.50")), exact_number(Decimal("3.00"))
+    (2.5, 3)
+    """
+    if value.is_finite() and value == value.to_integral_value():
+        return int(value)
+    number = float(value)
+    if value.is_finite() and type(value)(repr(number)) != value:
+        hint = "round it, or write it as text, before a mapping compares it"
+        raise InputError(Problem(f"the decimal {value} has more digits than a number of JSON can hold", hint=hint))
+    return number
 
 
 def said_twice(names: Sequence[str]) -> str | None:

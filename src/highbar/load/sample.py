@@ -1,4 +1,7 @@
-"""A file of any format → its first rows as they are, and where in the file they are: what a mapping is guessed from."""
+"""A file of any format → its first rows as they are, and where in the file they are: what a mapping is guessed from.
+
+A later row belongs to the sample if it has a field that no row before it has: an error may come late.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from highbar.load import unpacking
+from highbar.load.candidates import MOST_FIELDS, filled_paths
 from highbar.model import ResultsFile
 
 MOST_ROWS = 1000
@@ -33,8 +39,9 @@ class RowsPlace(Struct, frozen=True):
 
 
 class Sample(Struct, frozen=True):
-    """The first rows of a file.
+    """The first rows of a file, and later rows that have a new field.
 
+    The fields of `looked_at` rows were looked at, and those are not all rows of the file if it `goes_on`.
     `places` has the lists of rows if the file is one document around them; two lists are two candidates, and `rows`
     are those of the first one. `cells` says that every value is the text of a CSV cell.
     """
@@ -43,6 +50,18 @@ class Sample(Struct, frozen=True):
     whole: bool  # if these are all rows of the file
     cells: bool = False
     places: tuple[RowsPlace, ...] = ()
+    first: int = 0  # how many of the rows are the first of the file
+    looked_at: int = 0
+    goes_on: bool = False
+
+    @property
+    def limits(self) -> str | None:
+        """What was not looked at, in a sentence; None if the sample is the whole file."""
+        if self.whole:
+            return None
+        names = f"names in the first {self.looked_at:,} only" if self.goes_on else f"names in all {self.looked_at:,}"
+        more = ": the file is larger than what was looked at" if self.goes_on else ""
+        return f"Values were looked at in the first {self.first:,} rows only, {names}{more}."
 
     @property
     def has_ids(self) -> bool:
@@ -58,32 +77,78 @@ def read_sample(file: ResultsFile) -> Sample | None:
         return None
 
 
-def _limited(rows: Iterable[Mapping[str, Any]], *, cells: bool = False) -> Sample | None:
+class _Rows:
+    """Rows that are read one by one; `goes_on` if the file has more of them than may be read."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]] = (), *, goes_on: bool = False) -> None:
+        self.rows = rows
+        self.goes_on = goes_on
+
+
+def _limited(given: _Rows, *, cells: bool = False) -> Sample | None:
     """A sample of rows: fewer of them if they have many columns."""
     found: list[Mapping[str, Any]] = []
     values = 0
-    rest = iter(rows)
+    rest = iter(given.rows)
     for row in islice(rest, MOST_ROWS):
         found.append(row)
         values += len(row)
         if values > MOST_VALUES and len(found) >= _FEWEST:
             break
-    return Sample(tuple(found), next(rest, None) is None, cells) if found else None
+    if not found:
+        return None
+    first = looked_at = len(found)
+    added = _with_new_fields(found, rest)
+    try:
+        for row, is_new in added:
+            looked_at += 1
+            found += [row] if is_new and len(found) < 2 * MOST_ROWS else []
+    except (ValueError, RecursionError, csv.Error):  # reading the file says what is wrong with a later row
+        given.goes_on = True
+    whole = looked_at == len(found) and not given.goes_on
+    return Sample(tuple(found), whole, cells, first=first, looked_at=looked_at, goes_on=given.goes_on)
+
+
+def _with_new_fields(
+    found: Sequence[Mapping[str, Any]], rest: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """The rest of the rows, each with whether it gives a field its first value."""
+    seen = {path for row in found for path in filled_paths(row)}
+    for row in rest:
+        before = len(seen)
+        if before < MOST_FIELDS:
+            seen.update(filled_paths(row))
+        yield row, len(seen) > before
 
 
 def _json_lines(file: ResultsFile) -> Sample | None:
-    def rows() -> Iterator[Mapping[str, Any]]:
-        left = LARGEST
-        with unpacking.opened(file.path, file.compression) as stream:
-            while left > 0 and (line := stream.readline(left)):
-                left -= len(line)
-                if line.strip():
-                    yield _object(_decoded(line))
+    given = _Rows()
 
-    found = _limited(rows())
+    def rows() -> Iterator[Mapping[str, Any]]:
+        left, number = LARGEST, 0
+        with unpacking.opened(file.path, file.compression) as stream:
+            while line := stream.readline(left + 1):
+                left -= len(line)
+                if left < 0:
+                    given.goes_on = True
+                    return
+                if line.strip():
+                    number += 1
+                    yield _object(_decoded(line) if number <= MOST_ROWS else _decoded_fast(line))
+
+    given.rows = rows()
+    found = _limited(given)
     if found is None or len(found.rows) > 1 or "id" in found.rows[0]:
         return found
     return _document(found.rows[0]) or found
+
+
+def _decoded_fast(text: bytes) -> Any:
+    """A row of which hardly more than the names are wanted; NaN and the like take the slower way."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _decoded(text)
 
 
 def _decoded(text: bytes) -> Any:
@@ -110,7 +175,7 @@ def _json(file: ResultsFile) -> Sample | None:
         return None
     value = _decoded(text)
     if isinstance(value, list):
-        return _limited(_object(row) for row in value)
+        return _limited(_Rows(_object(row) for row in value))
     return _document(_object(value))
 
 
@@ -122,8 +187,8 @@ def _document(document: Mapping[str, Any]) -> Sample | None:
         places = [*_places(document, (), "[]")] or [*_places(document, (), "{}")]
     if not places:
         return None
-    first = _limited(places[0].rows)
-    return None if first is None else Sample(first.rows, first.whole, places=tuple(places))
+    first = _limited(_Rows(places[0].rows))
+    return None if first is None else replace(first, places=tuple(places))
 
 
 def _are_alike(members: Sequence[object]) -> bool:
@@ -147,14 +212,15 @@ def _places(value: Mapping[str, Any], keys: tuple[str, ...], kind: str) -> Itera
 def _csv(file: ResultsFile) -> Sample | None:
     csv.field_size_limit(LARGEST)
     with unpacking.opened(file.path, file.compression) as stream:
-        text = stream.read(LARGEST).decode("utf-8-sig", "ignore")
+        data = stream.read(LARGEST + 1)
+    text = data[:LARGEST].decode("utf-8-sig", "ignore")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header = next(reader, [])
     if not header or len(set(header)) != len(header) or (len(header) == 1 and any(mark in header[0] for mark in ";\t")):
         return None
     full = (cells for cells in reader if len(cells) == len(header))
     rows = (dict(zip(header, (cell or None for cell in cells), strict=True)) for cells in full)
-    return _limited(rows, cells=True)
+    return _limited(_Rows(rows, goes_on=len(data) > LARGEST), cells=True)
 
 
 def _parquet(file: ResultsFile) -> Sample | None:
@@ -163,7 +229,7 @@ def _parquet(file: ResultsFile) -> Sample | None:
     from highbar.load import parquet_rows  # likewise
 
     try:
-        return _limited(parquet_rows.read(file.path))
+        return _limited(_Rows(parquet_rows.read(file.path)))
     except duckdb.Error:
         return None
 

@@ -15,7 +15,7 @@ from highbar.columns import COLUMN_NAMES, of_form
 from highbar.errors import InputError, Problem
 from highbar.load import hints
 from highbar.load.explain import MOST_PROBLEMS, parse_row
-from highbar.load.rows import faults, said_twice
+from highbar.load.rows import exact_number, faults, said_twice
 from highbar.model.job import Table
 from highbar.model.ranges import ColumnRange
 
@@ -49,38 +49,46 @@ def is_iterable(results: object) -> TypeGuard[Iterable[object]]:
 
 def records(results: object) -> list[object]:
     """The rows of a data frame or an Arrow table as dicts, for a mapping. Raises InputError for anything else."""
-    methods = ("to_dicts", "to_pylist") if not _is(results, "pandas", "DataFrame") else ()
-    for method in methods:
-        if hasattr(results, method):
-            return list(_tried(getattr(results, method)))
     if _is(results, "pandas", "DataFrame"):
         frame: Any = results
         _refuse_names(list(frame.columns))
         rows = frame.to_dict("records")
         return [{name: value for name, value in row.items() if not _is_absent(value)} for row in rows]
-    raise InputError(Problem(f"found {_named(results)}, {WANTED}", hint=_hint(results)))
+    table: Any = results if _is(results, "pyspark", "DataFrame") else accept(results).rows
+    if isinstance(table, _RowStream):
+        return list(_tried(table.frame.to_dicts))
+    if hasattr(table, "to_table"):  # a data set
+        table = _tried(table.to_table)
+    if not hasattr(table, "to_pylist"):
+        raise InputError(Problem(f"found {_named(results)}, {WANTED}", hint=_hint(results)))
+    return list(_tried(table.to_pylist))
 
 
-def line(number: int, row: object) -> str:
-    """A row as a line of a JSONL file. Raises InputError for what JSON cannot say."""
+def line(number: int, row: object, *, exact: bool = False) -> str:
+    """A row as a line of a JSONL file. Raises InputError for what JSON cannot say; if `exact`, also for rounding."""
     try:
         if not isinstance(row, Mapping):
             return json.dumps(row, allow_nan=False) + "\n"
         values = (
-            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_of_row(name))}"
+            f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_of_row(name, exact=exact))}"
             for name, value in row.items()
             if _named_by_text(name)
         )
         return f"{{{', '.join(values)}}}\n"
+    except InputError as error:
+        problems = (Problem(f"row {number}: {one.message}", file="<rows>", hint=one.hint) for one in error.problems)
+        raise InputError(*problems) from error
     except (TypeError, ValueError, RecursionError) as error:
         hint = "NaN and infinities are not results: leave the column out, or write None"
         raise InputError(Problem(f"row {number}: {error}", file="<rows>", hint=hint)) from error
 
 
-def _of_row(column: str) -> Callable[[Any], object]:
+def _of_row(column: str, *, exact: bool) -> Callable[[Any], object]:
     """What becomes of values that JSON does not know: a column of the user's own may hold times and the like."""
 
     def plain(value: Any) -> object:
+        if exact and _is(value, "decimal", "Decimal"):
+            return exact_number(value)
         own = column not in COLUMN_NAMES and isinstance(value, _TEXTS)
         return str(value) if own else _simpler(value)
 
@@ -239,10 +247,10 @@ class _RowStream:
     """A polars data frame as an Arrow stream: DuckDB reads the frame itself through pyarrow, which may be missing."""
 
     def __init__(self, frame: Any) -> None:
-        self._frame = frame
+        self.frame = frame
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
+        return self.frame.__arrow_c_stream__(requested_schema)
 
 
 def _of_arrow(table: Any) -> Table:

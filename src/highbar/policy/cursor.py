@@ -73,8 +73,11 @@ class Cursor(Struct):
             self.refuse(f"unknown key '{key}'", hint, at)
         return found
 
-    def entries(self, *, keep_description: bool = False) -> dict[str, Cursor]:
-        """The entries of a mapping with any keys. A `description` is checked to be text, and then left out."""
+    def entries(self, *, keep_description: bool = False, keep_case: bool = False) -> dict[str, Cursor]:
+        """The entries of a mapping with any keys. A `description` is checked to be text, and then left out.
+
+        With `keep_case`, keys that differ only in case are two keys.
+        """
         if not self.is_kind("mapping"):
             self.refuse_kind("a mapping (key: value)", _INDENT if self.is_kind("null") else None)
             return {}
@@ -83,12 +86,12 @@ class Cursor(Struct):
         for key, value in self.node.entries:
             if key.kind in ("mapping", "list", "null"):
                 self.refuse(f"found {KIND_NAMES[key.kind]} as a key, wanted text", at=key.place(self.file))
-            elif key.text.casefold() in before:
-                self._refuse_again(key, before[key.text.casefold()])
+            elif (name := key.text if keep_case else key.text.casefold()) in before:
+                self._refuse_again(key, before[name])
             else:
                 path = f"{self.path}.{key.text}" if self.path else key.text
                 found[key.text] = Cursor(value, path, self.file, self.problems, key)
-                before[key.text.casefold()] = key
+                before[name] = key
         if not keep_description and DESCRIPTION in found:
             found.pop(DESCRIPTION).text()
         return found

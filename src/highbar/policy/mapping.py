@@ -201,7 +201,9 @@ def _each(cursor: Cursor, depth: int) -> tuple[tuple[str, Feed], ...] | Feed | N
 
 
 def _table(cursor: Cursor) -> dict[str, Scalar]:
-    read = ((text, _scalar(entry)) for text, entry in cursor.entries(keep_description=True).items())
+    # The keys are values of records, which are compared with case: `No` and `NO` may both be there.
+    entries = cursor.entries(keep_description=True, keep_case=True)
+    read = ((text, _scalar(entry)) for text, entry in entries.items())
     found = {text: value for text, value in read if value is not None}
     if cursor.is_kind("mapping") and not found:
         cursor.refuse("found nothing, wanted what each value means", "values: { ok: true, broken: false }")

@@ -30,6 +30,7 @@ _WINDOW = 1024 * 1024
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _AFTER = re.compile(r"trailing characters \(byte (\d+)\)")
 _TOO_DEEP = "nested too deep to be read"
+_TOO_LONG = "a whole number has more digits than can be read"
 _BARE = ("true", "false", "null", "NaN", "-Infinity", "Infinity")
 _CUT_OFF = "the file is cut off: it ends in the middle of a value"
 
@@ -55,6 +56,8 @@ def decode(data: Bytes, line: int | None = None) -> Any:
         refuse(_TOO_DEEP, line=line)
     except _DuplicateKey as duplicate:
         refuse(f"duplicate key {duplicate.key!r}", line=line)
+    except ValueError:  # of Python's limit on the digits of an integer
+        refuse(_TOO_LONG, line=line)
 
 
 def as_many_keys(one: bytes, other: bytes) -> bool:
@@ -271,6 +274,8 @@ def _end_by_decoding(data: bytes, start: int) -> int | None:
             if error.pos < len(text) - 32 and not error.msg.startswith("Unterminated string"):
                 refuse(f"{_message(error)}, at byte {start + len(text[: error.pos].encode(errors='surrogateescape'))}")
             return None
+        except ValueError:  # as above
+            refuse(f"{_TOO_LONG}, in the value at byte {start}")
         return start + len(text[:end].encode("utf-8", "surrogateescape"))
 
 
