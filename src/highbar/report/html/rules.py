@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.language.digits import bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import bounds_by_metric, held_against, held_against_baseline, show, wanted
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
@@ -153,9 +154,9 @@ class _Table:
     def _charts(self, rule: RuleResult) -> list[Markup]:
         difference = _difference(rule, self.details)
         if difference is not None:
-            about = element("p", "difference to the baseline", class_="dim")
-            return [about, change_line(difference, look(rule))]
-        return [self._chart(drawn, look(rule)) for drawn in _drawn(rule, self.details)]
+            drawn = change_line(difference, look(rule), _allowed(rule, difference))
+            return [element("p", "difference to the baseline", class_="dim"), drawn] if drawn else []
+        return [self._chart(part, look(rule)) for part in _drawn(rule, self.details)]
 
     def _chart(self, drawn: _Drawn, how: str) -> Markup:
         found = held_against(drawn.threshold or "")
@@ -175,11 +176,33 @@ def _amounts(shown: str, value: Value | None) -> tuple[Markup, ...]:
 
 def _difference(rule: RuleResult, details: Details) -> Difference | None:
     """What is drawn for a rule about the baseline, if it is known."""
-    found = details.comparison.metrics.get(rule.metric or "") if details.comparison else None
-    return found.difference if found and rule.rule.startswith("baseline.") and not rule.slice else None
+    comparison = details.comparison
+    if comparison is None or not rule.rule.startswith("baseline."):  # a rule at another ref has a baseline of its own
+        return None
+    metrics = comparison.metrics
+    if rule.slice:
+        metrics = next((part.metrics for part in comparison.slices if _is_about(rule, part.by)), {})
+    found = metrics.get(rule.metric or "")
+    return found.difference if found else None
+
+
+def _is_about(rule: RuleResult, by: tuple[str, str]) -> bool:
+    return rule.slice == ((by[0], (by[1],)),)
+
+
+def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
+    """The difference from which on the rule accepts it: where its threshold is drawn."""
+    found = held_against_baseline(rule.threshold or "")
+    if found is None:
+        return None
+    _, way, size, share = found
+    of = difference.base.value if share else 1
+    return None if of is None else (-size if way == "-" else size) * of
 
 
 def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
     """What is drawn for a rule: its value, or for a condition each of its comparisons."""
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
-    return parts or ([_Drawn(rule.value, rule.threshold)] if rule.value else [])
+    if rule.value is None or held_against_baseline(rule.threshold or ""):
+        return parts  # the value alone does not show whether a margin is kept
+    return parts or [_Drawn(rule.value, rule.threshold)]
