@@ -247,7 +247,7 @@ def test_a_policy_without_a_blocking_rule_says_so():
 def test_an_inconclusive_rule_is_not_called_a_failure():
     unsure = replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
     text = TEXT(replace(PASSING, verdict="inconclusive", rules=(unsure,)))
-    assert text.startswith("INCONCLUSIVE: 1 of 1 demand is inconclusive\n")
+    assert text.startswith("INCONCLUSIVE: the only demand is inconclusive\n")
     assert "? Accuracy is at least 95%  inconclusive: 20 scenarios cannot decide it\n" in text
 
 

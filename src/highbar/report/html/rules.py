@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.language.digits import bounds_by_metric, held_against, held_against_baseline, show, wanted
+from highbar.language.digits import amount, bounds_by_metric, held_against, held_against_baseline, show, wanted
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
@@ -50,14 +50,30 @@ def rules(verdict: Verdict) -> Markup:
         ("Warnings", [each for each in missed if each.rule.level == "warning"]),
         ("Met, but narrowly: a re-run may end differently", [each for each in met if could_change(each.rule)]),
     )
-    shown = [(f"{name} ({len(group)})", group) for name, group in groups if group]
+    shown = [(f"{name} ({_counted(group, name)})", group) for name, group in groups if group]
     return element(
         "section",
         heading("Demands", "rules"),
+        _legend(verdict) if table.axes or verdict.details else EMPTY,
         table.markup(shown) if shown else EMPTY,
         _folded(table, clear) if clear else EMPTY,
         aria_labelledby="rules",
     )
+
+
+def _legend(verdict: Verdict) -> Markup:
+    """What the charts show."""
+    bounds = f"{amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds"
+    marks = f"dot: measured value (diamond: not met, ring: undecided); line: its {bounds}"
+    return element("p", f"{marks}; stroke: threshold; green: accepted", class_="dim legend")
+
+
+def _counted(group: Sequence[DemandResult], name: str) -> str:
+    """`15, and 4 of level warning`: the headline counts only the demands that block."""
+    warn = sum(each.rule.level == "warning" for each in group)
+    if not warn or name == "Warnings":
+        return str(len(group))
+    return f"{len(group) - warn}, and {warn} of level warning" if warn < len(group) else f"{warn} of level warning"
 
 
 def look(rule: RuleResult) -> str:
@@ -70,7 +86,9 @@ def look(rule: RuleResult) -> str:
 
 
 def _folded(table: _Table, clear: Sequence[DemandResult]) -> Markup:
-    summary = f"{plural(len(clear), 'demand')} {'is' if len(clear) == 1 else 'are'} met"
+    blocking = sum(each.rule.level == "blocking" for each in clear)
+    more = f", and {len(clear) - blocking} of level warning" if blocking < len(clear) else ""
+    summary = f"{plural(blocking, 'demand')} {'is' if blocking == 1 else 'are'} met{more}"
     return element("details", element("summary", summary), table.markup([("", clear)]), class_="met")
 
 
