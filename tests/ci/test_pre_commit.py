@@ -68,7 +68,7 @@ def test_every_problem_of_every_policy_is_shown_with_its_place(repository: Path)
         repository, local(), {"highbar.yaml": BAD, "evals/highbar.json": '{"rules": 3}', "other.yaml": "x: ["}
     )
     assert done.returncode == 1
-    for place in ("highbar.yaml:1:37: ", "highbar.yaml:2:8: ", "evals/highbar.json:1:11: "):
+    for place in ("highbar.yaml:1:27: ", "highbar.yaml:2:8: ", "evals/highbar.json:1:11: "):
         assert place in done.stdout, done.stdout
     assert "did you mean 'pass_rate'?" in done.stdout
     assert "other.yaml" not in done.stdout
@@ -94,4 +94,4 @@ def test_pre_commit_installs_the_hook_from_a_repository(repository: Path, tmp_pa
     config = {"repo": str(source), "rev": git(source, "rev-parse", "HEAD"), "hooks": [{"id": HOOK["id"]}]}
     done = pre_commit(repository, config, {"highbar.yaml": BAD})
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "highbar.yaml:1:37: " in done.stdout
+    assert "highbar.yaml:1:27: " in done.stdout

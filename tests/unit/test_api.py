@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -216,3 +217,22 @@ def test_a_report_is_not_made_of_other_results(tmp_path: Path):
     file.unlink()
     with pytest.raises(highbar.InputError):
         found.to_html()
+
+
+def test_a_verdict_is_not_taken_for_a_truth_value():
+    with pytest.raises(TypeError, match=r"use verdict\.passed"):
+        bool(verdict())
+
+
+def test_polars_fields_without_any_value_are_absent():
+    frame = pl.DataFrame(
+        {"id": ["a", "b"], "passed": [True, True], "tags": [{"a": "x", "b": None}] * 2, "own": [None] * 2}
+    )
+    assert highbar.check(frame, POLICY).counts.scenarios == 2
+
+
+def test_a_decimal_is_not_rounded_up_to_a_threshold():
+    row = {"id": "a", "passed": True, "quality_score": Decimal("0.99999999999999999999")}
+    with pytest.raises(highbar.InputError, match="more digits"):
+        highbar.check([row], POLICY)
+    assert highbar.check([{**row, "quality_score": Decimal("0.75")}], POLICY).metrics["pass_rate"].value == 1

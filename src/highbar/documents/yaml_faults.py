@@ -100,7 +100,9 @@ def _colon(lines: Sequence[str], line: int, problem: str) -> _Fault | None:
             return "there is no colon after this key", f"write {key}:", before, _indent(lines[before])
         second = _SECOND_COLON.match(lines[line])
         if second and ": " in second[1]:
-            return "a text with a colon inside needs quotes", f'write "{second[1][:40].strip()}"', line, second.start(1)
+            inner = second[1][:40].strip()
+            hint = f'write {{ {inner} }} for a key and its value, or "{inner}" for a text'
+            return "there is a second colon on this line", hint, line, second.start(1)
     if "could not find expected ':'" in problem and before is not None:
         key = lines[before].strip()[:40]
         hint = f"write {key}: and its value, or - {key} in a list"

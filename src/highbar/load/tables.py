@@ -178,7 +178,11 @@ def _simpler(value: Any) -> object:
     if _is(value, "numpy", "generic"):
         return value.item()
     if _is(value, "decimal", "Decimal"):
-        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+        if value.is_finite() and value == value.to_integral_value():
+            return int(value)
+        if float(value) != value:  # rounding could lift it to a threshold
+            raise TypeError(f"{value} has more digits than a number of a result can hold")
+        return float(value)
     raise TypeError(f"{_named(value)} is not a value of a result")
 
 
@@ -202,7 +206,22 @@ def _of_polars(frame: Any) -> Table:
             )
     _refuse_unnamed(frame.columns)
     _refuse_polars_fields(frame.schema.items())
-    return Table(_RowStream(frame))
+    # DuckDB cannot read fields that are null in every row, as polars streams them.
+    nulls = {name: _with_texts(type_) for name, type_ in frame.schema.items() if _with_texts(type_) != type_}
+    return Table(_RowStream(_tried(lambda: frame.cast(nulls)) if nulls else frame))
+
+
+def _with_texts(type_: Any) -> Any:
+    """A type of polars in which every null type, at any depth, is text instead."""
+    import polars as pl  # the caller has it
+
+    if type_ == pl.Null:
+        return pl.String()
+    if isinstance(type_, pl.List):
+        return pl.List(_with_texts(type_.inner))
+    if isinstance(type_, pl.Struct):
+        return pl.Struct([pl.Field(field.name, _with_texts(field.dtype)) for field in type_.fields])
+    return type_
 
 
 def _refuse_polars_fields(fields: Iterable[tuple[str, Any]]) -> None:

@@ -327,11 +327,13 @@ class Verdict(Struct, frozen=True):
 
     __hash__ = None  # type: ignore[assignment] # its mappings have none either
 
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is neither true nor false: use verdict.passed")
+
     def __repr__(self) -> str:
         found = "no verdict" if self.verdict is None else self.verdict
         missed = sum(rule.outcome != "pass" and rule.level == "blocking" for rule in self.rules)
-        rules = f"{missed} of {len(self.rules)} rules not passed" if missed else f"{len(self.rules)} rules"
-        return f"<Verdict: {found}, {rules}, {self.counts.scenarios} scenarios>"
+        return f"<Verdict: {found}, rules: {len(self.rules)}, not passed: {missed}, scenarios: {self.counts.scenarios}>"
 
     def __str__(self) -> str:
         from highbar.report import render  # a layer above, loaded on call only: see pyproject.toml

@@ -46,7 +46,7 @@ _UNITS: dict[str, Unit] = {
     "number": "number",
 }
 _FINE_LATENCY = re.compile(r"latency_p(9[0-9])[_.]?([0-9]{1,4})")
-_PERCENTILE = re.compile(r"p[1-9][0-9]?")
+_PERCENTILE = re.compile(r"(?:latency_?)?(p[1-9][0-9]?)(?:_?latency)?")
 MEANT = {
     "safety": "safety_rate",
     "score": FINAL_SCORE,
@@ -115,11 +115,15 @@ class MetricTable(Struct):
         if fine:
             return f"define it under metrics, with the formula percentile(latency_ms, {fine[1]}.{fine[2]}%)"
         meant = self.meant(name)
-        return f"did you mean '{meant}'?" if meant else cursor.suggest(name, self.metrics)
+        if meant:
+            return f"did you mean '{meant}'?"
+        listed = "highbar metrics lists them; a metric of your own goes under metrics"
+        return cursor.suggest(name, self.metrics) or listed
 
     def meant(self, name: str) -> str | None:
         """The metric that goes by another name elsewhere; None if it is not known here."""
-        meant = MEANT.get(name.lower()) or (f"latency_{name.lower()}" if _PERCENTILE.fullmatch(name.lower()) else "")
+        percentile = _PERCENTILE.fullmatch(name.lower())
+        meant = MEANT.get(name.lower()) or (f"latency_{percentile[1]}" if percentile else "")
         return meant if meant in self.broken or self.find(meant) else None
 
 
@@ -183,6 +187,10 @@ def _read_definition(
     text = fields["formula"].text()
     expression = None if text is None else fields["formula"].attempt(lambda: parse(text))
     if name is None or text is None or expression is None or unit is None or better not in ("higher", "lower"):
+        return None
+    other_percentile = before is not None and name not in catalogue.metrics() and before.expression != expression
+    if other_percentile and "better" not in fields:  # which direction is meant must not be guessed
+        item.refuse(f"'{name}' is a built-in percentile, and this is another formula", "say better: lower or higher")
         return None
     range_ = _read_range(fields["range"].node.text) if "range" in fields else None
     metric = Metric(name, text.strip(), expression, unit, better, use_case or "", where=where, range=range_)  # type: ignore[arg-type]

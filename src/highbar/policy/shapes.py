@@ -32,6 +32,7 @@ _RULE = rf"(?s)\s*({_NAME})\s*({_OPERATOR}\s*[^\s=<>].*)"
 _TURNED = rf"\s*(\S+)\s*({_OPERATOR})\s*({_NAME})\s*"
 _WITHOUT_OPERATOR = rf"\s*({_NAME})\s*:?\s+(\$?[0-9]\S*)\s*"
 _JOINED = r"(?i)(?<!\w)(and|or)(?!\w)|&&|\|\||;"
+_LONGEST_HINTED = 200
 _MIRRORED = {"≥": "≤", ">=": "<=", ">": "<", "≤": "≥", "<=": ">=", "<": ">"}
 
 
@@ -72,6 +73,7 @@ def _place(item: Cursor, offset: int) -> Place:
 def _rule_hint(text: str) -> str:
     if re.search(_JOINED, text):
         return "write each comparison as a rule of its own; a condition with AND or OR goes into composite: pass"
+    text = text if len(text) <= _LONGEST_HINTED else ""  # the patterns take a quadratic time for many spaces
     turned, bare = re.fullmatch(_TURNED, text), re.fullmatch(_WITHOUT_OPERATOR, text)
     if turned and turned[2] in _MIRRORED:
         return f"write the metric first: {turned[3]} {_MIRRORED[turned[2]]} {turned[1]}"
@@ -112,9 +114,10 @@ def top_hints(cursor: Cursor, known: Collection[str]) -> dict[str, str]:
                 hints[key.text] = f"wrong indentation? Indent it by two spaces if it belongs to '{above}'"
             elif find(name) or name in MEANT:
                 entry = Cursor(value, name, cursor.file, cursor.problems)
-                hints[key.text] = (
-                    f"put it under thresholds, as in thresholds: {{ {MEANT.get(name, name)}: {shown(entry)} }}"
-                )
+                metric = MEANT.get(name, name)
+                # A bare number of a latency would be milliseconds, which nobody means by 5.
+                unit = "s" if metric.startswith("latency_") and value.kind == "number" and len(value.text) <= 2 else ""
+                hints[key.text] = f"put it under thresholds, as in thresholds: {{ {metric}: {shown(entry)}{unit} }}"
         above = key.text if value.kind == "null" else "" if name in known else above
     return hints
 

@@ -21,7 +21,10 @@ from highbar.report.visible import visible
 
 Encode = Callable[[str], str]
 
-_SCENARIO = re.compile(r"(?:[^:]*:)?(required|optional)_scenarios\.(.+)", re.DOTALL)
+# A rule at a git ref begins with the ref; an id may hold anything, a rule's name included.
+_SCENARIO = re.compile(
+    r"(?:(?!(?:required|optional)_scenarios\.)[^:]*:)?(required|optional)_scenarios\.(.+)", re.DOTALL
+)
 _REPEATED = re.compile(r"pass_(at|hat)_([0-9]+)")
 _OPERATORS = MappingProxyType(
     {">=": "is at least", ">": "is above", "<=": "is at most", "<": "is below", "=": "is", "!=": "is not"}

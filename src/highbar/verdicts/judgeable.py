@@ -115,6 +115,6 @@ def _problem(columns: Iterable[str], needed: Collection[str]) -> Problem:
     elif alike:
         hint = (
             f"{' and '.join(alike)} look{'' if len(alike) > 1 else 's'} like a judgment: rename it to passed "
-            f"(true or false), or map it: map: {{ columns: {{ id: id, passed: {alike[0]} }} }} in the policy"
+            "(true or false), or map it: highbar init --from RESULTS writes such a mapping"
         )
     return Problem(message, hint=hint)

@@ -247,9 +247,33 @@ REFUSED = {
     ),
     "a colon in a text": (
         "description: agent: support\nthresholds: { accuracy: 90% }\n",
-        "highbar.yaml:1:14: a text with a colon inside needs quotes",
+        "highbar.yaml:1:14: there is a second colon on this line",
         "    |              ^\n",
-        'write "agent: support"',
+        'write { agent: support } for a key and its value, or "agent: support" for a text',
+    ),
+    "a percentile that is none": (
+        "metrics: [{ name: latency_p90, formula: passed_scenarios / total_scenarios, unit: ratio }]\n",
+        "highbar.yaml:1:11: metrics[0]: 'latency_p90' is a built-in percentile, and this is another formula",
+        "    |           ^\n",
+        "say better: lower or higher",
+    ),
+    "a latency at the top": (
+        "latency: 5\n",
+        "highbar.yaml:1:1: unknown key 'latency'",
+        "    | ^\n",
+        "put it under thresholds, as in thresholds: { latency_p95: 5s }",
+    ),
+    "a percentile by another name": (
+        "thresholds: { p90_latency: 5s }\n",
+        "highbar.yaml:1:15: thresholds.p90_latency: unknown metric 'p90_latency'",
+        "    |               ^\n",
+        "did you mean 'latency_p90'?",
+    ),
+    "a metric that nothing resembles": (
+        "thresholds: { hallucination: 5% }\n",
+        "highbar.yaml:1:15: thresholds.hallucination: unknown metric 'hallucination'",
+        "    |               ^\n",
+        "highbar metrics lists them; a metric of your own goes under metrics",
     ),
     "a pattern that is an alias": (
         "required_scenarios: [*]\n",
