@@ -297,3 +297,8 @@ def test_one_of_a_thing_is_said_in_the_singular():
         "1 scenario, 1 trial, 1 error",
     ]
     assert "1 demand is met." in said(TEXT(one))
+
+
+def test_a_rule_whose_name_is_blank_is_shown_all_the_same():
+    blank = RuleResult(" ", "blocking", "fail", "it is not met")
+    assert "FAIL  \n        it is not met\n" in whole(replace(FAILING, rules=(blank,)))
