@@ -163,9 +163,11 @@ def find(name: str) -> Metric | None:
         return Metric(name, formula, parse(formula), "ms", "lower", use_case)
     if not is_repeated(name):
         return None
-    how = "at least one" if name.startswith("pass_at_") else "all"
     formula = f"mean({name})"
-    use_case = f"Chance that {how} of {name.rsplit('_', 1)[1]} trials pass"
+    trials = f"{name.rsplit('_', 1)[1]} trials"
+    use_case = "Chance that " + (
+        f"at least one of {trials} passes" if name.startswith("pass_at_") else f"all of {trials} pass"
+    )
     return Metric(name, formula, Call("mean", (Name(name),)), "ratio", "higher", use_case)
 
 

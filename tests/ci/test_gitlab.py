@@ -19,7 +19,7 @@ JOB = yaml.safe_load((ROOT / "ci" / "gitlab" / "highbar.yml").read_text("utf-8")
 SHELLS = [shell for shell in ("bash", "sh", "dash") if shutil.which(shell)]
 
 
-def run(folder: Path, shell: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, shell: str, part: str = "script", **variables: str) -> subprocess.CompletedProcess[str]:
     """The script as GitLab's runner gives it to a shell, which stops at the first line that fails."""
     (folder / ".git").mkdir(exist_ok=True)
     (folder / "bin").mkdir(exist_ok=True)
@@ -29,7 +29,7 @@ def run(folder: Path, shell: str, **variables: str) -> subprocess.CompletedProce
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "HIGHBAR_"))}
     environment = {**inherited, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", **JOB["variables"]}
     return subprocess.run(
-        [shell, "-e", "-c", "\n".join(JOB["script"])],
+        [shell, "-e", "-c", "\n".join(JOB[part])],
         cwd=folder,
         env={**environment, **variables},
         capture_output=True,
@@ -133,3 +133,26 @@ def test_what_the_checkout_brought_is_no_report_of_the_job(folder: Path) -> None
     assert done.returncode == 2
     assert not (brought / "more.xml").exists()
     assert "forged" not in (brought / "junit.xml").read_text()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("shell", SHELLS)
+def test_without_a_word_on_what_to_install_nothing_is_installed(folder: Path, shell: str) -> None:
+    done = run(folder, shell, "before_script")
+    assert done.returncode == 2
+    assert done.stderr.startswith("HIGHBAR_INSTALL is not set: set it to what pip installs, such as ./tools/highbar")
+    assert not done.stdout
+
+
+@pytest.mark.process
+def test_what_is_set_is_what_pip_installs(folder: Path) -> None:
+    done = run(folder, "sh", "before_script", HIGHBAR_INSTALL="./tools/highbar")
+    assert done.returncode != 0
+    assert "./tools/highbar" in done.stderr  # pip looks for it, and it is not there
+
+
+def test_the_example_of_the_guide_says_what_to_install() -> None:
+    guide = (ROOT / "docs" / "how-to" / "gitlab.md").read_text("utf-8")
+    example = yaml.safe_load(guide.partition("```yaml .gitlab-ci.yml\n")[2].partition("```")[0])
+    assert example["gate"]["variables"]["HIGHBAR_INSTALL"] == "./tools/highbar"
+    assert example["gate"]["variables"].keys() <= JOB["variables"].keys()

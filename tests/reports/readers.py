@@ -264,7 +264,7 @@ def read_html(text: str) -> Found:
     (verdict,) = re.findall(r"pass|fail|inconclusive", found.verdict)
     found.verdict = verdict
     for row in root.all("tr", "rule"):
-        value = next(row.all("td", "value")).text.strip()
+        value = re.sub(r"^undefined .*", "undefined", next(row.all("td", "value")).text.strip())  # and what it lacks
         word = next(row.all("td", "outcome")).text.split()[0]
         outcomes = {"warning": MISSED, "unsure": WORDS["INCONCLUSIVE"]}.get(word, frozenset({word}))
         name = re.sub(r"^(rules\[\d+\]) .*", r"\1", next(row.all("code")).text)
@@ -277,7 +277,8 @@ def read_html(text: str) -> Found:
     for listed in root.all("dl", "undefined"):
         found.metrics |= {name.text: Shown("undefined") for term in listed.all("dt") for name in term.all("code")}
     for listed in root.all("ul", "scenarios"):
-        found.failed |= {next(item.all("code")).text for item in listed.all("li")}
+        items = [item for item in listed.all("li") if item.attributes.get("class") != "group"]  # that is a heading
+        found.failed |= {next(item.all("code")).text for item in items}
     return found
 
 

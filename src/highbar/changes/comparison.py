@@ -158,9 +158,11 @@ def _change(differences: Differences, name: str, rule: BaselineRule | None) -> M
         spare_worst, spare_best = _signed(tuple(None if abs(end) == math.inf else end for end in ends), sign)
     elif rule:
         spare_worst, spare_best = worst + rule.margin, best + rule.margin
-    return MetricChange(
-        difference, change_of(worst, spare_worst, spare_best), None if rule is None else _shown(rule, difference)
-    )
+    outcome = change_of(worst, spare_worst, spare_best)
+    if rule is None:
+        return MetricChange(difference, outcome)
+    of = difference.base.value if rule.relative else 1
+    return MetricChange(difference, outcome, _shown(rule, difference), None if of is None else -sign * rule.margin * of)
 
 
 def change_of(worst: Fraction | float, spare_worst: Fraction | float, spare_best: Fraction | float) -> Change:

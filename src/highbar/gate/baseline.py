@@ -99,6 +99,7 @@ def _result(rule: ComparingRule, level: Level, judged: Judged) -> RuleResult:
         evidence=None if isinstance(rule, NewFailuresRule) else rule.demand.evidence,
         demand=None if isinstance(rule, NewFailuresRule) else rule.demand,
         outlooks=judged.outlooks,
+        patterns=rule.patterns if isinstance(rule, NewFailuresRule) and "*" not in rule.patterns else (),
     )
 
 

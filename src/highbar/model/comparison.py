@@ -51,11 +51,15 @@ class Difference(Struct, frozen=True):
 
 
 class MetricChange(Struct, frozen=True):
-    """The difference of one metric, its outcome, and the margin that the policy allows, in words."""
+    """The difference of one metric, its outcome, and the margin that the policy allows, in words.
+
+    `allowed` is the worst difference that the margin accepts; None without a margin, or if that is not known.
+    """
 
     difference: Difference
     outcome: Change
     margin: str | None = None
+    allowed: Fraction | None = None
 
 
 class PassChange(Struct, frozen=True):

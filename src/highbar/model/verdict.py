@@ -138,6 +138,7 @@ class RuleResult(Struct, frozen=True):
     outlooks: tuple[Outlook, ...] = ()
     accepted: tuple[int, int] | None = None  # of a threshold of 100 %: how many scenarios failed, and how many may
     demand: Demand | None = None  # how much evidence the rule demands, if it is about a number
+    patterns: tuple[str, ...] = ()  # of `new_failures`: the scenarios that it is about; empty if it is about all
 
     def __repr__(self) -> str:
         return f"<RuleResult: {self.rule}, {self.level}, {self.outcome}>"

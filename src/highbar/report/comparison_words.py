@@ -11,8 +11,7 @@ from highbar.language.phrases import count
 from highbar.model import Counts, Verdict
 from highbar.model.comparison import Change, Comparison, MetricChange, PassChange, Side
 from highbar.model.details import Details
-from highbar.report.headline import WORDS, judged, selected
-from highbar.report.titles import demands
+from highbar.report.headline import WORDS, judged, met, selected
 
 OUTCOMES: Mapping[Change, str] = MappingProxyType(
     {"better": "better", "worse": "worse", "within_margin": "within the margin", "cannot_tell": "unclear"}
@@ -29,15 +28,7 @@ def headline(comparison: Comparison) -> str:
     change = f"{main_number(comparison)}; {_moved(comparison)}"
     if comparison.verdict is None:
         return f"{comparison.direction.upper()}: {change}"
-    rules = [demand.rule for demand in demands(as_verdict(comparison))]
-    blocking = [rule for rule in rules if rule.level == "blocking"]
-    missed = sum(rule.outcome != "pass" for rule in blocking)
-    warned = sum(rule.outcome != "pass" for rule in rules) - missed
-    number = missed or len(blocking)
-    counted = f"{missed} of {count(len(blocking), 'demand')}" if missed else count(len(blocking), "demand")
-    outcome = f"{counted} {'is' if number == 1 else 'are'} {'not ' if missed else ''}met"
-    more = f", {count(warned, 'warning')}" if warned else ""
-    return f"{WORDS[comparison.verdict]}: {outcome}{more}; {comparison.direction}: {change}"
+    return f"{WORDS[comparison.verdict]}: {met(as_verdict(comparison))}; {comparison.direction}: {change}"
 
 
 def as_verdict(comparison: Comparison) -> Verdict:
@@ -106,6 +97,11 @@ def metric_cells(name: str, change: MetricChange, encode: Encode) -> tuple[str, 
 
 def outcome_words(change: MetricChange) -> str:
     """How a metric changed; if the data leave it open whether it kept to its margin, the margin."""
+    difference = change.difference
+    if not (difference.value or difference.low or difference.high) and None not in (difference.low, difference.high):
+        return "no change"
+    if change.outcome == "within_margin" and change.margin is None:
+        return "not worse"
     if change.outcome == "cannot_tell" and change.margin:
         return f"unclear, margin {change.margin}"
     return OUTCOMES[change.outcome]
@@ -113,8 +109,10 @@ def outcome_words(change: MetricChange) -> str:
 
 def changed_passes(passes: PassChange) -> str:
     """How likely chance alone moves so many scenarios."""
-    p_value = f"{passes.p_value:.3f}" if passes.p_value >= 0.001 else "less than 0.001"
     moved = f"{passes.broken} broke, {passes.fixed} fixed"
+    if not (passes.broken or passes.fixed):
+        return moved
+    p_value = f"{passes.p_value:.3f}" if passes.p_value >= 0.001 else "less than 0.001"
     return f"{moved}; the chance of a split this uneven if nothing changed is {p_value}"
 
 

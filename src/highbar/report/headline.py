@@ -271,30 +271,39 @@ def more(total: int, shown: int) -> str:
 
 
 def _summary(verdict: Verdict) -> str:
-    found = demands(verdict)
-    outcomes = [demand.rule.outcome for demand in found if demand.rule.level == "blocking"]
-    warned = sum(demand.rule.outcome != "pass" for demand in found if demand.rule.level == "warning")
     weakened = len(verdict.against.weakened) if verdict.against else 0
-    warning = f", {count(warned, 'warning')}" if warned else ""
     parts = [
-        f"{_met(outcomes)}{warning}",
+        met(verdict),
         f"the bar is weakened in {count(weakened, 'place')}" if weakened else "",
         _again(verdict),
     ]
     return "; ".join(filter(None, parts))
 
 
+def met(verdict: Verdict) -> str:
+    """How many of the demands are met: `2 of 9 demands are not met, 1 is inconclusive, 1 warning`."""
+    found = demands(verdict)
+    outcomes = [demand.rule.outcome for demand in found if demand.rule.level == "blocking"]
+    warned = sum(demand.rule.outcome != "pass" for demand in found if demand.rule.level == "warning")
+    return ", ".join([_met(outcomes), *([count(warned, "warning")] if warned else [])])
+
+
 def _met(outcomes: list[Outcome]) -> str:
     """How many of the blocking demands are met: `2 of 9 demands are not met, 1 is inconclusive`."""
     total, open_ = len(outcomes), outcomes.count("inconclusive")
     missed = total - open_ - outcomes.count("pass")
-    of = f"of {count(total, 'demand')} {{}}"
     if missed:
         rest = f", {open_} {_are(open_)} inconclusive" if open_ else ""
-        return f"{missed} {of.format(_are(missed))} not met{rest}"
+        return f"{_some(missed, total)} not met{rest}"
     if open_:
-        return f"{open_} {of.format(_are(open_))} inconclusive"
-    return f"all {total} demands are met" if total > 1 else "the only demand is met" if total else "no demand blocks"
+        return f"{_some(open_, total)} inconclusive"
+    every = {0: "no demand blocks", 1: "the only demand is met", 2: "both demands are met"}
+    return every.get(total, f"all {total} demands are met")
+
+
+def _some(number: int, total: int) -> str:
+    """`2 of 9 demands are`, or `the only demand is`."""
+    return "the only demand is" if total == 1 else f"{number} of {total} demands {_are(number)}"
 
 
 def _are(number: int) -> str:
@@ -314,13 +323,14 @@ def compared(verdict: Verdict) -> str:
 
 def _unjudged(verdict: Verdict) -> str:
     """What to say if there was no policy: nothing was judged, whatever the typical thresholds come to."""
-    blocking = [rule.outcome for rule in verdict.advice if rule.level == "blocking"]
-    if not blocking:
+    total = len(verdict.advice)
+    if not total:
         return "nothing was judged"
+    blocking = [rule.outcome for rule in verdict.advice if rule.level == "blocking"]
     open_ = blocking.count("inconclusive")
     missed = sum(outcome != "pass" for outcome in blocking) - open_
-    would = f"{missed} of {len(blocking)}" if missed else "none"
-    unsure = f", {open_} of {len(blocking)} would be inconclusive" if open_ else ""
+    would = f"{missed} of {total}" if missed else "none"
+    unsure = f", {open_} of {total} would be inconclusive" if open_ else ""
     return f"nothing was judged; of the typical thresholds {would} would fail{unsure}"
 
 

@@ -38,7 +38,6 @@ _MOST_DEMANDS = 20
 _MOST_SCENARIOS = 10
 _MOST_NOTES = 3
 _LONGEST_REASON = 300
-_CLOSE = 0.2  # the chance of another outcome that is worth a word in so short a report
 _MORE = "More: -v, or --output report.html"
 COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 
@@ -181,8 +180,7 @@ def _mark(rule: RuleResult) -> str:
 
 def _why(rule: RuleResult, verdict: Verdict) -> str:
     """The value or the reason, and whether a re-run may well have another outcome."""
-    close = differs(rule) if (rule.second_run or 0.0) >= _CLOSE else ""
-    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), close)))
+    return "; ".join(filter(None, (short_reason(rule, verdict, _shortened), differs(rule))))
 
 
 def _shortened(text: str) -> str:
@@ -194,5 +192,10 @@ def _closing(verdict: Verdict, found: Sequence[DemandResult]) -> str:
     met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
     narrow = sum(could_change(rule) for rule in met)
     are = f"{count(len(met), 'demand')} {'is' if len(met) == 1 else 'are'} met" if met else ""
-    narrowly = ", narrowly" if narrow and len(met) == 1 else f", {narrow} of them narrowly" if narrow else ""
+    of = "" if len(met) == 1 else _all(narrow) if narrow == len(met) else f"{narrow} of them "
+    narrowly = f", {of}narrowly" if narrow else ""
     return " ".join(filter(None, (second_run(verdict), f"{are}{narrowly}." if are else "", _MORE)))
+
+
+def _all(number: int) -> str:
+    return "both " if number == 2 else f"all {number} "

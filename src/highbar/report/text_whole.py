@@ -89,7 +89,7 @@ def _missed(found: list[DemandResult], display: Display) -> list[str]:
     for demand in sorted(found, key=lambda demand: demand.rule.level != "blocking"):
         word, color = _outcome(demand.rule)
         indent = 4 + len(word)
-        first, *others = paragraph(demand.title, indent, display)
+        first, *others = paragraph(demand.title, indent, display) or [""]  # a document can name a rule with a space
         text += [f"  {paint(word, color, display)}  {first.strip()}", *others]
         details = (visible(demand.rule.reason), unsettled(demand.rule))
         text += [line for sentence in details for line in paragraph(sentence, indent, display)]

@@ -34,7 +34,8 @@ _MOST_PATHS = 6
 _SECOND = 1000
 _TENTH = 100  # milliseconds: 1500 ms is said as 1.5 s, and 1234 ms stays
 _SUITE = "Every scenario of the suite has a result, and no other has one"
-_NEW_FAILURES = "No scenario that passed in the baseline fails or is missing"
+_NEW_FAILURES = "that passed in the baseline fails or is missing"
+_MOST_PATTERNS = 3
 
 
 class DemandResult(Struct, frozen=True):
@@ -91,7 +92,7 @@ def title(rule: RuleResult, verdict: Verdict, encode: Encode = visible) -> str:
     """
     scenario = _SCENARIO.fullmatch(rule.rule)
     if rule.metric is None and rule.threshold is None:
-        return _of_scenarios(scenario[1], scenario[2], encode) if scenario else _of_path(rule.rule, encode)
+        return _of_scenarios(scenario[1], scenario[2], encode) if scenario else _of_path(rule, encode)
     words = _of_condition(rule, verdict, encode) if held_against(rule.threshold or "") is None else None
     return _started(f"{words or _of_metric(rule, verdict, encode)}{_weighed(rule, verdict)}")
 
@@ -231,9 +232,18 @@ def _of_scenarios(kind: str, pattern: str, encode: Encode) -> str:
     return f"{which} {'must' if kind == 'required' else 'should'} pass"
 
 
-def _of_path(path: str, encode: Encode) -> str:
-    name = path.rpartition(":")[2]
-    return {"suite": _SUITE, "baseline.new_failures": _NEW_FAILURES}.get(name) or encode(path)
+def _of_path(rule: RuleResult, encode: Encode) -> str:
+    name = rule.rule.rpartition(":")[2]
+    if name == "baseline.new_failures":
+        return f"No scenario{_one_of(rule.patterns, encode)} {_NEW_FAILURES}"
+    return _SUITE if name == "suite" else encode(rule.rule)
+
+
+def _one_of(patterns: tuple[str, ...], encode: Encode) -> str:
+    """` SEC-* or CORE-*`; of many the first, and how many more there are."""
+    shown = [encode(pattern) for pattern in patterns[:_MOST_PATTERNS]]
+    rest = len(patterns) - len(shown)
+    return f" {', '.join(shown)} or {rest} more" if rest else f" {' or '.join(shown)}" if shown else ""
 
 
 def _started(text: str) -> str:

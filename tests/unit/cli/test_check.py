@@ -246,7 +246,7 @@ def test_the_verdict_counts_demands_and_not_rules(project):
     twice = "thresholds: {blocking: {pass_rate: 99%}}\nrisk: {high: {pass_rate: 99%}}\npass_criteria: {overall: 99%}"
     (project / "highbar.yaml").write_text(twice)
     done = run(project, "check", "results.jsonl", "-v")
-    assert done.out.startswith("FAIL: 1 of 1 demand is not met")
+    assert done.out.startswith("FAIL: the only demand is not met")
     assert "thresholds.blocking.pass_rate, risk.high.pass_rate, pass_criteria.overall" in " ".join(done.out.split())
     rules = run(project, "check", "results.jsonl", "--format", "json").json["rules"]
     assert [rule["threshold"] for rule in rules] == [">= 0.99"] * 3

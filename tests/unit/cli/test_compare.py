@@ -86,7 +86,7 @@ def test_the_text_begins_and_ends_with_what_it_comes_to(tmp_path):
     write_policy(tmp_path, MARGIN)
     done = compared(tmp_path)
     lines = done.out.splitlines()
-    headline = "FAIL: 1 of 1 demand is not met; worse: pass rate 95.0% → 70.0%; 25 of 100 scenarios broke, none fixed"
+    headline = "FAIL: the only demand is not met; worse: pass rate 95.0% → 70.0%; 25 of 100 scenarios broke, none fixed"
     assert " ".join(lines[:2]) == " ".join(lines[-2:]) == headline
     assert compared(tmp_path, "--quiet").out == f"{headline}\n"
     assert max(map(len, lines)) <= 80

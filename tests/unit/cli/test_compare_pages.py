@@ -142,7 +142,9 @@ def test_a_workflow_is_told_and_the_outputs_of_a_check_stay(project, arguments, 
     assert done.exit == 1
     (annotation,) = read_commands(done.err)
     assert annotation.properties["title"] == "Pass rate is at most 5 points below the baseline"
-    assert (project / "GITHUB_STEP_SUMMARY").read_text("utf-8").startswith("## FAIL: 1 of 1 demand is not met; worse: ")
+    assert (
+        (project / "GITHUB_STEP_SUMMARY").read_text("utf-8").startswith("## FAIL: the only demand is not met; worse: ")
+    )
     found = read_outputs((project / "GITHUB_OUTPUT").read_text("utf-8"))
     assert found["verdict"] == "fail"
     assert (found["compare_verdict"], found["compare_exit_code"], found["compare_broken"]) == ("fail", "1", "40")

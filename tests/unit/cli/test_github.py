@@ -45,9 +45,9 @@ def test_a_workflow_is_told_by_itself(project):
         "file": "evals/highbar.yaml", "line": "3", "col": "16", "title": "Pass rate is at least 90%",
     }  # fmt: skip
     summary, outputs = told(project)
-    assert summary.startswith("## FAIL: 1 of 1 demand is not met; a re-run may end differently\n")
+    assert summary.startswith("## FAIL: the only demand is not met; a re-run may end differently\n")
     assert (outputs["verdict"], outputs["exit_code"], outputs["rules_failed"]) == ("fail", "1", "1")
-    assert outputs["headline"] == "FAIL: 1 of 1 demand is not met; a re-run may end differently"
+    assert outputs["headline"] == "FAIL: the only demand is not met; a re-run may end differently"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_page_that_is_nearly_full_gets_the_verdict_alone_and_a_full_one_nothin
     page = project / "GITHUB_STEP_SUMMARY"
     page.write_text("x" * (1_048_576 - 200) + "\n")
     check(project, "--github")
-    assert page.read_text().endswith("x\n## FAIL: 1 of 1 demand is not met; a re-run may end differently\n")
+    assert page.read_text().endswith("x\n## FAIL: the only demand is not met; a re-run may end differently\n")
     page.write_text("x" * 1_048_570)
     check(project, "--github")
     assert page.stat().st_size == 1_048_570

@@ -247,7 +247,7 @@ def test_a_policy_without_a_blocking_rule_says_so():
 def test_an_inconclusive_rule_is_not_called_a_failure():
     unsure = replace(PASSING.rules[0], outcome="inconclusive", reason="20 scenarios cannot decide it")
     text = TEXT(replace(PASSING, verdict="inconclusive", rules=(unsure,)))
-    assert text.startswith("INCONCLUSIVE: 1 of 1 demand is inconclusive\n")
+    assert text.startswith("INCONCLUSIVE: the only demand is inconclusive\n")
     assert "? Accuracy is at least 95%  inconclusive: 20 scenarios cannot decide it\n" in text
 
 
@@ -297,3 +297,8 @@ def test_one_of_a_thing_is_said_in_the_singular():
         "1 scenario, 1 trial, 1 error",
     ]
     assert "1 demand is met." in said(TEXT(one))
+
+
+def test_a_rule_whose_name_is_blank_is_shown_all_the_same():
+    blank = RuleResult(" ", "blocking", "fail", "it is not met")
+    assert "FAIL  \n        it is not met\n" in whole(replace(FAILING, rules=(blank,)))

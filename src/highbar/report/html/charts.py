@@ -61,16 +61,17 @@ def _end_labels(axis: Axis, y: float) -> list[Markup]:
     ]
 
 
-def change_line(difference: Difference, look: str) -> Markup:
-    """A difference and its interval, and the line of no change; the better side is tinted."""
+def change_line(difference: Difference, look: str, allowed: Fraction | None = None) -> Markup:
+    """A difference and its interval, and the worst difference that is accepted: no change, or what a margin allows."""
     value, unit = difference.value, difference.head.unit
     if value is None or not math.isfinite(as_number(value)):
         return EMPTY
     ends = [end for end in (difference.low, difference.high) if end is not None]
-    axis = around((0.0, as_number(value), *ends), unit, _EDGE, WIDTH - _EDGE, signed=True)
+    limit = allowed or Fraction(0)
+    axis = around((0.0, as_number(limit), as_number(value), *ends), unit, _EDGE, WIDTH - _EDGE, signed=True)
     changed = replace(difference.head, value=value, low=difference.low, high=difference.high)
     middle = 14.0
-    bar = ThresholdMark(">" if changed.better == "higher" else "<", Fraction(0))
+    bar = ThresholdMark(">" if changed.better == "higher" else "<", limit)
     labels = [
         element("text", change(Fraction(f"{number:.9g}"), unit), x=x, y=36, class_="tick", text_anchor=anchor)
         for number, x, anchor in ((axis.start, axis.left, "start"), (axis.end, axis.right, "end"))
@@ -80,7 +81,7 @@ def change_line(difference: Difference, look: str) -> Markup:
         element("rect", x=_EDGE, y=middle - 6, width=axis.right - axis.left, height=12, rx=3, class_="track"),
         _accepted(axis, bar, changed, middle),
         _interval(axis, changed, middle, look),
-        _mark(axis.at(0.0), middle - 11, middle + 11, "bar"),
+        _mark(axis.at(as_number(limit)), middle - 11, middle + 11, "bar"),
         _dot(axis.at(as_number(value)), middle, look),
         *labels,
         viewBox=f"0 0 {WIDTH} 40",

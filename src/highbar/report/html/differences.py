@@ -24,7 +24,7 @@ _LOOKS: dict[Change, tuple[str, str]] = {
 
 
 def changes(comparison: Comparison) -> Markup:
-    """Every metric in both runs, and the difference drawn with its interval, the line at no change."""
+    """Every metric in both runs, and the difference drawn with its interval and what the margin allows."""
     known = {name: change for name, change in comparison.metrics.items() if change.difference.value is not None}
     rows = [_row(code(name), change) for name, change in known.items()]
     names = ("metric", "change", "before", "after", "difference", unseen("drawn"))
@@ -52,7 +52,7 @@ def _row(name: Markup, change: MetricChange) -> tuple[str, ...]:
     shown = element("span", sign, outcome, class_=f"badge {kind}")
     number, _, bounds = difference.partition(" (")
     gap = join(element("b", number), element("span", f" ({bounds}" if bounds else "", class_="dim"))
-    return name, shown, base, head, gap, change_line(change.difference, look)
+    return name, shown, base, head, gap, change_line(change.difference, look, change.allowed)
 
 
 def _undefined(comparison: Comparison) -> Markup:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from msgspec import Struct
 
-from highbar.language.digits import bounds_by_metric, held_against, show, wanted
+from highbar.language.digits import amount, bounds_by_metric, held_against, held_against_baseline, show, wanted
 from highbar.model import RuleResult, Unit, Value, Verdict
 from highbar.model.comparison import Difference
 from highbar.model.details import Details
@@ -49,14 +50,30 @@ def rules(verdict: Verdict) -> Markup:
         ("Warnings", [each for each in missed if each.rule.level == "warning"]),
         ("Met, but narrowly: a re-run may end differently", [each for each in met if could_change(each.rule)]),
     )
-    shown = [(f"{name} ({len(group)})", group) for name, group in groups if group]
+    shown = [(f"{name} ({_counted(group, name)})", group) for name, group in groups if group]
     return element(
         "section",
         heading("Demands", "rules"),
+        _legend(verdict) if table.axes or verdict.details else EMPTY,
         table.markup(shown) if shown else EMPTY,
         _folded(table, clear) if clear else EMPTY,
         aria_labelledby="rules",
     )
+
+
+def _legend(verdict: Verdict) -> Markup:
+    """What the charts show."""
+    bounds = f"{amount(verdict.confidence, 'ratio', [verdict.confidence])} bounds"
+    marks = f"dot: measured value (diamond: not met, ring: undecided); line: its {bounds}"
+    return element("p", f"{marks}; stroke: threshold; green: accepted", class_="dim legend")
+
+
+def _counted(group: Sequence[DemandResult], name: str) -> str:
+    """`15, and 4 of level warning`: the headline counts only the demands that block."""
+    warn = sum(each.rule.level == "warning" for each in group)
+    if not warn or name == "Warnings":
+        return str(len(group))
+    return f"{len(group) - warn}, and {warn} of level warning" if warn < len(group) else f"{warn} of level warning"
 
 
 def look(rule: RuleResult) -> str:
@@ -69,7 +86,9 @@ def look(rule: RuleResult) -> str:
 
 
 def _folded(table: _Table, clear: Sequence[DemandResult]) -> Markup:
-    summary = f"{plural(len(clear), 'demand')} {'is' if len(clear) == 1 else 'are'} met"
+    blocking = sum(each.rule.level == "blocking" for each in clear)
+    more = f", and {len(clear) - blocking} of level warning" if blocking < len(clear) else ""
+    summary = f"{plural(blocking, 'demand')} {'is' if blocking == 1 else 'are'} met{more}"
     return element("details", element("summary", summary), table.markup([("", clear)]), class_="met")
 
 
@@ -153,9 +172,9 @@ class _Table:
     def _charts(self, rule: RuleResult) -> list[Markup]:
         difference = _difference(rule, self.details)
         if difference is not None:
-            about = element("p", "difference to the baseline", class_="dim")
-            return [about, change_line(difference, look(rule))]
-        return [self._chart(drawn, look(rule)) for drawn in _drawn(rule, self.details)]
+            drawn = change_line(difference, look(rule), _allowed(rule, difference))
+            return [element("p", "difference to the baseline", class_="dim"), drawn] if drawn else []
+        return [self._chart(part, look(rule)) for part in _drawn(rule, self.details)]
 
     def _chart(self, drawn: _Drawn, how: str) -> Markup:
         found = held_against(drawn.threshold or "")
@@ -175,11 +194,33 @@ def _amounts(shown: str, value: Value | None) -> tuple[Markup, ...]:
 
 def _difference(rule: RuleResult, details: Details) -> Difference | None:
     """What is drawn for a rule about the baseline, if it is known."""
-    found = details.comparison.metrics.get(rule.metric or "") if details.comparison else None
-    return found.difference if found and rule.rule.startswith("baseline.") and not rule.slice else None
+    comparison = details.comparison
+    if comparison is None or not rule.rule.startswith("baseline."):  # a rule at another ref has a baseline of its own
+        return None
+    metrics = comparison.metrics
+    if rule.slice:
+        metrics = next((part.metrics for part in comparison.slices if _is_about(rule, part.by)), {})
+    found = metrics.get(rule.metric or "")
+    return found.difference if found else None
+
+
+def _is_about(rule: RuleResult, by: tuple[str, str]) -> bool:
+    return rule.slice == ((by[0], (by[1],)),)
+
+
+def _allowed(rule: RuleResult, difference: Difference) -> Fraction | None:
+    """The difference from which on the rule accepts it: where its threshold is drawn."""
+    found = held_against_baseline(rule.threshold or "")
+    if found is None:
+        return None
+    _, way, size, share = found
+    of = difference.base.value if share else 1
+    return None if of is None else (-size if way == "-" else size) * of
 
 
 def _drawn(rule: RuleResult, details: Details) -> list[_Drawn]:
     """What is drawn for a rule: its value, or for a condition each of its comparisons."""
     parts = [_Drawn(part.value, part.threshold, part.metric) for part in details.conditions if part.rule == rule.rule]
-    return parts or ([_Drawn(rule.value, rule.threshold)] if rule.value else [])
+    if rule.value is None or held_against_baseline(rule.threshold or ""):
+        return parts  # the value alone does not show whether a margin is kept
+    return parts or [_Drawn(rule.value, rule.threshold)]
