@@ -66,7 +66,7 @@ def written(rows, folder):
     return file
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
     rows = decided_rows(random, scenarios=25)
@@ -84,7 +84,7 @@ def test_a_baseline_has_the_metrics_of_its_run_to_the_last_digit(random):
         assert near(other.high, value.high), (name, other, value)
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_run_does_not_differ_from_itself(random):
     rows = decided_rows(random, scenarios=25)
@@ -101,7 +101,7 @@ def test_a_run_does_not_differ_from_itself(random):
     assert not any(part.stands_out for part in found.slices)
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_swapping_base_and_head_turns_every_interval_over(random):
     rows = decided_rows(random, scenarios=25)
@@ -128,7 +128,7 @@ def test_swapping_base_and_head_turns_every_interval_over(random):
                 assert near(one.factor.low, 1 / two.factor.high)
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_baseline_stands_for_its_run(random):
     rows = decided_rows(random, scenarios=25)
@@ -144,7 +144,7 @@ def test_a_baseline_stands_for_its_run(random):
     )  # fmt: skip
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_base_and_head_are_what_a_check_of_the_pairs_says(random):
     rows = decided_rows(random, scenarios=25)
@@ -161,7 +161,7 @@ def test_base_and_head_are_what_a_check_of_the_pairs_says(random):
                 assert (value.value, value.scenarios) == (alone.value, alone.scenarios), name
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_breaking_a_row_of_the_head_never_improves_a_rule_about_the_baseline(random):
     rows = decided_rows(random, scenarios=25)

@@ -95,7 +95,7 @@ def assert_alike(found, other):
 # --- what always holds -----------------------------------------------------------------------
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_the_value_lies_in_its_interval_and_the_interval_in_the_range(random):
     rows = decided_rows(random, scenarios=20)
@@ -131,7 +131,7 @@ def test_a_suite_that_passes_throughout_is_bounded_by_the_rule_of_three(scenario
         assert found[None, name].high == pytest.approx(1 - 0.05 ** (1 / scenarios), rel=1e-10), name
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_higher_confidence_never_narrows(random):
     rows = decided_rows(random, scenarios=20)
@@ -149,7 +149,7 @@ def copied(rows, copies):
     ]
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_more_scenarios_of_the_same_kind_never_widen(random):
     rows = decided_rows(random, scenarios=12)
@@ -163,7 +163,7 @@ def test_more_scenarios_of_the_same_kind_never_widen(random):
 # --- what changes nothing --------------------------------------------------------------------
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_the_order_of_rows_changes_no_interval(random):
     rows = decided_rows(random, scenarios=25)
@@ -171,7 +171,7 @@ def test_the_order_of_rows_changes_no_interval(random):
     assert ends(intervals(random.sample(rows, len(rows)), policy)) == ends(intervals(rows, policy))
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_file_cut_in_two_has_the_same_intervals(random):
     rows = decided_rows(random, scenarios=25)
@@ -185,7 +185,7 @@ def test_a_file_cut_in_two_has_the_same_intervals(random):
     assert ends(parts) == ends(intervals(rows, policy))
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_all_weights_times_a_constant_change_no_interval(random):
     rows = decided_rows(random, scenarios=25)
@@ -193,7 +193,7 @@ def test_all_weights_times_a_constant_change_no_interval(random):
     assert ends(intervals(scaled)) == ends(intervals(rows))
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
     rows = [{key: row[key] for key in row if key != "cluster"} for row in decided_rows(random, scenarios=25)]
@@ -201,7 +201,7 @@ def test_a_cluster_of_its_own_for_each_scenario_changes_no_interval(random):
     assert_alike(intervals(alone), intervals(rows))
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_slice_has_the_intervals_of_its_rows_checked_alone(random):
     rows = decided_rows(random, scenarios=20)
@@ -223,7 +223,7 @@ def with_repeated_trials(rows):
     return [*first, *({**row, "trial": row["trial"] + 100} for row in first)]
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_trials_that_are_repeated_narrow_nothing(random):
     """The same scenarios are no more evidence for others; a percentile may only become less sure."""
@@ -250,7 +250,7 @@ def trials_of(counts, trials):
 PASS_RATE = {"thresholds": {"blocking": {"pass_rate": 50}}}
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
     """Clopper and Pearson on all trials: what one trial per scenario has anyway, and no wider than needed."""
@@ -268,7 +268,7 @@ def test_if_the_suite_is_all_there_is_only_the_noise_of_trials_is_left(random):
 # --- verdicts --------------------------------------------------------------------------------
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_what_is_judged_with_confidence_is_judged_the_same_by_the_estimate(random):
     rows = decided_rows(random, scenarios=25)

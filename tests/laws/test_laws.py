@@ -71,7 +71,7 @@ CHANGES = {"order": reordered, "weight scale": with_scaled_weights, "repeated tr
 
 
 @pytest.mark.parametrize("law", sorted(CHANGES))
-@examples(4)
+@examples(3)
 @given(random=seeded())
 def test_what_changes_no_metric(law, random):
     rows = rows_of(random, scenarios=25)
@@ -79,7 +79,7 @@ def test_what_changes_no_metric(law, random):
     assert counted(after, under(law)) == counted(before, under(law))
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_constant_trial_column_changes_nothing(random):
     rows = list(
@@ -89,7 +89,7 @@ def test_a_constant_trial_column_changes_nothing(random):
     assert counted(after, under("trial column")) == counted(before, under("trial column"))
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_file_cut_in_two_is_the_same_results(random):
     rows = rows_of(random, scenarios=25)
@@ -125,7 +125,7 @@ def failing_row(rows):
     }
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_one_more_scenario_that_fails_never_improves_a_metric(random):
     rows = rows_of(random, scenarios=25)
@@ -134,7 +134,7 @@ def test_one_more_scenario_that_fails_never_improves_a_metric(random):
         assert not better(metric, new, old), (by, metric, old, new)
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_ratio_stays_between_0_and_1(random):
     for (by, metric), found in measured(rows_of(random, scenarios=25)).items():
@@ -143,7 +143,7 @@ def test_a_ratio_stays_between_0_and_1(random):
             assert found.value is None or 0 <= found.value <= 1, (by, metric, found)
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_stricter_threshold_never_passes_what_a_looser_one_fails(random):
     rows = rows_of(random, scenarios=25)
@@ -231,7 +231,7 @@ def test_breaking_a_row_never_improves_a_metric_or_a_verdict(random):
 # --- no data -------------------------------------------------------------------------------------
 
 
-@examples(4)
+@examples(3)
 @given(seeded())
 def test_a_rule_about_scenarios_that_are_not_there_never_passes(random):
     rows = rows_of(random, scenarios=6)

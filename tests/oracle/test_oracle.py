@@ -46,7 +46,7 @@ def test_small_suites_are_judged_as_the_oracle_judges_them(random):
     compare(random, scenarios=5)
 
 
-@examples(16)
+@examples(12)
 @given(seeded())
 def test_large_suites_are_judged_as_the_oracle_judges_them(random):
     compare(random, scenarios=25)

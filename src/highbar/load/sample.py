@@ -210,7 +210,14 @@ def _places(value: Mapping[str, Any], keys: tuple[str, ...], kind: str) -> Itera
 
 
 def _csv(file: ResultsFile) -> Sample | None:
-    csv.field_size_limit(LARGEST)
+    before = csv.field_size_limit(LARGEST)
+    try:
+        return _cells(file)
+    finally:
+        csv.field_size_limit(before)  # it is the limit of every reader in this process
+
+
+def _cells(file: ResultsFile) -> Sample | None:
     with unpacking.opened(file.path, file.compression) as stream:
         data = stream.read(LARGEST + 1)
     text = data[:LARGEST].decode("utf-8-sig", "ignore")

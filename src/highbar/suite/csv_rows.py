@@ -22,6 +22,9 @@ _MAPPINGS = frozenset({"answer", "expected_behaviors", "must_not", "tags", "pred
 _TEXTS = frozenset({"equals", "contains", "contains_all", "starts_with", "matches", "calls", "python", "judge"})
 """Checks that take a text, so that `true` and `10` in a cell are text."""
 
+LONGEST_CELL = 131_072
+"""Characters of a cell, more than any scenario's text needs."""
+
 
 def read_csv(text: str, file: str) -> Located:
     """The scenarios of a CSV file. Raises InputError if there is no header, or it cannot be read."""
@@ -51,6 +54,7 @@ def read_csv(text: str, file: str) -> Located:
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line on which it begins."""
+    csv.field_size_limit(LONGEST_CELL)  # of this process: another reader may have set it
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begins = 1
     try:

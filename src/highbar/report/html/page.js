@@ -55,7 +55,7 @@ const dataOf = (id) => {
   };
   const trialsOf = async (place) => (await block(Math.floor(place / data.block)))[place % data.block];
 
-  const [ID, CATEGORY, REASON, TRIALS, PASSED, KINDS] = [0, 1, 2, 3, 4, 5];
+  const [ID, CATEGORY, REASON, TRIALS, SUCCEEDED, KINDS] = [0, 1, 2, 3, 4, 5];
   const index = await unpack(data.index);
   const list = document.querySelector("ul.scenarios");
   const [tools, pager, search, category, kind] = ["tools", "pager", "search", "category", "kind"].map(find);
@@ -72,7 +72,7 @@ const dataOf = (id) => {
     if (scenario[KINDS].includes("r")) summary.append(make("span", "required", "chip strong"));
     if (scenario[CATEGORY]) summary.append(make("span", scenario[CATEGORY], "chip"));
     if (scenario[TRIALS] > 1) {
-      summary.append(make("span", `${scenario[PASSED]} of ${scenario[TRIALS]} trials passed`, "chip"));
+      summary.append(make("span", `${scenario[SUCCEEDED]} of ${scenario[TRIALS]} trials passed`, "chip"));
     }
     summary.append(make("span", scenario[REASON], "reason"));
     const details = make("details");
