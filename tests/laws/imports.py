@@ -75,6 +75,14 @@ EXCEPTIONS: Mapping[str, Callable[[Case, Change, str], bool]] = {
     "an error that is gone is none": lambda _, change, metric: (
         change.kind == "taken" and metric == "error_rate" and ERRORS.search(change.gone) is not None
     ),
+    # promptfoo names a scenario by its variables. Without one of them the failed trial is still counted, but as a
+    # scenario of its own, which makes one more. A suite has the names.
+    "a variable that is gone makes another scenario": lambda case, change, metric: (
+        case.tool == "promptfoo"
+        and change.kind == "taken"
+        and metric in ("error_rate", "violation_rate")
+        and ".vars." in change.gone
+    ),
     # The specification: rows are chosen by the text of a tag, another text is another variant, and the report counts
     # what is left out. A tag that is gone, or is no text, is not excepted.
     "a tag with another text is of another variant": lambda case, change, _: (

@@ -1,4 +1,4 @@
-"""`--meta KEY=VALUE`: what the caller says about the run, such as its date, commit and link; in CI filled in by itself.
+"""`--meta KEY=VALUE`: what the caller says about the run: its date, commit and link. In CI they are filled in.
 
 Outside of CI and without the option nothing is added, so that the same input gives the same report.
 """
