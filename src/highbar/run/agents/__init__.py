@@ -1,0 +1,1 @@
+"""An agent of a suite → something that can be called, one attempt at a time."""
