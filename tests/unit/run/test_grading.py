@@ -371,8 +371,8 @@ def test_behaviors_that_differ_only_in_case_are_a_list_of_those_seen(tmp_path):
 
 
 def test_a_reply_that_is_too_long_for_a_row_is_cut_after_it_was_graded(tmp_path):
-    text = "\x01" * (LONGEST_ROW // 4) + " Hello, 10 am"
-    row = graded(answered(Reply(text, tool_calls=(ToolCall("t", "x" * 10**6),) * 200)))
+    text = "\x01" * (LONGEST_ROW // 6) + " Hello, 10 am"
+    row = graded(answered(Reply(text, tool_calls=(ToolCall("t", "x" * 10_000),) * 200)))
     assert row["behaviors"] == {"gives_time": True, "greets": True}
     assert len(row["output"]) + row["left_out"]["output"] == len(text)
     assert judge(tmp_path, row).verdict == "pass"
