@@ -99,7 +99,7 @@ class Grader:
         version = (ended and version_of(ended)) or self.agent_version
         if version is not None:
             row["agent_version"] = version
-        row |= scenario.row
+        row |= {name: sound(value) if isinstance(value, dict) else value for name, value in scenario.row.items()}
         if ended is not None:
             row["attempts"] = ended.attempts
         return row
