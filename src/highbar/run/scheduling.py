@@ -134,9 +134,10 @@ class _Scheduler:
             concurrency.began(began)
             attempt = await call(trial.question())
             self._note(began, attempt)
-            trial = self._after(trial, attempt)
+            same = self._after(trial, attempt)
             if not self._tally.calls % _CALLS_PER_YIELD:
                 await asyncio.sleep(0)  # signals and timers must get their turn even if no call ever waits
+            trial = same or self._next()
 
     def _note(self, began: float, attempt: Attempt) -> None:
         now, latency = self._clock(), attempt.latency_ms
@@ -150,7 +151,7 @@ class _Scheduler:
         self._tally.called(attempt)
 
     def _after(self, trial: Conversation, attempt: Attempt) -> Conversation | None:
-        """What the worker does next: the same trial if it has another turn, or another one."""
+        """The same trial if it has another turn; None if it has ended or waits for a retry."""
         if self._refusals is not None and self._is_refused(self._refusals, trial, attempt):
             return None
         if attempt.outcome != "infrastructure":
@@ -160,12 +161,12 @@ class _Scheduler:
             if trial.attempts <= self._settings.retries:
                 wait = self._backoff.wait(trial.attempts, attempt.retry_after)
                 self._waiting.add(self._clock() + wait, trial)
-                return self._next()
+                return None
         ended = trial.take(attempt)
         if ended is None:
             return trial
         self._end(ended)
-        return self._next()
+        return None
 
     def _end(self, ended: Ended) -> None:
         if self._refusals is None:
