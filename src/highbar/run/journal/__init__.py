@@ -25,7 +25,7 @@ All of this is against damage, not against forgery: who can write into the folde
 """
 
 from highbar.run.journal.lines import JournalEnd
-from highbar.run.journal.reading import JournalReader, payload_at, read
+from highbar.run.journal.reading import JournalReader, opened, payload_at, read
 from highbar.run.journal.writing import Journal
 
-__all__ = ["Journal", "JournalEnd", "JournalReader", "payload_at", "read"]
+__all__ = ["Journal", "JournalEnd", "JournalReader", "opened", "payload_at", "read"]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from zlib import crc32
 
 from highbar.errors import InputError, Problem
 from highbar.run.journal.damage import examine_tail
-from highbar.run.journal.lines import HEADER, LONGEST_PAYLOAD, START, JournalEnd, is_whole, payload_length
+from highbar.run.journal.lines import (
+    HEADER,
+    LONGEST_PAYLOAD,
+    START,
+    JournalEnd,
+    checksum_before,
+    is_whole,
+    payload_length,
+)
 
 _BLOCK = 1 << 20
 _FIRST_LOOK = 4096  # bytes: most lines are shorter, so one call reads them
@@ -22,12 +31,19 @@ def read(path: Path) -> Iterator[tuple[int, bytes]]:
     Raises InputError if the file cannot be read, or where it is damaged: do not act on the first payloads before the
     last one was read.
     """
+    with opened(path) as descriptor:
+        yield from JournalReader(descriptor, str(path))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A descriptor to read a journal. Raises InputError if it cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
     try:
-        yield from JournalReader(descriptor, str(path))
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -63,6 +79,14 @@ class JournalReader:
             lines += 1
             end = at + len(line)
         self.end = JournalEnd(end, lines, before)
+
+    def refuse_loss(self, known: JournalEnd | None) -> None:
+        """Raise InputError unless the journal was once as long as is known from elsewhere, and said the same."""
+        if known is None or known == self.end:
+            return
+        if known.size >= self.end.size or checksum_before(self._read(HEADER, known.size)) != known.checksum:
+            message = f"damaged: not the journal that had {known.lines} lines and {known.size} bytes when the run ended"
+            raise InputError(Problem(message, self._name, hint="restore the folder from a copy, or start a new run"))
 
     def _parts(self) -> Iterator[tuple[int, bytes]]:
         """The file in parts that end with a line end, each with its offset; the last one may have no line end."""

@@ -29,22 +29,24 @@ class Journal:
         self._is_refused = False  # `append` has said why nothing can be written
 
     @classmethod
-    def create(cls, path: Path) -> Self:
-        """A new journal. Raises InputError if it cannot be made, or if something is there already."""
+    def create(cls, path: Path, name: str | None = None) -> Self:
+        """A new journal; messages call it `name`. Raises InputError if it cannot be made, or if something is there."""
         try:
             descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
             raise InputError(Problem(f"cannot be made: {error.strerror}", str(path))) from None
         with _closed_on_error(descriptor):
             lock(descriptor, str(path))
-            return cls(descriptor, str(path), START)
+            return cls(descriptor, name or str(path), START)
 
     @classmethod
-    def reopen(cls, path: Path, each: Callable[[int, bytes], object] | None = None) -> Self:
+    def reopen(
+        cls, path: Path, each: Callable[[int, bytes], object] | None = None, known: JournalEnd | None = None
+    ) -> Self:
         """A journal that was closed or left by a crash; `each` gets the offset and payload of every line in it.
 
         A torn tail is cut, and everything else is durable before this returns. Raises InputError if another process
-        writes the journal, if it cannot be written, or if it is damaged.
+        writes the journal, if it cannot be written, if it is damaged, or if it was never as long as is `known`.
         """
         try:
             descriptor = os.open(path, _FLAGS)
@@ -56,6 +58,7 @@ class Journal:
             for offset, payload in reader:
                 if each is not None:
                     each(offset, payload)
+            reader.refuse_loss(known)
             _cut(descriptor, reader, str(path))
             return cls(descriptor, str(path), reader.end)
 
@@ -83,6 +86,11 @@ class Journal:
         self._checksum = line[:8]
         group.wrote(length)
         return offset
+
+    @property
+    def size(self) -> int:
+        """The offset of the next line."""
+        return self._sync.size
 
     @property
     def end(self) -> JournalEnd:
