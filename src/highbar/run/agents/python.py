@@ -29,6 +29,8 @@ GRACE = 1.0
 """Seconds in which a process must say that it gave up an overdue call; one that does not is blocked."""
 _LONGEST_DRAIN = 5.0
 """Seconds in which other calls may end before a process with a stuck thread is replaced. Then they run again."""
+_LONGEST_IDLE = 30.0
+"""Seconds in which a process must begin one of the calls that it was given, if it runs none."""
 _LONGEST_FAREWELL = 2.0
 """Seconds for what the agent does at the end of its process, such as sending its traces."""
 _LONGEST_DYING = 5.0
@@ -206,7 +208,7 @@ class PythonAgent:
             limits.append(process.stuck_since + _LONGEST_DRAIN if running else now)
         elif process.given and not running:  # it should have begun one
             process.idle_since = now if process.idle_since is None else process.idle_since
-            limits.append(process.idle_since + self._shortest + GRACE)
+            limits.append(process.idle_since + _LONGEST_IDLE)
         else:
             process.idle_since = None
         return min(limits, default=math.inf)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -81,9 +82,22 @@ def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[s
                 found[key] = read(value)
         except MalformedReply as error:
             faults.append(f"{key}: {error}")
-            if key == "output" and isinstance(value, str):
-                found[key] = whole(value)
+            found.update(_salvaged(key, value))
     return Reply(**found), faults
+
+
+def _salvaged(key: str, value: Any) -> dict[str, Any]:
+    """What can be read of a malformed text or list of tool calls: a must-not is broken all the same."""
+    if key == "output" and isinstance(value, str):
+        return {key: whole(value)}
+    if key != "tool_calls" or not isinstance(value, list | tuple):
+        return {}
+    calls = []
+    for call in value:
+        if isinstance(call, Mapping) and isinstance(call.get("name"), str):
+            with suppress(MalformedReply):
+                calls.append(ToolCall(whole(call["name"]), json_value(call.get("arguments"))))
+    return {key: tuple(calls)}
 
 
 def _unknown(key: Any) -> str:
