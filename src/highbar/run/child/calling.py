@@ -11,15 +11,17 @@ from highbar.run.child import frames
 from highbar.run.child.values import described, reply
 
 
-def called(function: Callable[..., Any], arguments: Sequence[Any], call: int, largest: int) -> bytes:
+def called(
+    function: Callable[..., Any], arguments: Sequence[Any], call: int, *, largest: int, context: Context
+) -> bytes:
     """The message for this call. The time is that of the function alone.
 
-    It runs in a context of its own, so that no call sees what another one set.
+    It runs in a copy of the context, so that no call sees what another one set.
     """
     end = 0.0
     start = time.perf_counter()
     try:
-        value = Context().run(function, *arguments)
+        value = context.copy().run(function, *arguments)
         end = time.perf_counter()
         return reply(call, (end - start) * 1000, value, largest)
     except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the function as well

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from highbar.run.child import frames
@@ -24,7 +25,7 @@ def serve(folder: str, requests: int, replies: int, largest: int) -> None:
             return frames.encoded(frames.REFUSED, call, 0.0, refused.fields)
         if not arguments:  # it is only asked for
             return frames.encoded(frames.ANSWERED, call)
-        return called(functions[name], arguments, call, largest)
+        return called(functions[name], arguments, call, largest=largest, context=copy_context())
 
     def receive(message: frames.Message) -> None:
         _, call, _, (name, *arguments) = message

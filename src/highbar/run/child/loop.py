@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any
 
 from highbar.run.child import frames
@@ -62,6 +63,7 @@ class LoopCalls:
         self._writer = writer
         self._slots = slots
         self._largest = largest
+        self._context = copy_context()  # what the module set when it was imported; no call sees what another one set
         self._waiting: deque[tuple[int, list[Any]]] = deque()
         self._running: dict[int, tuple[asyncio.Task[None], int]] = {}  # who removes a call from it, reports on it
         self._allowed = 0
@@ -95,7 +97,8 @@ class LoopCalls:
                 self._free.append(self._used)
                 self._used += 1
             slot = self._free.popleft()
-            task = asyncio.get_running_loop().create_task(self._run(call, arguments, slot))
+            run = self._run(call, arguments, slot)
+            task = asyncio.get_running_loop().create_task(run, context=self._context.copy())
             self._running[call] = task, slot
 
     def _cancel(self, call: int) -> None:

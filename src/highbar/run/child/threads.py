@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -26,6 +27,7 @@ class ThreadCalls:
         self._writer = writer
         self._slots = slots
         self._largest = largest
+        self._context = copy_context()  # what the module set when it was imported
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
         self._running: dict[int, int] = {}  # from calls to slots; who removes a call from it, reports on it
         self._dropped: set[int] = set()
@@ -83,7 +85,7 @@ class ThreadCalls:
                 continue
             self._running[call] = slot
             self._slots.mark(slot, call, time.monotonic())
-            message = called(self._function, arguments, call, self._largest)
+            message = called(self._function, arguments, call, largest=self._largest, context=self._context)
             if self._running.pop(call, None) is not None:
                 self._writer.write(message)
                 self._slots.clear(slot)
