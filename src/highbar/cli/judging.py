@@ -51,8 +51,9 @@ class BarOptions(Struct, frozen=True, eq=False):
 
 
 class ReportOptions(Struct, frozen=True, eq=False):
-    """What the command line says about reports. `files` are as given: `[FORMAT=]FILE`."""
+    """What the command line says about reports. `files` are as given to the option `option`: `[FORMAT=]FILE`."""
 
+    option: str
     format: str
     files: tuple[str, ...]
     meta: Meta
@@ -151,7 +152,7 @@ def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., in
             width: int | None,
             **arguments: Any,
         ) -> int:
-            reports = ReportOptions(report_format, report_files, meta, strict, github, verbose, quiet, width)
+            reports = ReportOptions(name, report_format, report_files, meta, strict, github, verbose, quiet, width)
             return command(reports=reports, **arguments)
 
         return with_reports
@@ -170,7 +171,8 @@ def judge(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tu
         refuse_reports(outputs, reports, error)
         raise
     screen = streams.display(sys.stdout, width=reports.width, verbose=reports.verbose)
-    code = _report(verdict, reports, outputs, replace(screen, meta=reports.meta))
+    screen = replace(screen, meta=reports.meta, report_option=reports.option)
+    code = _report(verdict, reports, outputs, screen)
     return tell_github(reports.github, code, lambda tell: tell.tell(verdict, code, outputs))
 
 

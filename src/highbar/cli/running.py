@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # of what a run gives
     from highbar.run.running import Done
 
 _EVERY = 0.2
+_LONG = 60.0
+"""Seconds from which on it matters how long a run took."""
 _ERASE = "\r\x1b[K"
 
 
@@ -118,7 +120,8 @@ def _said(done: Done) -> Iterator[str]:
         parts.append(f"{counts.undecided} without an answer")
     cost = cost_text(done.progress)
     spent = f", {cost}" if cost is not None and cost != "cost unknown" else ""
-    yield f"{count(counts.trials, 'trial')} in {duration_text(summary.seconds)}: {', '.join(parts)}{spent}"
+    took = f" in {duration_text(summary.seconds)}" if summary.seconds >= _LONG else ""
+    yield f"{count(counts.trials, 'trial')}{took}: {', '.join(parts)}{spent}"
     if document.state in ("budget", "time"):
         yield f"stopped: {summary.reason or document.state}"
     if summary.is_loop_slow:
