@@ -65,7 +65,7 @@ class RunFolder:
         rows = 0
         with _replaced(self.path / RESULTS) as beside, beside.open("xb", buffering=1 << 20) as stream:
             for line in lines:
-                if line.find(b"\n") != len(line) - 1:
+                if not line or line.find(b"\n") != len(line) - 1:
                     raise ValueError("a row is one line")
                 digest.update(line)
                 stream.write(line)

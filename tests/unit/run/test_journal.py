@@ -188,10 +188,8 @@ def test_the_run_ends_when_something_else_changes_its_journal(path, change):
             os.truncate(path, 50)
         else:
             path.unlink()
-        journal.append(b"{}")
-        wait_for(lambda: journal._sync.failure, "nobody noticed")
         with pytest.raises(InputError, match=r"changed by another process|was removed") as caught:
-            journal.append(b"{}")
+            wait_for(lambda: journal.append(b"{}") < 0, "nobody noticed")
     assert caught.value.problems[0].file == str(path)
 
 
