@@ -20,12 +20,14 @@ from highbar.store.run_document import TrialCounts
 FRUITLESS = 2
 """Resumes in which a trial ended in infrastructure although others were answered, after which it is an agent error."""
 _NOWHERE = -1
+_NO_PLAN = "a journal begins with its plan"
+_AFTER_END = "a record after the end of the run"
 _UNDONE, _INFRASTRUCTURE, _ANSWERED, _ERROR = range(4)
 _STATES: Mapping[TrialOutcome, int] = {"infrastructure": _INFRASTRUCTURE, "answered": _ANSWERED, "error": _ERROR}
 _OUTCOMES: tuple[TrialOutcome | None, ...] = (None, "infrastructure", "answered", "error")
 
 
-class EndedHead(Struct, frozen=True, tag="ended"):
+class EndedHead(Struct, frozen=True, tag="ended", gc=False):
     """A record that a trial ended, without what was received: that is skipped when a journal is read."""
 
     id: str
@@ -36,6 +38,7 @@ class EndedHead(Struct, frozen=True, tag="ended"):
 
 
 Noted = RunPlan | Began | EndedHead | Ended | Resumed | Finished
+_OF_TRIALS = (EndedHead, Ended, Began)
 _decode = msgspec.json.Decoder(RunPlan | Began | EndedHead | Resumed | Finished).decode
 
 
@@ -53,7 +56,7 @@ class RunHistory:
         self.digests: dict[str, str] = {}
         self.suite_text = b""
         self._plan: RunPlan | None = None
-        self._first: dict[str, int] = {}  # the place of the first trial of each scenario in what follows
+        self._places: dict[str, range] = {}  # where the trials of each scenario are in what follows
         self._offsets = array("q")
         self._states, self._open, self._retried, self._fruitless = (bytearray() for _ in range(4))
         self._answered = 0
@@ -77,27 +80,25 @@ class RunHistory:
 
     def note(self, offset: int, record: Noted) -> None:
         """Note a record, and the offset of its line. Raises InputError if it contradicts what came before."""
-        if isinstance(record, RunPlan):
+        if isinstance(record, _OF_TRIALS):  # nearly all of them, so they come first
+            places = self._places.get(record.id)
+            if places is None or not 0 < record.trial <= len(places) or self.finished is not None:
+                raise self._misplaced(offset, record)
+            if isinstance(record, Began):
+                self._open[places[record.trial - 1]] = True
+            else:
+                self._end(offset, record, places[record.trial - 1])
+        elif isinstance(record, RunPlan):
             self._begin(offset, record)
-            return
-        if self._plan is None:
-            raise self._refusal(offset, "a journal begins with its plan")
-        if isinstance(record, Resumed):
+        elif self._plan is None:
+            raise self._refusal(offset, _NO_PLAN)
+        elif isinstance(record, Resumed):
             self._resume(offset, record)
-            return
-        if self.finished is not None:
-            raise self._refusal(offset, "a record after the end of the run")
-        if isinstance(record, Finished):
+        elif self.finished is not None:
+            raise self._refusal(offset, _AFTER_END)
+        else:
             self._end_session()
             self.finished = record
-            return
-        place = self._place(record.id, record.trial)
-        if place is None:
-            raise self._refusal(offset, f"no trial {record.trial} of {record.id[:60]!a} was planned")
-        if isinstance(record, Began):
-            self._open[place] = True
-        else:
-            self._end(offset, record, place)
 
     def outcome(self, id_: str, trial: int) -> TrialOutcome | None:
         """What a trial came to; None if it has not ended.
@@ -117,7 +118,7 @@ class RunHistory:
         trials = self.plan.trials
         for trial in range(1, max(trials.values()) + 1):
             for id_ in self.plan.order:
-                if trial <= trials[id_] and self._state(self._first[id_] + trial - 1) <= _INFRASTRUCTURE:
+                if trial <= trials[id_] and self._state(self._places[id_][trial - 1]) <= _INFRASTRUCTURE:
                     yield id_, trial
 
     def interrupted(self) -> list[tuple[str, int]]:
@@ -137,6 +138,14 @@ class RunHistory:
         """How many trials have a record of their end."""
         return len(self._states) - self._states.count(_UNDONE)
 
+    def _misplaced(self, offset: int, record: Began | EndedHead | Ended) -> InputError:
+        """Why a record of a trial cannot be there."""
+        if self._plan is None:
+            return self._refusal(offset, _NO_PLAN)
+        if self.finished is not None:
+            return self._refusal(offset, _AFTER_END)
+        return self._refusal(offset, f"no trial {record.trial} of {record.id[:60]!a} was planned")
+
     def _begin(self, offset: int, plan: RunPlan) -> None:
         if self._plan is not None:
             raise self._refusal(offset, "a second plan")
@@ -150,13 +159,13 @@ class RunHistory:
         self.suite_text = plan.suite_text
         total = 0
         for id_ in plan.order:
-            self._first[id_] = total
+            self._places[id_] = range(total, total + plan.trials[id_])
             total += plan.trials[id_]
         self._offsets = array("q", [_NOWHERE]) * total
         self._states, self._open, self._retried, self._fruitless = (bytearray(total) for _ in range(4))
 
     def _resume(self, offset: int, record: Resumed) -> None:
-        unknown = next((id_ for id_ in chain(record.again, record.digests) if id_ not in self._first), None)
+        unknown = next((id_ for id_ in chain(record.again, record.digests) if id_ not in self._places), None)
         if unknown is not None:
             raise self._refusal(offset, f"{unknown[:60]!a} was not planned")
         self._end_session()
@@ -164,7 +173,7 @@ class RunHistory:
         self.resumes += 1
         self.digests |= record.digests
         self.suite_text = self.suite_text if record.suite_text is None else record.suite_text
-        self._forget(place for id_ in record.again for place in self._places(id_))
+        self._forget(place for id_ in record.again for place in self._places[id_])
 
     def _end(self, offset: int, record: EndedHead | Ended, place: int) -> None:
         if self._states[place] > _INFRASTRUCTURE:
@@ -199,18 +208,11 @@ class RunHistory:
         state = self._states[place]
         return _ERROR if state == _INFRASTRUCTURE and self._fruitless[place] >= FRUITLESS else state
 
-    def _places(self, id_: str) -> range:
-        return range(self._first[id_], self._first[id_] + self.plan.trials[id_])
-
-    def _place(self, id_: str, trial: int) -> int | None:
-        first = self._first.get(id_)
-        return None if first is None or not 1 <= trial <= self.plan.trials[id_] else first + trial - 1
-
     def _planned(self, id_: str, trial: int) -> int:
-        place = self._place(id_, trial)
-        if place is None:
-            raise KeyError((id_, trial))
-        return place
+        """The place of a trial that the caller knows to be planned."""
+        if trial < 1:
+            raise IndexError(trial)
+        return self._places[id_][trial - 1]
 
     def _refusal(self, offset: int, message: str, hint: str | None = None) -> InputError:
         return InputError(Problem(f"at byte {offset}: {message}", self.name, hint=hint or "start a new run"))

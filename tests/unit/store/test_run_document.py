@@ -149,9 +149,7 @@ def test_what_no_run_writes_is_refused_with_its_place(tmp_path, changes, message
 
 
 def test_every_fault_is_found_at_once(tmp_path):
-    found = {
-        problem.message.partition(":")[0] for problem in refused(tmp_path, {"whole": 1, "started": 2, "highbar": 3})
-    }
+    problems = refused(tmp_path, {"whole": 1, "started": 2, "highbar": 3})
     assert {problem.message.partition(":")[0] for problem in problems} == {"whole", "started", "highbar"}
 
 
