@@ -1,4 +1,4 @@
-"""The Python API: results in any form, or an agent and scenarios, and a policy in; frozen objects with the verdict out."""
+"""The Python API: results, or an agent and scenarios, and a policy in; the verdict as frozen objects out."""
 
 from __future__ import annotations
 
