@@ -70,12 +70,10 @@ def _read(value: Any, agent: Agent) -> tuple[Reply, list[str]]:
 
 def _read_fields(fields: Mapping[Any, Any], agent: Agent) -> tuple[Reply, list[str]]:
     found: dict[str, Any] = {}
-    faults: list[str] = []
-    for key, value in fields.items():
-        read = _READERS.get(key) if isinstance(key, str) else None
-        if read is None:
-            faults.append(_unknown(key))
-            continue
+    unknown = [key for key in fields if not isinstance(key, str) or key not in _READERS]
+    faults = [_unknown(unknown)] if unknown else []
+    for key, read in _READERS.items():
+        value = fields.get(key)
         try:
             if value is not None:
                 _refuse_unasked(key, agent)
@@ -100,13 +98,13 @@ def _salvaged(key: str, value: Any) -> dict[str, Any]:
     return {key: tuple(calls)}
 
 
-def _unknown(key: Any) -> str:
-    if not isinstance(key, str):
-        return f"found the key {shown(key)}, wanted text"
-    meant = near_miss(key, _READERS)
-    hint = f"did you mean '{meant}'?" if meant else did_you_mean(key, _READERS)
+def _unknown(keys: Sequence[Any]) -> str:
+    named = some([shown(key) for key in keys[:_MOST_SAID]], total=len(keys))
+    first = keys[0] if isinstance(keys[0], str) else ""
+    meant = near_miss(first, _READERS)
+    hint = f"did you mean '{meant}'?" if meant else did_you_mean(first, _READERS)
     known = hint or f"known: {some(list(_READERS), 20)}; an answer that is JSON belongs into output, as text"
-    return f"unknown key {shown(key)} ({known})"
+    return f"unknown key{'s' if len(keys) > 1 else ''} {named} ({known})"
 
 
 def _refuse_unasked(key: str, agent: Agent) -> None:
