@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "baseline": "highbar.cli.baseline",
         "policy": "highbar.cli.policy",
         "suite": "highbar.cli.suite",
+        "agent": "highbar.cli.agent",
         "plan": "highbar.cli.plan",
         "import": "highbar.cli.import_",
         "metrics": "highbar.cli.metrics",

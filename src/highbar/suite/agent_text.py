@@ -32,7 +32,7 @@ def read_agent_text(text: str) -> Agent:
     given = text.strip()
     kind, _, rest = given.partition(":")
     if kind == "python":
-        return _read({"python": rest.strip()}, _python_hint(rest.strip()))
+        return _read({"python": _function(rest.strip())})
     if kind == "command":
         return _read({"command": _words(rest)})
     if re.match(r"https?://|\$\{", given):
@@ -45,14 +45,12 @@ def read_agent_values(values: Mapping[str, Any]) -> Agent:
     return _read(plain(values))
 
 
-def _read(fields: Mapping[str, Any], hint: str | None = None) -> Agent:
+def _read(fields: Mapping[str, Any]) -> Agent:
     place = Place(("agent",), [])
     agent = read_agent(fields, place)
     list(variables({"agent": fields}, place))  # which notes names that are none
     if place.problems or agent is None:
-        raise InputError(
-            *(Problem(f"the agent: {problem.text}", hint=problem.hint or hint) for problem in place.problems)
-        )
+        raise InputError(*(Problem(f"the agent: {problem.text}", hint=problem.hint) for problem in place.problems))
     return agent
 
 
@@ -66,12 +64,14 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _python_hint(name: str) -> str | None:
-    """For a path where the name of a module is wanted."""
-    module, _, function = name.partition(":")
-    if not module.endswith(".py"):
-        return None
-    return f"write python:{module.removesuffix('.py').replace('/', '.').lstrip('.')}:{function or 'function'}"
+def _function(name: str) -> str:
+    """The name of a function; the path of a file is a slip."""
+    path, _, function = name.partition(":")
+    if path.endswith(".py"):
+        module = path.removesuffix(".py").lstrip("./").replace("/", ".")
+        hint = f"write python:{module}:{function or 'function'}"
+        raise InputError(Problem(f"the agent: found the file {shown(path)}, wanted the name of a module", hint=hint))
+    return name
 
 
 def _hint(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from highbar.run.agents.openai import decoded_arguments, error_in
+from highbar.run.agents.openai import conversation, decoded_arguments, error_in
 from highbar.run.agents.replies import MalformedReply, shown
 from highbar.run.calls import AgentCall
 from highbar.suite.parts import Agent
@@ -28,7 +28,7 @@ def body(call: AgentCall, agent: Agent) -> Any:
     system = [_text(message["content"]) for message in call.messages if message["role"] in ("system", "developer")]
     model = {} if agent.model is None else {"model": agent.model}
     instructions = {"system": "\n\n".join(system)} if system else {}
-    return {**model, "max_tokens": MOST_TOKENS, **instructions, "messages": _turns(call.messages)}
+    return {**model, "max_tokens": MOST_TOKENS, **instructions, "messages": _turns(conversation(call.messages))}
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from highbar.run.agents.json_text import decoded
 from highbar.run.agents.replies import MalformedReply, shown
@@ -12,6 +14,7 @@ from highbar.suite.parts import Agent
 
 PATH = "/chat/completions"
 """How the path of an address ends, since the address is used as it is written."""
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def headers(key: str | None) -> Mapping[str, str]:
@@ -22,7 +25,40 @@ def headers(key: str | None) -> Mapping[str, str]:
 def body(call: AgentCall, agent: Agent) -> Any:
     """The request: the conversation so far, and the model if the suite names one."""
     model = {} if agent.model is None else {"model": agent.model}
-    return {**model, "messages": call.messages}
+    return {**model, "messages": conversation(call.messages)}
+
+
+def conversation(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The messages in the form of chat completions.
+
+    A tool call that the agent reported in an earlier turn is `{name, arguments}` here, and nobody else has carried it
+    out. Beside a text it is left out: the agent did it itself. Alone it gets the empty result that servers demand.
+    """
+    if not any("tool_calls" in message for message in messages):
+        return messages
+    found: list[Mapping[str, Any]] = []
+    for place, message in enumerate(messages):
+        calls = message.get("tool_calls")
+        if not isinstance(calls, list) or not all(isinstance(call, dict) and "function" not in call for call in calls):
+            found.append(message)
+        elif message.get("content"):
+            found.append({key: value for key, value in message.items() if key != "tool_calls"})
+        else:
+            found += _carried_out(calls, f"call_{place}")
+    return found
+
+
+def _carried_out(calls: Sequence[Mapping[str, Any]], prefix: str) -> list[Mapping[str, Any]]:
+    made = [
+        {
+            "id": f"{prefix}_{number}",
+            "type": "function",
+            "function": {"name": call.get("name"), "arguments": _encode(call.get("arguments")).decode()},
+        }
+        for number, call in enumerate(calls)
+    ]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": ""} for call in made]
+    return [{"role": "assistant", "content": None, "tool_calls": made}, *results]
 
 
 def fields(document: Any, _agent: Agent) -> Mapping[str, Any]:
