@@ -57,7 +57,8 @@ def _serve(requests: int, replies: int, shared: int) -> None:
     else:
         from highbar.run.child import checks  # see above
 
-        checks.serve(setup["folder"], requests, replies, setup["largest"])
+        # What came right behind the first message is read already.
+        checks.serve(setup["folder"], requests, replies, setup["largest"], reader, received[1:])
 
 
 def _serve_agent(setup: dict[str, Any], requests: int, replies: int, shared: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -12,10 +12,16 @@ from highbar.run.child.calling import called
 from highbar.run.child.finding import NoFunction, find_check
 
 
-def serve(folder: str, requests: int, replies: int, largest: int) -> None:
-    """Do what the messages ask for until there are no more."""
+def serve(
+    folder: str,
+    requests: int,
+    replies: int,
+    largest: int,
+    reader: frames.MessageReader,
+    received: Sequence[frames.Message],
+) -> None:
+    """Do what the messages ask for until there are no more; the first of them are `received` already."""
     functions: dict[str, Callable[..., Any]] = {}
-    reader = frames.MessageReader()
 
     def answer(call: int, name: str, arguments: list[Any]) -> bytes:
         try:
@@ -33,5 +39,7 @@ def serve(folder: str, requests: int, replies: int, largest: int) -> None:
         while data:
             data = data[os.write(replies, data) :]
 
+    for message in received:
+        receive(message)
     while reader.read(requests, receive):
         pass
