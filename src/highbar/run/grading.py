@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from highbar import checks
 from highbar.checks import Finding, Functions
+from highbar.columns import COLUMN_NAMES
 from highbar.model.answer import Answer
 from highbar.run.agents.replies import EMPTY
 from highbar.run.received import Received, receive, tag_fault, version_of
@@ -99,7 +100,10 @@ class Grader:
         version = (ended and version_of(ended)) or self.agent_version
         if version is not None:
             row["agent_version"] = version
-        row |= {name: sound(value) if isinstance(value, dict) else value for name, value in scenario.row.items()}
+        row |= scenario.row
+        for name, value in scenario.columns.items():
+            if not isinstance(value, str) and name not in COLUMN_NAMES:
+                row[name] = sound(value)
         if ended is not None:
             row["attempts"] = ended.attempts
         return row
@@ -127,8 +131,6 @@ class Grader:
             row["unjudged"] = f"check: {why}"[:LONGEST_REASON]
         _explain(row, expected, forbidden)
         _show(row, received, scenario)
-        if received.quality_score is not None:
-            row["quality_score"] = received.quality_score
 
     def _error(self, row: dict[str, Any], received: Received, scenario: Scenario, fault: str) -> None:
         """An error is known and bad; what must not happen may have happened before it."""
@@ -200,9 +202,12 @@ def _marks(observed: Mapping[str, bool]) -> dict[str, bool] | list[str]:
 
 def _explain(row: dict[str, Any], *graded: _Graded) -> None:
     """The columns `found` and `missed`: by behavior the evidence, and why an expected one was not observed."""
-    for column in ("found", "missed"):
-        values = {name: sound(value) for one in graded for name, value in getattr(one, column).items()}
-        if values:
+    for column, entries in (
+        ("found", [pair for one in graded for pair in one.found.items()]),
+        ("missed", [pair for one in graded for pair in one.missed.items()]),
+    ):
+        if entries:
+            values = {name: sound(value) for name, value in entries}
             row[column] = values if are_distinct(values) else [*values.items()]
 
 

@@ -8,26 +8,30 @@ from typing import Any
 
 from msgspec import Struct
 
+from highbar.columns import MEASURED
 from highbar.load.rows import CHECKS
 from highbar.run.calls import Reply
-from highbar.run.records import Ended
+from highbar.run.records import Ended, TurnEnd
 from highbar.run.rows import are_distinct, sound
 from highbar.suite import Scenario
 
-_MEASURED = ("tokens_used", "cost_usd")
+_MEASURED = tuple(
+    (column.name, column.name in TurnEnd.__struct_fields__, column.bounded, CHECKS[column.name]) for column in MEASURED
+)
+"""Columns that measure something: whether a turn has it or its reply, whether it is a score, and what is wrong with a
+value."""
 
 
 class Received(Struct, frozen=True):
     """The replies of a trial, and what they say together.
 
-    `measured` has latency, tokens and cost of all turns; what one turn does not say is not known of the trial.
-    `wrong` says which number of them no row can have; that one is left out.
+    `measured` has the columns that measure something, of all turns together; what one turn does not say is not known of
+    the trial. `wrong` says which number of them no row can have; that one is left out.
     """
 
     ended: Ended
     replies: tuple[Reply, ...]
     measured: Mapping[str, Any]
-    quality_score: Decimal | None
     tags: Mapping[str, str]
     wrong: str | None = None
 
@@ -48,27 +52,28 @@ class Received(Struct, frozen=True):
 
 def receive(ended: Ended) -> Received:
     """What was received in a trial."""
-    replies = tuple(turn.reply for turn in ended.turns if turn.reply is not None)
-    quality = replies[-1].quality_score if replies else None
-    given: dict[str, Any] = {"latency_ms": _sum([turn.latency_ms for turn in ended.turns]), "quality_score": quality}
-    if len(replies) == len(ended.turns):
-        given |= {name: _sum([getattr(reply, name) for reply in replies]) for name in _MEASURED}
+    replies = tuple([turn.reply for turn in ended.turns if turn.reply is not None])
     measured: dict[str, Any] = {}
     wrong = None
-    for name, value in given.items():
-        fault = None if value is None else CHECKS[name](float(value) if isinstance(value, Decimal) else value)
-        if fault is not None:
-            wrong = f"{name}: {fault}"
-        elif value is not None:
+    for name, is_of_turn, is_score, fault_of in _MEASURED:
+        of = ended.turns if is_of_turn else [turn.reply for turn in ended.turns]
+        value = _together([getattr(one, name, None) for one in of], is_score=is_score)
+        if value is None:
+            continue
+        fault = fault_of(float(value) if isinstance(value, Decimal) else value)
+        if fault is None:
             measured[name] = value
-    quality = measured.pop("quality_score", None)
-    tags = {name: tag for reply in replies for name, tag in reply.tags.items()}
-    return Received(ended, replies, measured, quality, tags, wrong)
+        else:
+            wrong = f"{name}: {fault}"
+    tags = {name: tag for reply in replies if reply.tags for name, tag in reply.tags.items()}
+    return Received(ended, replies, measured, tags, wrong)
 
 
-def _sum(values: list[Any]) -> Any:
-    """The sum; None if one is not known, or if there are none."""
-    return None if not values or None in values else sum(values)
+def _together(values: list[Any], *, is_score: bool) -> Any:
+    """The sum over all turns, or of a score the last one; None if that is not known."""
+    if is_score or len(values) < 2:
+        return values[-1] if values else None
+    return None if None in values else sum(values)
 
 
 def version_of(ended: Ended) -> str | None:
