@@ -32,6 +32,8 @@ FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```
 END = "end of output"
 BUSY = "note: this machine was busy; measured latencies may be too long\n"
 """What `highbar run` may say on any machine; no page shows it."""
+HOME = "/home/me/project"
+"""What pages show in place of the folder in which their commands run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def run(command: list[str], folder: Path, script: str | None = None) -> str:
         timeout=PATIENCE,
         check=False,
     )
-    return done.stdout
+    return done.stdout.replace(str(folder), HOME)
 
 
 def main(chosen: list[str]) -> None:
