@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, quote_plus, urlsplit
 
@@ -81,18 +82,17 @@ def _secrets(agent: Agent, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _in_address(address: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """The password, what a variable puts into the query, and long tokens.
+    """User and password, what a variable puts into the query, and long tokens.
 
     Another variable is a host or a port, which is no secret and may well be part of an answer.
     """
-    try:
-        whole = urlsplit(replaced(address, environment))
-        yield from _at_least(_SHORTEST_SECRET, whole.password or "")
-    except ValueError:  # no address; those who open the agent refuse it
-        return
+    with suppress(ValueError):  # no address; those who open the agent refuse it
+        yield from _at_least(_SHORTEST_SECRET, urlsplit(replaced(address, environment)).password or "")
+    before, at, _ = address.partition("@")
+    hidden = {*variables(before if at else ""), *variables(address.partition("?")[2])}
     for name in variables(address):
         value = environment.get(name, "")
-        if _TOKEN.fullmatch(value) or (value and value in whole.query):
+        if name in hidden or _TOKEN.fullmatch(value):
             yield from _at_least(_SHORTEST_SECRET, value)
 
 
