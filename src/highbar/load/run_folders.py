@@ -97,7 +97,7 @@ def _part(document: RunDocument) -> str:
     chosen = document.chosen
     options = [*(f"--only {one}" for one in chosen.only), *(f"--category {one}" for one in chosen.category)]
     options += [f"--limit {chosen.limit}"] if chosen.limit is not None else []
-    return f"{count(document.planned.scenarios, 'scenario')} ({some(options, 5)})"
+    return count(document.planned.scenarios, "scenario") + (f" ({some(options, 5)})" if options else "")
 
 
 def _notes(document: RunDocument) -> list[str]:

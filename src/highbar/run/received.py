@@ -21,6 +21,9 @@ _MEASURED = tuple(
 """Columns that measure something: whether a turn has it or its reply, whether it is a score, and what is wrong with a
 value."""
 
+_PLACES = 6
+"""Decimal places of a latency: the engine sums no more of them, and a clock does not mean them."""
+
 
 class Received(Struct, frozen=True):
     """The replies of a trial, and what they say together.
@@ -62,7 +65,7 @@ def receive(ended: Ended) -> Received:
             continue
         fault = fault_of(float(value) if isinstance(value, Decimal) else value)
         if fault is None:
-            measured[name] = value
+            measured[name] = round(value, _PLACES) if isinstance(value, float) else value
         else:
             wrong = f"{name}: {fault}"
     tags = {name: tag for reply in replies if reply.tags for name, tag in reply.tags.items()}

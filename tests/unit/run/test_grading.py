@@ -80,6 +80,10 @@ def test_an_answer_becomes_behaviors_violations_and_correct_with_the_evidence():
     }
 
 
+def test_a_latency_has_no_more_digits_than_are_summed():
+    assert graded(answered("x", latency_ms=0.0018519999684940558))["latency_ms"] == 0.001852
+
+
 def test_what_was_not_observed_has_a_reason():
     row = graded(answered(Reply(tool_calls=(ToolCall("find", {"copies": "99"}),))), {
         "id": "F", "input": "?", "expected_behaviors": {"finds": {"calls": "find", "arguments": {"copies": 99}}},
