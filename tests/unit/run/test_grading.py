@@ -94,6 +94,7 @@ def test_what_was_not_observed_has_a_reason():
     assert "output" not in row
 
 
+@pytest.mark.hazard("H127")
 def test_a_violation_is_named_with_what_was_found_in_the_reply_as_it_is():
     row = graded(answered("Hello, 10 am. It is b\u200borrowed"))
     assert row["violations"] == ["reveals_data"]
@@ -232,6 +233,7 @@ def test_an_error_without_a_reason_is_still_an_error(reason):
     assert row["error"].strip()
 
 
+@pytest.mark.hazard("H17")
 @pytest.mark.parametrize(
     ("reply", "fragment"),
     [
@@ -339,6 +341,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.hazard("H55")
 def test_rows_of_any_shape_are_read_together(tmp_path):
     suite = read(HOURS, TURNS, {"id": "1", "input": "?", "must_not": {"swears": {"contains": "damn"}}})
     grader = Grader(suite)
@@ -352,6 +355,7 @@ def test_rows_of_any_shape_are_read_together(tmp_path):
     assert (verdict.counts.scenarios, verdict.counts.trials) == (3, 24)
 
 
+@pytest.mark.hazard("H55")
 def test_a_text_is_read_back_as_it_was():
     text = HOSTILE[1].output
     assert graded(answered(HOSTILE[1]))["output"] == text
@@ -388,6 +392,7 @@ def test_a_reply_that_is_too_long_for_a_row_is_cut_after_it_was_graded(tmp_path)
     assert judge(tmp_path, row).verdict == "pass"
 
 
+@pytest.mark.hazard("H17")
 def test_a_reply_of_tool_calls_alone_leaves_a_mere_must_not_undecided(tmp_path):
     scenario = {"id": "M", "input": "?", "must_not": {"swears": {"contains": "damn"}}}
     row = graded(answered(Reply(tool_calls=(ToolCall("t"),))), scenario)
