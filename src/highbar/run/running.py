@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -11,12 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-import highbar
 from highbar.errors import InputError, Problem
 from highbar.run import folder
+from highbar.run.describing import describe
 from highbar.run.folder import RunFolder
 from highbar.run.grading import Grader, failed
 from highbar.run.preparing import Prepared, functions_of, utc
@@ -26,16 +24,7 @@ from highbar.run.results import result_lines
 from highbar.run.scheduling import run_trials
 from highbar.run.stopping import StopRequest
 from highbar.run.summary import Summary
-from highbar.store.run_document import (
-    AgentOfRun,
-    ChosenOfRun,
-    OrderOfRun,
-    RunDocument,
-    RunExtent,
-    StoredJournal,
-    StoredRows,
-    SuiteOfRun,
-)
+from highbar.store.run_document import RunDocument
 from highbar.suite import Scenario, Suite
 
 
@@ -117,7 +106,7 @@ def _finished(prepared: Prepared, opened: RunFolder, summary: Summary) -> RunDoc
         grader = Grader(prepared.suite, functions, agent_version=version)
         recorded = stack.enter_context(folder.recorded(opened.path))
         rows = opened.write_results(result_lines(opened.history, recorded, grader))
-    document = _described(prepared.suite, opened, rows, version)
+    document = describe(opened.history, opened.journal.end, rows, prepared.suite, version)
     opened.write_document(document)
     return document
 
@@ -130,36 +119,3 @@ def _refuse_failed(summary: Summary, path: Path) -> None:
     if summary.how == "versions":
         message = f"the agent says two versions: {' and '.join(summary.versions)}"
         raise InputError(Problem(message, hint="one run is of one version; start a new run when the rollout is over"))
-
-
-def _described(suite: Suite, opened: RunFolder, rows: StoredRows, version: str | None) -> RunDocument:
-    """What the run planned and did."""
-    history, plan = opened.history, opened.history.plan
-    end, agent = opened.journal.end, plan.agent
-    target = agent["target"]
-    return RunDocument(
-        state=history.finished.how if history.finished is not None else "running",
-        whole=len(plan.order) == plan.scenarios,
-        suite=SuiteOfRun(suite.name, plan.suite_file, suite.digest, hashlib.sha256(history.suite_text).hexdigest()),
-        agent=AgentOfRun(
-            agent["kind"],
-            target if isinstance(target, str) else shlex.join(target),
-            version,
-            _digest(agent),
-        ),
-        planned=RunExtent(len(plan.order), sum(plan.trials.values())),
-        chosen=ChosenOfRun(plan.chosen.only, plan.chosen.category, plan.chosen.limit),
-        done=history.counts(),
-        retried=history.counts(retried=True),
-        order=OrderOfRun(_digest(plan.order), plan.seed),
-        started=plan.started,
-        ended=history.finished.at if history.finished is not None else None,
-        resumes=history.resumes,
-        results=rows,
-        journal=StoredJournal(end.size, end.lines, end.checksum.decode()),
-        highbar=highbar.__version__,
-    )
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
