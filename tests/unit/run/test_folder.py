@@ -274,9 +274,13 @@ def test_a_journal_that_is_shorter_than_when_the_run_ended_is_refused_and_left_a
         assert (path / "journal").read_bytes() == left
 
 
-def test_another_journal_of_the_same_length_is_refused(tmp_path):
+@pytest.mark.parametrize("longer", [False, True])
+def test_a_journal_of_another_run_is_refused(tmp_path, longer):
     completed(tmp_path / "one")
     completed(tmp_path / "two", plan_of(seed=2**63 + 1))
+    if longer:
+        with folder.open_run(tmp_path / "two") as run:
+            run.append(Resumed(AT))
     shutil.copy(tmp_path / "two" / "journal", tmp_path / "one" / "journal")
     with pytest.raises(InputError, match="bytes when the run ended"):
         folder.open_run(tmp_path / "one")

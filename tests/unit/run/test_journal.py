@@ -211,6 +211,23 @@ def test_a_sync_that_fails_is_the_end_and_is_not_tried_again():
     os.close(writing)
 
 
+def test_who_waits_for_a_line_hears_that_it_cannot_be_made_durable():
+    async def run() -> None:
+        reading, writing = os.pipe()
+        group = GroupSync(writing, "journal", START)
+        with group._syncing:
+            group.wrote(10)
+            waiting = [asyncio.ensure_future(group.wait(0)) for _ in range(3)]
+            await asyncio.sleep(0)
+        for found in await asyncio.gather(*waiting, return_exceptions=True):
+            assert isinstance(found, ReportError)
+        group.stop()
+        os.close(reading)
+        os.close(writing)
+
+    asyncio.run(run())
+
+
 def test_a_write_that_was_interrupted_is_followed_by_none(path):
     """The handler of a signal may raise between the write and the counting of it."""
     journal = Journal.create(path)

@@ -85,6 +85,14 @@ def test_zeros_up_to_the_beginning_of_a_line_do_not_hide_what_it_says(path):
     assert "says that 8 lines were synced" in str(refusal(written(path, zeroed)))
 
 
+def test_lines_behind_zeros_still_follow_each_other(path):
+    """No crash leaves lines 10 and 12 without 11 or zeros between them."""
+    zeros = bytes(len(LINES[8]))
+    assert found_in(written(path, b"".join((*LINES[:8], zeros, *LINES[9:])))) == RECORDS[:8]
+    for rest in ((LINES[9], LINES[11]), (LINES[9], LINES[9]), (LINES[9], LINES[11], LINES[10]), (LINES[9], b"text\n")):
+        assert f"byte {STARTS[8]}: byte" in str(refusal(written(path, b"".join((*LINES[:8], zeros, *rest)))))
+
+
 @pytest.mark.parametrize("index", range(COUNT - 1))
 def test_a_line_that_was_removed_is_noticed(path, index):
     message = refusal(written(path, b"".join((*LINES[:index], *LINES[index + 1 :]))))

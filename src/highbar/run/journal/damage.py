@@ -10,8 +10,8 @@ from highbar.run.journal.lines import JournalEnd, checksum_before, is_beginning,
 _HINT = "restore the folder from a copy, or start a new run; no process but Highbar may write into the folder of a run"
 
 
-def examine_tail(parts: Iterable[tuple[int, bytes]], good: JournalEnd, size: int, name: str) -> None:
-    """Raise InputError unless the parts behind `good`, up to the end of the file at `size`, are a torn tail."""
+def examine_tail(parts: Iterable[tuple[int, bytes]], good: JournalEnd, name: str) -> None:
+    """Raise InputError unless the parts behind `good` are a torn tail. Only the last one can be without a line end."""
     before: bytes | None = good.checksum
     for at, part in parts:
         # Zeros hide line ends, so a whole line may follow them in the same part.
@@ -22,10 +22,8 @@ def examine_tail(parts: Iterable[tuple[int, bytes]], good: JournalEnd, size: int
         if is_whole(line):
             _examine_line(line, before, good, at, name)
             before = line[:8]
-        elif not has_zeros and not (at + len(part) >= size and is_beginning(part, before)):
+        elif not has_zeros and not is_beginning(part, before):
             raise _damaged(good, at, "text that this run did not write, or that was changed afterwards", name)
-        else:
-            before = None
 
 
 def _examine_line(line: bytes, before: bytes | None, good: JournalEnd, at: int, name: str) -> None:

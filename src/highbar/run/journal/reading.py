@@ -72,7 +72,7 @@ class JournalReader:
             if line[8:17] != b" " + before or checksum != b"%08x" % crc32(line[9:]):
                 self.end = JournalEnd(end, lines, before)
                 self.torn = True
-                examine_tail(chain([(at, line)], parts), self.end, self.size, self._name)
+                examine_tail(chain([(at, line)], parts), self.end, self._name)
                 return
             yield at, line[HEADER:-1]
             before = checksum

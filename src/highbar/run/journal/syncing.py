@@ -36,6 +36,7 @@ class GroupSync:
         self._waiters: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
         # The second is held for a moment only, since an event loop takes it; the first as long as a disk takes.
         self._syncing, self._waking = threading.Lock(), threading.Lock()
+        self._had_name = os.fstat(descriptor).st_nlink > 0  # some file systems never say so
         self._is_pending = self._is_over = False
         self._since = 0.0
         self._begun, self._full = threading.Event(), threading.Event()
@@ -122,7 +123,7 @@ class GroupSync:
         least = self.size
         found = os.fstat(self._descriptor)
         most = self.under_way
-        if found.st_nlink == 0:
+        if found.st_nlink == 0 and self._had_name:
             raise InputError(Problem("was removed while the run went on", self._name, hint=_FOREIGN))
         if not least <= found.st_size <= most:
             message = f"was changed by another process: it has {found.st_size} bytes, and this run wrote {most}"
