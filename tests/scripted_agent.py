@@ -20,7 +20,8 @@ WRONG_KEY = Attempt("error", reason="HTTP 401", refusal="HTTP 401", latency_ms=5
 class ScriptedAgent:
     """Answers, unless the plan has something else for a scenario's next call. It records every call.
 
-    `most_at_once` is how many calls it ever had at the same time. Each call gives way to others `pauses` times.
+    `at_once` is how many calls it has, `most_at_once` how many it ever had. Each call gives way to
+    others `pauses` times.
     """
 
     def __init__(self, plan: Mapping[str, Sequence[Attempt]] | None = None, *, ahead: bool = False, pauses: int = 1):
@@ -29,7 +30,7 @@ class ScriptedAgent:
         self.allowed: list[int] = []
         self.most_at_once = 0
         self.ended = 0
-        self._at_once = 0
+        self.at_once = 0
         self._pauses = pauses
         self._plan: defaultdict[tuple[str, int], Iterator[Attempt]] = defaultdict(lambda: iter(()))
         self._given = plan or {}
@@ -39,12 +40,12 @@ class ScriptedAgent:
 
     async def call(self, call: AgentCall) -> Attempt:
         self.calls.append(call)
-        self._at_once += 1
-        self.most_at_once = max(self.most_at_once, self._at_once)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             return await self.answer(call)
         finally:
-            self._at_once -= 1
+            self.at_once -= 1
             self.ended += 1
 
     async def answer(self, call: AgentCall) -> Attempt:

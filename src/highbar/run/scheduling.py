@@ -290,12 +290,10 @@ class _Scheduler:
                 self._finished.set_result(None)
 
     def _cancel(self) -> None:
-        """End all calls at once, except for the worker that asks for it: it is between two calls."""
+        """End all calls at once. A worker that asks for it is between two calls, and has no other one."""
         self._canceled = True
-        asking = asyncio.current_task()
         for worker in self._workers:
-            if worker is not asking:
-                worker.cancel()
+            worker.cancel()
 
     def _set_alarm(self, due: float | None) -> None:
         if self._alarm is not None:

@@ -81,12 +81,12 @@ class Spending:
 
     def note(self, ended: Ended) -> None:
         """Add what a trial cost. The cost of a turn that failed counts if it is known."""
-        last = len(ended.turns) - 1
-        for place, turn in enumerate(ended.turns):
+        failed = len(ended.turns) if ended.outcome == "error" else None
+        for number, turn in enumerate(ended.turns, 1):
             cost = None if turn.reply is None else turn.reply.cost_usd
             if cost is not None and cost.is_finite() and cost >= 0:
                 self.cost = _SUMS.add(self.cost, cost)
-            elif ended.outcome == "answered" or place < last:
+            elif number != failed:
                 self.unknown += 1
 
     @property

@@ -169,12 +169,32 @@ def test_without_a_number_the_calls_at_once_grow_up_to_what_the_caller_takes() -
     assert (agent.most_at_once, summary.at_once) == (8, 8)
 
 
+def test_how_long_calls_take_is_measured_if_the_caller_does_not_say_it() -> None:
+    class SilentAgent(ScriptedAgent):
+        async def answer(self, _: AgentCall) -> Attempt:
+            await asyncio.sleep(0)
+            clock.now += 0.01
+            return Attempt("answered", Reply("yes"))
+
+    clock, agent = ManualClock(), SilentAgent()
+    of(60, timing=Timing(clock, Backoff(first=0.0))).with_(agent)
+    assert agent.allowed[:2] == [8, 16]
+
+
 def test_fewer_calls_run_at_once_after_the_other_side_asked_for_it() -> None:
-    agent = ScriptedAgent({"S3": [LIMITED]})
+    class WatchedAgent(ScriptedAgent):
+        async def answer(self, call: AgentCall) -> Attempt:
+            found = await super().answer(call)
+            seen[call.id] = self.at_once
+            return found
+
+    seen: dict[str, int] = {}
+    agent = WatchedAgent({"S3": [LIMITED]})
     agent.start = agent.most = 10
-    summary = of(12).with_(agent)
-    assert agent.allowed == [10, 8]
-    assert (summary.at_once, summary.answered) == (8, 12)
+    summary = of(40).with_(agent)
+    assert agent.allowed[:2] == [10, 8]
+    assert summary.answered == 40
+    assert (seen["S0"], seen["S25"]) == (10, 8)
 
 
 def test_calls_have_the_timeout_of_their_scenario_and_of_the_trial() -> None:

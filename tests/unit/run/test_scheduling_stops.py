@@ -58,23 +58,24 @@ class PaidAgent(ScriptedAgent):
 
 
 class HangingAgent(ScriptedAgent):
-    """Answers a number of calls, and then none until it is let go. `hanging` are those that wait."""
+    """Answers a number of calls, and then none. `hanging` counts those, `canceled` how many of them were ended."""
 
     def __init__(self, answers: int = 0) -> None:
         super().__init__()
         self.answers = answers
         self.hanging = 0
         self.canceled = 0
-        self.let_go = asyncio.Event()
 
     async def answer(self, _: AgentCall) -> Attempt:
         if len(self.calls) > self.answers:
             self.hanging += 1
             try:
-                await self.let_go.wait()
-            except asyncio.CancelledError:
+                await asyncio.Event().wait()
+            finally:
+                for _ in range(5):  # as an agent that has to end a process
+                    await asyncio.sleep(0)
                 self.canceled += 1
-                raise
+        await asyncio.sleep(0)
         return ANSWERED
 
 
@@ -124,6 +125,13 @@ def test_with_a_budget_an_unknown_cost_ends_the_run_since_it_is_not_nothing() ->
     assert summary.how == "budget"
     assert summary.reason == "the cost of an answer is not known, so the budget cannot be kept"
     assert (len(agent.calls), summary.ended, summary.cost_unknown) == (2, 2, 2)
+
+
+@pytest.mark.parametrize("last", [CRASHED, BUSY])
+def test_an_unknown_cost_of_an_earlier_turn_counts_whatever_the_trial_comes_to(last: Attempt) -> None:
+    suite = suite_of(1, input=None, turns=["One", "Two"])
+    run = ScheduledRun(work_of(suite), 1, retries=0)
+    assert run.with_(PaidAgent(None, {"S0": [ANSWERED, last]})).cost_unknown == 1
 
 
 def test_without_a_budget_unknown_costs_are_counted() -> None:
@@ -211,6 +219,18 @@ def test_a_trial_that_is_refused_five_times_is_one_trial() -> None:
     assert (run.with_(agent).how, run.outcomes["S0"]) == ("complete", ("infrastructure", 5))
 
 
+def test_calls_that_run_when_a_wrong_key_is_certain_are_ended() -> None:
+    class LockedAgent(HangingAgent):
+        async def answer(self, call: AgentCall) -> Attempt:
+            await super().answer(call)
+            return WRONG_KEY
+
+    run, agent = of(50, concurrency=8), LockedAgent(answers=5)
+    summary = run.with_(agent)
+    assert (summary.how, agent.hanging) == ("refused", agent.canceled)
+    assert agent.hanging > 0
+
+
 def test_if_all_of_fewer_than_five_trials_are_refused_the_run_ends_too() -> None:
     agent = ScriptedAgent({f"S{place}": [WRONG_KEY] for place in range(3)})
     summary = of(3).with_(agent)
@@ -264,6 +284,18 @@ def test_two_versions_end_the_run_with_the_trial_that_had_the_second_one() -> No
     assert run.progress.agent_version == "1.0"
 
 
+def test_calls_that_run_when_a_second_version_comes_are_ended() -> None:
+    class UpdatedAgent(HangingAgent):
+        async def answer(self, call: AgentCall) -> Attempt:
+            await super().answer(call)
+            return versioned(call.id)
+
+    run, agent = of(50, concurrency=8), UpdatedAgent(answers=2)
+    summary = run.with_(agent)
+    assert (summary.how, summary.versions, agent.hanging) == ("versions", ("S0", "S1"), agent.canceled)
+    assert agent.hanging > 0
+
+
 def test_a_version_other_than_the_declared_one_ends_the_run() -> None:
     run = of(20, concurrency=1, progress=ProgressState(planned=20, agent_version="2.0"))
     summary = run.with_(ScriptedAgent({"S0": [versioned("2.0")], "S1": [versioned("1.0")]}))
@@ -274,6 +306,9 @@ def test_another_version_in_a_later_turn_or_in_an_error_ends_the_run() -> None:
     suite = suite_of(5, input=None, turns=["One", "Two"])
     run = ScheduledRun(work_of(suite), 5, concurrency=1)
     assert run.with_(ScriptedAgent({"S0": [versioned("1"), versioned("2")]})).versions == ("1", "2")
+    run = ScheduledRun(work_of(suite_of(5, input=None, turns=["One", "Two", "Three"])), 5, concurrency=1)
+    three = [versioned("1"), versioned("2"), versioned("3")]
+    assert run.with_(ScriptedAgent({"S0": three})).versions == ("1", "2")
     failed = Attempt("error", Reply(agent_version="2"), "crashed")
     run = of(5, concurrency=1)
     assert run.with_(ScriptedAgent({"S0": [versioned("1")], "S1": [failed]})).versions == ("1", "2")
