@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import sys
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,11 +23,14 @@ import msgspec
 from highbar.errors import InputError, Problem
 from highbar.report.visible import cut, visible
 from highbar.run.agents import keeper
+from highbar.run.agents.command_marks import MARK, end_marked
 from highbar.run.agents.json_text import decoded
 from highbar.run.agents.replies import MalformedReply, read_attempt
 from highbar.run.calls import AgentCall, Attempt, Reply
 from highbar.suite.parts import Agent
 
+LINGER = 1.0
+"""Seconds for which pipes are read after the command has ended, if one of its descendants holds them open."""
 _PATIENCE = 10.0
 """Seconds beyond the call's own time after which the keeper itself is stuck."""
 _MOST_OF_AN_ERROR = 64 * 2**10
@@ -68,6 +72,7 @@ class CommandAgent:
             "words": _found(agent.target, folder.resolve(), self._environment),
             "folder": str(folder.resolve()),
             "max_reply": agent.max_reply,
+            "linger": LINGER,
         }
         self._idle: list[_Keeper] = []
         self._keepers: list[_Keeper] = []
@@ -97,8 +102,7 @@ class CommandAgent:
             one.close()
             return Attempt("error", reason=f"timed out after {call.timeout:g} s")
         except (OSError, EOFError, msgspec.MsgspecError):  # such as a command that kills its parent
-            one.close()
-            self.escaped.append("what a command started before it killed the process that ran it")
+            self.escaped += await one.killed()
             return Attempt("error", reason="the process that ran the command was killed")
         self.escaped += end.escaped
         if not end.escaped:  # else the keeper has ended itself
@@ -107,24 +111,26 @@ class CommandAgent:
 
     async def _started(self) -> _Keeper:
         """One more keeper. It has a session of its own, so that Ctrl-C does not reach it or any command."""
+        mark = uuid.uuid4().hex
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", keeper.__file__),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env=self._environment,
+            env={**self._environment, MARK: mark},
             start_new_session=True,
             limit=_BUFFER,
         )
-        self._keepers.append(_Keeper(process))
+        self._keepers.append(_Keeper(process, mark))
         return self._keepers[-1]
 
 
 class _Keeper:
     """The process that runs commands, one at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, mark: str) -> None:
         self.process = process
+        self.mark = mark
 
     async def ask(self, request: Mapping[str, Any], given: bytes) -> tuple[CommandEnd, bytes]:
         """Have a command run. Raises EOFError or OSError if the keeper is gone."""
@@ -150,9 +156,15 @@ class _Keeper:
             async with asyncio.timeout(_PATIENCE):
                 await self.process.wait()
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                self.process.kill()
+            await self.killed()
             await self.process.wait()
+
+    async def killed(self) -> list[str]:
+        """End the keeper, if it is still there, and all that it cannot end any more; what could not be ended."""
+        self.close()
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        return await asyncio.to_thread(end_marked, self.mark)
 
 
 def _found(target: str | tuple[str, ...], folder: Path, environment: Mapping[str, str]) -> list[str]:

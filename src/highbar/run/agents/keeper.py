@@ -6,7 +6,9 @@ parent ends. So all children of the keeper are what is left of the one command t
 next. Elsewhere only the command's process group is ended. If standard input closes, because who started the keeper was
 killed or lost its patience, everything is ended, and the keeper too.
 
-    a request:  4 bytes, the length of a JSON header; the header; the bytes for the command's standard input
+    a request:  4 bytes, the length of a JSON header; the header; the bytes for the command's standard input.
+                The header has words, folder, timeout, linger (how long pipes are read after the command has ended, if
+                something else holds them open) and max_reply.
     a reply:    likewise, with the bytes of its standard output
 """
 
@@ -32,8 +34,6 @@ LENGTH = struct.Struct(">I")
 _CHUNK = 2**16
 _MOST_OF_ERRORS = 4096
 """Bytes that are kept of the end of standard error."""
-_AFTER_EXIT = 1.0
-"""Seconds for which pipes are read after the command has ended, if something else holds them open."""
 _TO_END = 0.5
 """Seconds that a command has to end by itself when its time is up."""
 _TO_BE_KILLED = 2.0
@@ -53,7 +53,8 @@ class Command:
     def __init__(self, request: dict[str, Any], given: bytes, ended: socket.socket) -> None:
         self.began = time.monotonic()
         self.deadline: float = self.began + request["timeout"]
-        self.most = request["max_reply"]
+        self.linger: float = request["linger"]
+        self.most: int = request["max_reply"]
         self.output = bytearray()
         self.errors = b""
         self.exit: int | None = None
@@ -96,12 +97,12 @@ class Command:
         open_pipes = {self.process.stdout, self.process.stderr} & {
             key.fileobj for key in self._selector.get_map().values()
         }
-        return not open_pipes or self.is_killed or self.timed_out or time.monotonic() >= self.exited + _AFTER_EXIT
+        return not open_pipes or self.is_killed or self.timed_out or time.monotonic() >= self.exited + self.linger
 
     def _next(self) -> float:
         """When to look at the clock again."""
         if self.exited is not None:
-            return self.exited + _AFTER_EXIT
+            return self.exited + self.linger
         return self.deadline + (_TO_END if self.timed_out else 0.0)
 
     def _end_in_time(self) -> None:
