@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,19 @@ async def called(agent: PythonAgent, *calls: AgentCall | str) -> list[Attempt]:
     """Likewise, of an agent that is open."""
     made: Sequence[AgentCall] = [asked(call) if isinstance(call, str) else call for call in calls]
     return await asyncio.gather(*(agent.call(call) for call in made))
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    """Wait until the condition is true; `what` says what did not happen if it never is."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, what
+        await asyncio.sleep(0.01)
+
+
+def noted(file: Path, text: str) -> Callable[[], bool]:
+    """Whether the file has the text."""
+    return lambda: file.exists() and text in file.read_text("utf-8")
 
 
 def output(attempt: Attempt) -> str | None:

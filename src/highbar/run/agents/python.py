@@ -33,7 +33,7 @@ _LONGEST_IDLE = 30.0
 """Seconds in which a process must begin one of the calls that it was given, if it runs none."""
 _LONGEST_FAREWELL = 2.0
 """Seconds for what the agent does at the end of its process, such as sending its traces."""
-_LONGEST_DYING = 5.0
+_LONGEST_DYING = 2.0
 """Seconds from the end of the pipe to the end of the process, in which the guardian ends its descendants."""
 _MOST_FUTILE = 3
 """Processes in a row that die or hang before any call begins."""

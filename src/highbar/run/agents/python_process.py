@@ -111,6 +111,7 @@ class AgentProcess:
 
     def _gone(self) -> None:
         self.is_gone = True
+        self.running_at_end = self.running()
         self._loop.remove_reader(self._process.replies)
         self.changed.set()
         if not self.ready.done():
@@ -142,7 +143,7 @@ class AgentProcess:
         """End it and everything that it started; how it ended, in words. It has that many seconds to end by itself."""
         how = self.fault or "it closed its pipe"
         try:
-            if await self._ended_within(patience) and not self.fault:
+            if not self.fault and await self._ended_within(patience):
                 how = self._process.how_it_ended()
             self._process.end()
             await self._ended_within(LONGEST_END)
@@ -157,17 +158,16 @@ class AgentProcess:
             self._process.stop_giving()
 
     def end_now(self) -> None:
-        """End it without waiting for it, and let go of everything but what ran at the end."""
+        """End it without giving way to other tasks, and let go of everything but what is known about its calls."""
         if self._is_closed:
             return
         self._is_closed = True
         self.stop_giving()
         self._process.end()
-        if not self._process.has_ended:
+        if not self._process.ended_within(LONGEST_END):
             self._process.kill_guardian()
         if not self.is_gone:
             self._gone()
-        self.running_at_end = self.running()
         self._process.close()
 
     async def _ended_within(self, seconds: float) -> bool:
