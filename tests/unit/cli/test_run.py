@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import highbar
-from tests.commandline import run
 from tests.architecture.repository import ROOT
+from tests.commandline import run
 
 pytestmark = pytest.mark.process  # agents run in a process of their own
 
@@ -193,6 +193,19 @@ def test_resume_refuses_changed_scenarios_unless_they_are_run_again(folder):
     assert "--rerun-changed" in refused.err
     assert run(folder, "run", "--resume", "out", "--rerun-changed").exit == 0
     assert rows(folder)[0]["output"] == "hello Bob"
+
+
+@pytest.mark.hazard("H49")
+def test_a_run_is_not_judged_by_checks_that_were_never_applied(folder):
+    assert run(folder, "run", "suite.json", "--output", "out").exit == 0
+    stricter = {"greets": {"contains": "good morning"}}
+    changed = [SUITE["scenarios"][0], {**SUITE["scenarios"][1], "expected_behaviors": stricter}, SUITE["scenarios"][2]]
+    write_suite(folder, scenarios=changed)
+    done = run(folder, "check", "out")
+    assert done.exit == 2
+    assert "another version of the suite" in done.err
+    write_suite(folder, description="only a description was added")
+    assert run(folder, "check", "out").exit == 0
 
 
 def test_resume_refuses_a_suite_with_other_scenarios(folder):
