@@ -33,10 +33,10 @@ SHORT = 0.3
 
 
 def shell(
-    script: str, *, timeout: float = PATIENCE, text: str = "hello", folder: Path = Path(), **keys: Any
+    script: str, *, seconds: float = PATIENCE, text: str = "hello", folder: Path = Path(), **keys: Any
 ) -> Attempt:
     """What a call of a shell script comes to."""
-    call = question(text, timeout=timeout)
+    call = question(text, seconds=seconds)
     return ask(Agent("command", ("sh", "-c", script), **keys), call, folder=folder, environment=os.environ)
 
 
@@ -131,7 +131,7 @@ def test_everything_else_is_an_error(script: str, reason: str) -> None:
 
 def test_what_a_failed_command_wrote_is_kept() -> None:
     assert said(shell("echo the secret; exit 1")) == "the secret\n"
-    waits = (said(shell("echo the secret; exec sleep 10000", timeout=SHORT * 4**more)) for more in range(5))
+    waits = (said(shell("echo the secret; exec sleep 10000", seconds=SHORT * 4**more)) for more in range(5))
     assert next(filter(None, waits)) == "the secret\n"  # a busy machine takes its time to start a shell
 
 
@@ -192,7 +192,7 @@ def test_descendants_that_hold_the_pipe_are_ended(script: str, nap: str) -> None
     ],
 )
 def test_a_command_whose_time_is_up_is_ended_with_all_its_descendants(script: str, nap: str) -> None:
-    attempt = shell(script.replace("{nap}", nap), timeout=SHORT)
+    attempt = shell(script.replace("{nap}", nap), seconds=SHORT)
     assert (attempt.outcome, attempt.reason) == ("error", "timed out after 0.3 s")
     assert (attempt.latency_ms or 0) >= 300
     assert not alive(nap)

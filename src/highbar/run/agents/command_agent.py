@@ -89,7 +89,7 @@ class CommandAgent:
     async def call(self, call: AgentCall) -> Attempt:
         """One attempt: the command is run once."""
         try:
-            one = self._idle.pop() if self._idle else await self._started()
+            one = await self._free()
         except OSError as error:
             return _not_started(error.errno)
         try:
@@ -108,6 +108,14 @@ class CommandAgent:
         if not end.escaped:  # else the keeper has ended itself
             self._idle.append(one)
         return _attempt(end, output, self.agent, call.timeout)
+
+    async def _free(self) -> _Keeper:
+        """A keeper that runs nothing."""
+        while self._idle:
+            one = self._idle.pop()
+            if one.process.returncode is None:  # not killed in the meantime, such as for lack of memory
+                return one
+        return await self._started()
 
     async def _started(self) -> _Keeper:
         """One more keeper. It has a session of its own, so that Ctrl-C does not reach it or any command."""

@@ -195,6 +195,7 @@ def _destination(agent: Agent) -> tuple[URL, CIMultiDict[str]]:
     try:
         address = URL(str(agent.target))
         origin = address.origin()  # fails without scheme and host
+        (origin.raw_host or "").encode("idna")  # as the system's resolver wants it
     except ValueError:
         origin = URL()
     if origin.scheme not in ("http", "https"):

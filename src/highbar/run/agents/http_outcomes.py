@@ -102,11 +102,18 @@ def failed(error: aiohttp.ClientError | OSError, latency_ms: float) -> Attempt:
         cut_off = not isinstance(error, aiohttp.ClientResponseError)
         reason = "the connection broke during the reply" if cut_off else "the reply is not HTTP"
         return Attempt("error", reason=reason, latency_ms=latency_ms)
-    number = error.os_error.errno if isinstance(error, aiohttp.ClientConnectorError) else None
+    number = _system_number(error)
     if number == errno.ECONNREFUSED:
         refused = "connection refused"
         return Attempt("infrastructure", reason=refused, latency_ms=latency_ms, refusal=refused)
     return Attempt("infrastructure", reason=_unconnected(error, number), latency_ms=latency_ms)
+
+
+def _system_number(error: aiohttp.ClientError | OSError) -> int | None:
+    """The number of the system's error, if there is one behind a connection that failed."""
+    if not isinstance(error, aiohttp.ClientConnectorError) or isinstance(error, aiohttp.ClientSSLError):
+        return None
+    return error.os_error.errno
 
 
 def _unconnected(error: aiohttp.ClientError | OSError, number: int | None) -> str:

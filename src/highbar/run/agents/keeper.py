@@ -43,7 +43,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform.startswith("linux") else None
 
 
-class Stopped(Exception):
+class Abandoned(Exception):
     """Who started the keeper is gone, or wants it to end."""
 
 
@@ -123,7 +123,7 @@ class Command:
             os.killpg(self.process.pid, number)
 
     def _stop(self, _control: Any) -> None:
-        raise Stopped
+        raise Abandoned
 
     def _reap(self, _ended: Any) -> None:
         with suppress(BlockingIOError):
@@ -177,7 +177,7 @@ class Command:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             self._close(pipe)
         self._selector.close()
-        if self.exited is None or not sys.platform.startswith("linux"):
+        if self.exited is None or _libc is None:
             self._signal(signal.SIGKILL)
         return end_children()
 
@@ -206,13 +206,13 @@ def end_children() -> list[str]:
 
 
 def children() -> Iterator[int]:
-    """The children of this process that have not been reaped."""
+    """The children of this process that have not been reaped, on Linux."""
+    if _libc is None:
+        return
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return  # the usual case, without a look at all processes
-    except AttributeError:  # not Linux
-        return
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with suppress(OSError, IndexError, ValueError):
@@ -251,12 +251,12 @@ def answer(request: dict[str, Any], given: bytes, ended: socket.socket) -> tuple
 
 
 def received(size: int) -> bytes:
-    """So many bytes of standard input. Raises Stopped if it ends before."""
+    """So many bytes of standard input. Raises Abandoned if it ends before."""
     data = bytearray()
     while len(data) < size:
         chunk = os.read(0, size - len(data))
         if not chunk:
-            raise Stopped
+            raise Abandoned
         data += chunk
     return bytes(data)
 
@@ -288,7 +288,7 @@ def main() -> None:
     woken.settimeout(0)
     signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)  # not ignored: a child's end must be seen
-    with suppress(Stopped, BrokenPipeError):
+    with suppress(Abandoned, BrokenPipeError):
         while True:
             request = json.loads(received(LENGTH.unpack(received(LENGTH.size))[0]))
             header, output = answer(request, received(request["size"]), ended)
