@@ -23,6 +23,7 @@ from highbar.run.agents.replies import read_attempt, whole
 from highbar.run.calls import AgentCall, Attempt
 from highbar.run.child import frames
 from highbar.run.child.process import LONGEST_START
+from highbar.run.histogram import Histogram
 from highbar.suite.parts import Agent
 
 GRACE = 1.0
@@ -45,7 +46,8 @@ _SHORTEST_LOOK = 0.001
 class PythonAgent:
     """An agent `module:function`, found in the folder of the suite, then as installed. Use it with `async with`.
 
-    Entering raises InputError if the function cannot be used. `delays_ms`: by how much the agent's own loop was late.
+    Entering raises InputError if the function cannot be used. `loop_delays`: by how many milliseconds the loop of an
+    async agent was late, which is a part of its latencies.
     """
 
     start = 8
@@ -53,7 +55,7 @@ class PythonAgent:
 
     def __init__(self, agent: Agent, folder: Path) -> None:
         self.most = 64
-        self.delays_ms: list[float] = []
+        self.loop_delays = Histogram()
         self._agent = agent
         self._setup = {
             "role": "agent",
@@ -81,12 +83,15 @@ class PythonAgent:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         is_idle = self._process is not None and not self._process.given
         self._supervision.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._supervision
-        self._settle_all(None)
-        if self._newest is not None:
-            self._newest.stop_giving()
-            await self._newest.end(_LONGEST_FAREWELL if is_idle and kind is None else 0.0)
+        try:
+            await asyncio.wait([self._supervision])
+        finally:
+            self._settle_all()
+            if self._newest is not None:
+                self._newest.stop_giving()
+                await self._newest.end(_LONGEST_FAREWELL if is_idle and kind is None else 0.0)
+        if not self._supervision.cancelled():
+            self._supervision.result()  # raises what went wrong with it, so that nothing does so silently
 
     def allow(self, at_once: int) -> None:
         """How many calls may run at once; it takes more, and runs them when it is their turn."""
@@ -107,8 +112,8 @@ class PythonAgent:
         try:
             outcome = await pending.future
         except asyncio.CancelledError:
-            if self._process is not None and number in self._process.given:
-                self._process.send(frames.encoded(frames.CANCEL, number, 0.0, value=False))
+            if self._newest is not None and number in self._newest.given:
+                self._newest.send(frames.encoded(frames.CANCEL, number, 0.0, value=False))
             raise
         return outcome if isinstance(outcome, Attempt) else self._attempt(call, outcome)
 
@@ -151,6 +156,7 @@ class PythonAgent:
             while process is not None:
                 self._feed(process)
                 while (pause := self._look(process)) is not None:
+                    process.is_unwatched = pause == math.inf
                     with suppress(TimeoutError):
                         async with asyncio.timeout(None if pause == math.inf else pause):
                             await process.changed.wait()
@@ -228,7 +234,7 @@ class PythonAgent:
         self._futile = 0 if suspects or process.replies else self._futile + 1
         if self._futile >= _MOST_FUTILE:
             suspects = left
-        for pending in suspects:
+        for pending in left:
             pending.overdue_since = None
         self._suspects.extend(suspects)
         numbers = {pending.number for pending in suspects}
@@ -252,7 +258,7 @@ class PythonAgent:
     async def _started(self) -> AgentProcess:
         """A process that has loaded the agent. Raises InputError."""
         try:
-            process = self._newest = AgentProcess(self._setup, self.delays_ms)
+            process = self._newest = AgentProcess(self._setup, self.loop_delays)
         except OSError as error:
             raise InputError(Problem(f"the process of the agent cannot be started: {error}")) from error
         try:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from highbar.run.calls import AgentCall, Attempt
 from highbar.run.child import frames
 from highbar.run.child.process import LONGEST_END, FunctionProcess
+from highbar.run.histogram import Histogram
 
 _OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE, frames.CANCELLED}
 
@@ -36,10 +37,11 @@ class AgentProcess:
     """One process, and the calls that it was given.
 
     `changed` is set when there is something for the one who watches it: it `is_gone`, a thread in it `is_stuck` with a
-    call that was given up, or its only call has ended. `is_alone` says that it gets one call and no other.
+    call that was given up, or its only call has ended; and at the first call if it `is_unwatched`, because it had none.
+    `is_alone` says that it gets one call and no other.
     """
 
-    def __init__(self, setup: Mapping[str, Any], delays: list[float]) -> None:
+    def __init__(self, setup: Mapping[str, Any], delays: Histogram) -> None:
         self._process = FunctionProcess(setup)
         self._loop = asyncio.get_running_loop()
         self._reader = frames.MessageReader(setup["largest"])
@@ -55,14 +57,14 @@ class AgentProcess:
         self.stuck_since = 0.0
         self.fault: str | None = None
         self.replies = 0
-        self.is_gone = self.is_stuck = self.is_alone = self._is_closed = False
+        self.is_gone = self.is_stuck = self.is_alone = self.is_unwatched = self._is_closed = False
         self._loop.add_reader(self._process.replies, self._readable)
 
     # --- calls ---------------------------------------------------------------------------------
 
     def give(self, pending: PendingCall) -> None:
         """Hand over a call."""
-        if not self.given:
+        if self.is_unwatched:
             self.changed.set()
         self.given[pending.number] = pending
         self._first = min(self._first or pending.number, pending.number)
@@ -131,7 +133,8 @@ class AgentProcess:
             if self.is_alone or self.is_stuck:
                 self.changed.set()
         elif kind == frames.DELAYS and isinstance(value, list) and all(type(one) is float for one in value):
-            self._delays += value
+            for delay in value:
+                self._delays.add(delay)
         elif kind in (frames.READY, frames.REFUSED) and not self.ready.done():
             self.ready.set_result(message)
         else:
