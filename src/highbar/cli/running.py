@@ -127,5 +127,6 @@ def _said(done: Done) -> Iterator[str]:
     if summary.is_loop_slow:
         yield "note: this machine was busy; measured latencies may be too long"
     yield f"run folder: {done.folder}"
-    if document.state != "complete":
-        yield f"to go on: highbar run --resume {shlex.quote(str(done.folder))}"
+    if counts.undecided:
+        more = " --budget '$…'" if document.state == "budget" else ""
+        yield f"to go on: highbar run --resume {shlex.quote(str(done.folder))}{more}"

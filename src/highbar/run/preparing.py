@@ -5,6 +5,7 @@ Every problem that can be found without a call is raised, all at once if they ar
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -126,24 +127,33 @@ def _opening(agent: Agent, beside: Path, environment: Mapping[str, str], functio
     return lambda: agents.opened(agent, folder=beside, environment=environment)
 
 
-def prepare_resume(path: Path, environment: Mapping[str, str], *, rerun_changed: bool = False) -> Prepared:
-    """The run in a folder, to go on with. Everything is taken from there. Raises InputError.
+def prepare_resume(
+    path: Path,
+    environment: Mapping[str, str],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    rerun_changed: bool = False,
+) -> Prepared:
+    """The run in a folder, to go on with. Raises InputError.
 
+    Everything is taken from the folder, but for `settings` on which no answer depends, such as another budget.
     If scenarios have changed in the suite's file since, the run is refused, or with `rerun_changed` they are asked
     again and their earlier answers no longer count.
     """
     opened = folder.open_run(path)
     try:
-        return _resumed(opened, environment, rerun_changed=rerun_changed)
+        return _resumed(opened, environment, settings or {}, rerun_changed=rerun_changed)
     except BaseException:
         opened.close()
         raise
 
 
-def _resumed(opened: RunFolder, environment: Mapping[str, str], *, rerun_changed: bool) -> Prepared:
+def _resumed(
+    opened: RunFolder, environment: Mapping[str, str], settings: Mapping[str, Any], *, rerun_changed: bool
+) -> Prepared:
     history, plan = opened.history, opened.history.plan
     file = Path(plan.suite_file)
-    options = RunOptions(_stored_settings(plan), msgspec.convert(plan.agent, Agent))
+    options = RunOptions({**_stored_settings(plan), **settings}, msgspec.convert(plan.agent, Agent))
     suite = options.on(read(file, data=history.suite_text))
     suite, record = _with_changes(suite, file, opened, options, rerun_changed=rerun_changed)
     _refuse_unmet(suite, environment, own_agent=False)
@@ -159,6 +169,7 @@ def _with_changes(
 ) -> tuple[Suite, Resumed]:
     """The suite to go on with, and the record that says so. Raises InputError if its file may not have changed."""
     history, now = opened.history, utc(datetime.now(UTC))
+    shown = os.path.relpath(file) if file.is_relative_to(Path.cwd()) else str(file)
     try:
         data = read_bytes(file, MOST_SUITE_BYTES)
     except InputError:  # the folder has the suite as it was, and needs no other
@@ -171,12 +182,12 @@ def _with_changes(
     if gone or added:
         said = ", ".join(f"{word} {some(ids, 5)}" for word, ids in (("without", gone), ("with", added)) if ids)
         message = f"the suite has other scenarios than when the run began: {said}"
-        raise InputError(Problem(message, str(file), hint="start a new run"))
+        raise InputError(Problem(message, shown, hint="start a new run"))
     changed = [id_ for id_ in history.plan.order if there.scenarios[id_].digest != history.digests[id_]]
     if changed and not rerun_changed:
         message = f"these scenarios have changed since the run began: {some(changed, 5)}"
         hint = "--rerun-changed runs them again; or start a new run"
-        raise InputError(Problem(message, str(file), hint=hint))
+        raise InputError(Problem(message, shown, hint=hint))
     digests = {id_: there.scenarios[id_].digest for id_ in changed}
     return there, Resumed(now, tuple(changed), data, digests)
 

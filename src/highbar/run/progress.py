@@ -83,11 +83,12 @@ def cost_text(state: ProgressState) -> str | None:
     """What the trials cost so far; None if no trial has said anything about it. An unknown price is not 0.
 
     >>> cost_text(ProgressState(planned=9, cost_usd=Decimal("0.5"), cost_unknown=2))
-    '$0.50 + 2 unknown'
+    '$0.5 + 2 unknown'
     """
+    cost = f"${state.cost_usd:.2f}" if state.cost_usd >= 1 else f"${state.cost_usd:.2g}"
     if not state.cost_unknown:
-        return f"${state.cost_usd:.2f}" if state.cost_usd else None
-    return f"${state.cost_usd:.2f} + {state.cost_unknown} unknown" if state.cost_usd else "cost unknown"
+        return cost if state.cost_usd else None
+    return f"{cost} + {state.cost_unknown} unknown" if state.cost_usd else "cost unknown"
 
 
 def duration_text(seconds: float) -> str:

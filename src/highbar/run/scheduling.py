@@ -123,6 +123,8 @@ class _Scheduler:
             how = "complete"  # it was used up by the last trial
         progress = self._tally.progress
         progress.in_flight = progress.waiting = 0
+        # A caller that measures latencies in another process knows how late the loop there was.
+        self._tally.loop_delays = getattr(self._caller, "loop_delays", self._tally.loop_delays)
         return self._tally.summary(how, self._clock() - self._start, self._reason, refusal)
 
     # --- one trial after the other -------------------------------------------------------------
