@@ -5,10 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from highbar.model.answer import ToolCall
-from highbar.run.agents.replies import EMPTY
+from highbar.run.agents.replies import EMPTY, MalformedReply, read_attempt
+from highbar.run.agents.wire_formats import FORMATS
 from highbar.run.calls import AgentCall, Attempt, Reply
 from highbar.suite import Agent, read_values
 from tests import faulty_server as faulty
@@ -310,3 +314,44 @@ def test_a_suite_can_say_all_of_it() -> None:
         attempt = ask(suite.agent, environment={"HOST": f"http://127.0.0.1:{server.port}"})
     assert attempt.reply == Reply(output="ten")
     assert server.calls[0].path == "/ask"
+
+
+# --- all of them -----------------------------------------------------------------------------
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+NAMES = st.sampled_from(
+    ["choices", "message", "content", "text", "type", "tool_calls", "function", "name", "arguments", "custom", "input",
+     "usage", "total_tokens", "prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "error", "reply",
+     "refusal", "function_call", "stop_reason", "role", "id"]
+)  # fmt: skip
+DOCUMENTS = st.recursive(
+    LEAVES | st.sampled_from(["text", "tool_use", "{}", "user"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=25,
+)
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["system", "developer", "user", "assistant", "tool"])},
+        optional={"content": DOCUMENTS, "tool_calls": DOCUMENTS, "tool_call_id": LEAVES},
+    ).map(lambda message: {"content": "x", **message}),
+    min_size=1,
+    max_size=4,
+)
+WIRED = Agent("http", "http://x/", body=BODY, pointers={"output": "/reply", "tool_calls": "/tool_calls"})
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(document=DOCUMENTS)
+def test_no_document_makes_a_format_fail(name: str, document: Any) -> None:
+    try:
+        fields = FORMATS[name].fields(document, WIRED)
+    except MalformedReply:
+        return
+    assert read_attempt(fields, WIRED).outcome in ("answered", "error")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(messages=MESSAGES)
+def test_every_conversation_can_be_sent(name: str, messages: list[dict[str, Any]]) -> None:
+    body = FORMATS[name].body(question(messages=tuple(messages), text=None), WIRED)
+    assert msgspec.json.decode(msgspec.json.Encoder(decimal_format="number").encode(body))

@@ -52,9 +52,10 @@ def _content(message: Mapping[str, Any]) -> Any:
     if message["role"] == "tool":
         result = {"type": "tool_result", "tool_use_id": str(message.get("tool_call_id", "")), "content": content}
         return [result]
-    if not message.get("tool_calls"):
+    calls = message.get("tool_calls")
+    if not calls or not isinstance(calls, list):
         return content
-    return [*_blocks(content), *(_use(call) for call in message["tool_calls"])]
+    return [*_blocks(content), *(_use(call) for call in calls if isinstance(call, Mapping))]
 
 
 def _text(content: Any) -> str:
@@ -65,11 +66,11 @@ def _text(content: Any) -> str:
 def _blocks(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return list(content or ())
+    return content if isinstance(content, list) else []
 
 
-def _use(call: Any) -> dict[str, Any]:
-    function = call.get("function", call)
+def _use(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = call["function"] if isinstance(call.get("function"), Mapping) else call
     arguments = decoded_arguments(function.get("arguments"))
     return {"type": "tool_use", "id": str(call.get("id", "")), "name": function.get("name"), "input": arguments}
 
