@@ -139,6 +139,7 @@ def serve(function: Callable[..., Any], requests: int, replies: int, slots: Slot
 
     def readable() -> None:
         if not reader.read(requests, calls.receive):
+            loop.remove_reader(requests)  # its end is read once; the loop still has to say goodbye
             loop.stop()
 
     loop.add_reader(requests, readable)
