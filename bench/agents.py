@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.run import Line, run
+
 from highbar.running.choices import RunOptions, read_settings
 from highbar.running.execution import Done, carry_out
 from highbar.running.preparing import Prepared, prepare

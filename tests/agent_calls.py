@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from highbar.run.agents import opened
-from highbar.run.calls import AgentCall, Attempt
+from highbar.running.agents import opened
+from highbar.running.calls import AgentCall, Attempt
 from highbar.suite import Agent
 from tests.patience import PATIENCE
 

@@ -25,8 +25,8 @@ from highbar.errors import InputError, Problem
 from highbar.model.job import Job
 
 if TYPE_CHECKING:  # see command
-    from highbar.run.choices import RunOptions
-    from highbar.run.running import Done
+    from highbar.running.choices import RunOptions
+    from highbar.running.execution import Done
     from highbar.suite import Agent
 
 SUITE = "suite.yaml"
@@ -64,14 +64,14 @@ class RunChoices(Struct, frozen=True, eq=False):
 
     def settings(self) -> dict[str, Any]:
         """The settings of the suite's `run` block that options replace, read. Raises InputError."""
-        from highbar.run.choices import read_settings  # see command
+        from highbar.running.choices import read_settings  # see command
 
         return read_settings({key: getattr(self, key) for key in ("trials", "timeout", *_PACE)})
 
     def options(self, agent_version: str | None) -> RunOptions:
         """The same, read. Raises InputError with every problem."""
-        from highbar.run.choices import RunOptions  # see command
-        from highbar.run.records import Chosen  # likewise
+        from highbar.running.choices import RunOptions  # see command
+        from highbar.running.records import Chosen  # likewise
 
         return RunOptions(
             self.settings(),
@@ -175,7 +175,7 @@ def _carried_out(
 ) -> tuple[Done, int | None]:
     """What the run did, and the number of the signal that ended it."""
     from highbar.cli.running import run_in_terminal  # help and usage errors do without it
-    from highbar.run import preparing  # likewise
+    from highbar.running import preparing  # likewise
 
     if choices.resume is not None:
         _refuse_beside_resume(suite, choices)

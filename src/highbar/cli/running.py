@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, TextIO
 from highbar.cli import streams
 from highbar.language.phrases import count
 from highbar.report.visible import visible
-from highbar.run import running
-from highbar.run.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, line
-from highbar.run.stopping import StopRequest
+from highbar.running.execution import carry_out
+from highbar.running.progress import PLAIN_EVERY, ProgressState, cost_text, duration_text, line
+from highbar.running.stopping import StopRequest
 
 if TYPE_CHECKING:  # of what a run gives
-    from highbar.run.preparing import Prepared
-    from highbar.run.running import Done
+    from highbar.running.execution import Done
+    from highbar.running.preparing import Prepared
 
 _EVERY = 0.2
 _LONG = 60.0
@@ -34,7 +34,7 @@ def run_in_terminal(prepared: Prepared, *, quiet: bool) -> tuple[Done, int | Non
     """Carry out a run, and say what it did. Returns the number of the signal that ended it, too. Raises InputError."""
     stop = StopRequest()
     with _stopping(stop) as received, _shown(prepared.progress, quiet=quiet):
-        done = running.carry_out(prepared, stop, count_failures=not quiet)
+        done = carry_out(prepared, stop, count_failures=not quiet)
     by = received[0] if received and done.document.state == "interrupted" else None
     if by is not None or not quiet:
         for said in _said(done):
@@ -126,6 +126,8 @@ def _said(done: Done) -> Iterator[str]:
         yield f"stopped: {summary.reason or document.state}"
     if summary.is_loop_slow:
         yield "note: this machine was busy; measured latencies may be too long"
+    for process in summary.escaped:
+        yield f"note: the agent left a process behind that could not be ended: {process}"
     yield f"run folder: {done.folder}"
     if counts.undecided:
         more = " --budget '$…'" if document.state == "budget" else ""
