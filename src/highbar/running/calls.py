@@ -85,7 +85,10 @@ class Caller(Protocol):
     ahead: bool  # whether it takes one question more for each call at once, so that none waits for the next
 
     def allow(self, at_once: int) -> None:
-        """How many calls may run at once, for a caller that is handed questions `ahead`."""
+        """How many calls may run at once, for a caller that is handed questions `ahead`.
+
+        0: the trials that have not begun are given up, and their calls raise CancelledError.
+        """
 
     async def call(self, call: AgentCall) -> Attempt:
         """One attempt. It ends by itself within the timeout, and raises nothing but CancelledError."""

@@ -220,6 +220,7 @@ class _Scheduler:
         """The trial that is due for a retry, or a new one; None if there is none now."""
         if self._is_over():
             self._waiting.clear()
+            self._give_up_ahead()
             return None
         if self._waiting:
             trial = self._waiting.pop(self._clock())
@@ -272,7 +273,7 @@ class _Scheduler:
         error: BaseException | None = None
         if not worker.cancelled():
             error = worker.exception()
-        elif not self._canceled:
+        elif not self._canceled and self._how is None:
             error = RuntimeError("a call of the agent was canceled, and nobody asked for it")
         if error is not None and not self._finished.done():
             self._finished.set_exception(error)
@@ -283,8 +284,9 @@ class _Scheduler:
         if self._finished.done():
             return
         try:
+            if self._is_over():
+                self._give_up_ahead()
             if self._stop.stage == 2:
-                self._is_over()
                 self._cancel()
             self._fill()
         except BaseException as error:  # noqa: BLE001 - a report raised it: it belongs to whoever awaits the run
@@ -292,6 +294,11 @@ class _Scheduler:
         else:
             if not self._workers and not self._waiting:
                 self._finished.set_result(None)
+
+    def _give_up_ahead(self) -> None:
+        """What was handed over, and has not begun, begins no more."""
+        if self._caller.ahead:
+            self._caller.allow(0)
 
     def _cancel(self) -> None:
         """End all calls at once. A worker that asks for it is between two calls, and has no other one."""

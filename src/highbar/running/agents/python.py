@@ -94,10 +94,21 @@ class PythonAgent:
             self._supervision.result()  # raises what went wrong with it, so that nothing does so silently
 
     def allow(self, at_once: int) -> None:
-        """How many calls may run at once; it takes more, and runs them when it is their turn."""
-        self._allowed = max(1, at_once)
+        """How many calls may run at once; it takes more, and runs them when it is their turn. 0: those are given up."""
+        if not at_once:
+            self._give_up_waiting()
+            return
+        self._allowed = at_once
         if self._process is not None:
             self._process.send(frames.encoded(frames.ALLOW, self._allowed))
+
+    def _give_up_waiting(self) -> None:
+        """Give up the trials that have not begun. A process has the last word on which it has not."""
+        for pending in self._waiting:
+            if pending.call.turn == 1:
+                pending.future.cancel()
+        if self._process is not None:
+            self._process.give_up_waiting()
 
     async def call(self, call: AgentCall) -> Attempt:
         """One attempt. Its time and its timeout count from when the function is called."""
@@ -130,7 +141,7 @@ class PythonAgent:
     def _attempt(self, call: AgentCall, message: frames.Message) -> Attempt:
         """What a call came to, from the message about it."""
         kind, _, latency, value = message
-        is_late = kind == frames.CANCELLED or latency > call.timeout * 1000
+        is_late = kind == frames.CANCELED or latency > call.timeout * 1000
         if kind == frames.ANSWERED:
             attempt = read_attempt(value, self._agent, latency)
         elif kind == frames.MALFORMED and isinstance(value, list) and len(value) == 2:
@@ -221,6 +232,9 @@ class PythonAgent:
 
     def _sort_out(self, process: AgentProcess, death: str | None) -> None:
         """Decide what becomes of the calls that were in flight when a process died, hung, or had a stuck thread."""
+        for pending in process.given.values():
+            if pending.is_given_up and pending.number not in process.running_at_end:
+                pending.future.cancel()
         left = [pending for pending in process.given.values() if not pending.future.done()]
         if process.is_alone:
             for pending in left:
@@ -291,7 +305,7 @@ class PythonAgent:
         return InputError(Problem(f"the agent {self._agent.target} cannot be loaded: {why}"))
 
     def _settle_all(self, attempt: Attempt | None = None) -> None:
-        """Every call that is still waited for comes to this, or is cancelled."""
+        """Every call that is still waited for comes to this, or is canceled."""
         given = self._newest.given.values() if self._newest else ()
         for pending in (*self._waiting, *self._suspects, *given):
             if attempt is None:

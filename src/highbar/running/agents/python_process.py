@@ -15,7 +15,7 @@ from highbar.running.child import frames
 from highbar.running.child.process import LONGEST_END, FunctionProcess
 from highbar.running.histogram import Histogram
 
-_OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE, frames.CANCELLED}
+_OUTCOMES = {frames.ANSWERED, frames.MALFORMED, frames.RAISED, frames.TOO_LARGE, frames.CANCELED}
 
 
 class PendingCall(Struct, eq=False):
@@ -26,6 +26,7 @@ class PendingCall(Struct, eq=False):
     message: bytes
     future: asyncio.Future[frames.Message | Attempt]
     overdue_since: float | None = None
+    is_given_up: bool = False  # unless it runs already
 
     def settle(self, outcome: frames.Message | Attempt) -> None:
         """Say what it came to, unless nobody waits any more."""
@@ -77,6 +78,14 @@ class AgentProcess:
             self._loop.call_soon(self._write)
         self._waiting.append(message)
 
+    def give_up_waiting(self) -> None:
+        """Give up the first calls of trials, unless they run already, or have ended and we have yet to read it."""
+        running = self.running()
+        for number, pending in self.given.items():
+            if number not in running and pending.call.turn == 1:
+                pending.is_given_up = True
+                self.send(frames.encoded(frames.CANCEL, number, 0.0, None))
+
     def running(self) -> dict[int, float]:
         """The calls that it runs at this moment, and since when."""
         return {call: start for call, start in self._process.slots.running().items() if call in self.given}
@@ -126,10 +135,12 @@ class AgentProcess:
             pending = self.given.pop(number, None)
             if pending is not None:
                 self.replies += 1
+                if kind == frames.CANCELLED and pending.is_given_up:
+                    pending.future.cancel()
                 pending.settle(message)
             elif not self._first <= number <= self._last:
                 raise frames.BrokenMessage(f"a reply to call {number}, which was never made")
-            self.is_stuck |= kind == frames.CANCELLED and value is True
+            self.is_stuck |= kind == frames.CANCELED and value is True
             if self.is_alone or self.is_stuck:
                 self.changed.set()
         elif kind == frames.DELAYS and isinstance(value, list) and all(type(one) is float for one in value):

@@ -19,7 +19,7 @@ Message = tuple[int, int, float, Any]
 # To the process.
 SETUP = 1  # what to load; the value is a mapping, see __main__
 CALL = 2  # the value is the list of arguments; to functions of checks, the name and the argument
-CANCEL = 3  # the value says whether the call is overdue; if it is not, one that runs in a thread is left alone
+CANCEL = 3  # the value says whether the call is overdue; if not, one in a thread is left alone, if None in a loop too
 ALLOW = 4  # the number of the call is how many may run at once
 
 # From the process.
@@ -29,7 +29,7 @@ ANSWERED = 12  # the value is what the function returned
 MALFORMED = 13  # the value is [what is plain of that, what is wrong with the rest]
 RAISED = 14  # the value is the exception, in words
 TOO_LARGE = 15
-CANCELLED = 16  # the value says whether a thread still runs the call
+CANCELED = 16  # the value says whether a thread still runs the call
 DELAYS = 17  # the value is a list of milliseconds by which the loop was late
 
 LARGEST = 2**31

@@ -76,7 +76,8 @@ class LoopCalls:
         if kind == frames.CALL:
             self._waiting.append((call, value))
         elif kind == frames.CANCEL:
-            self._cancel(call)
+            if value is not None or call not in self._running:
+                self._cancel(call)
         elif kind == frames.ALLOW:
             self._allowed = call
         self._start_next()
@@ -106,7 +107,7 @@ class LoopCalls:
             self._ended(call)[0].cancel()
         else:
             self._waiting = deque(task for task in self._waiting if task[0] != call)
-        self._writer.write(frames.encoded(frames.CANCELLED, call, 0.0, value=False))
+        self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
 
     def _ended(self, call: int) -> tuple[asyncio.Task[None], int]:
         found = self._running.pop(call)
@@ -125,7 +126,7 @@ class LoopCalls:
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the agent as well
             latency = ((end or time.perf_counter()) - start) * 1000
             message = frames.encoded(frames.RAISED, call, latency, described(error))
-        if call in self._running:  # else it was cancelled
+        if call in self._running:  # else it was canceled
             self._writer.write(message)
             self._ended(call)
             self._start_next()

@@ -72,10 +72,10 @@ class ThreadCalls:
     def _cancel(self, call: int, *, is_overdue: bool) -> None:
         if call not in self._running:
             self._dropped.add(call)
-            self._writer.write(frames.encoded(frames.CANCELLED, call, 0.0, value=False))
+            self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
         elif is_overdue and (slot := self._running.pop(call, None)) is not None:
             self._slots.clear(slot)
-            self._writer.write(frames.encoded(frames.CANCELLED, call, 0.0, value=True))
+            self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=True))
 
     def _work(self, slot: int) -> None:
         while (task := self._tasks.get()) is not None:
