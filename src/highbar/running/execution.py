@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from highbar.errors import InputError, Problem
 from highbar.running import folder
+from highbar.running.calls import Caller
 from highbar.running.describing import describe
 from highbar.running.folder import RunFolder
 from highbar.running.grading import Grader, failed
@@ -22,7 +23,7 @@ from highbar.running.progress import ProgressState
 from highbar.running.records import Ended
 from highbar.running.results import result_lines
 from highbar.running.scheduling import run_trials
-from highbar.running.stopping import StopRequest
+from highbar.running.stopping import NothingCalled, StopRequest
 from highbar.running.summary import Summary
 from highbar.store.run_document import RunDocument
 from highbar.suite import Scenario, Suite
@@ -42,20 +43,22 @@ def carry_out(prepared: Prepared, stop: StopRequest | None = None, *, count_fail
     """Call the agent, record its answers, and write the results.
 
     `count_failures` grades each answer as it comes, so that progress says how many failed. Raises InputError if the
-    agent cannot be called at all, or says two versions; ReportError if the folder cannot be written.
+    agent cannot be called at all, or says two versions; ReportError if the folder cannot be written; NothingCalled if
+    `stop` was requested before.
     """
-    opened, summary = asyncio.run(_called(prepared, stop, count_failures=count_failures))
+    opened, summary = asyncio.run(_called(prepared, stop or StopRequest(), count_failures=count_failures))
     with opened:
         document = _finished(prepared, opened, summary)
     _refuse_failed(summary, opened.path)
     return Done(opened.path, prepared.suite, summary, prepared.progress, document)
 
 
-async def _called(prepared: Prepared, stop: StopRequest | None, *, count_failures: bool) -> tuple[RunFolder, Summary]:
+async def _called(prepared: Prepared, stop: StopRequest, *, count_failures: bool) -> tuple[RunFolder, Summary]:
     """Run the trials that are left. The folder is made once the agent is there, and is open still."""
     opened = prepared.resumed
     try:
-        async with prepared.open_agent() as caller:
+        async with AsyncExitStack() as stack:
+            caller = await _ready(stack, prepared, stop)
             if opened is None:
                 opened = folder.create(prepared.path, prepared.plan)
             summary = await run_trials(
@@ -72,6 +75,20 @@ async def _called(prepared: Prepared, stop: StopRequest | None, *, count_failure
             opened.close()
         raise
     return opened, summary
+
+
+async def _ready(stack: AsyncExitStack, prepared: Prepared, stop: StopRequest) -> Caller:
+    """The agent, which the stack ends. To load it may take minutes: a request to stop need not wait for it."""
+    entering = asyncio.ensure_future(stack.enter_async_context(prepared.open_agent()))
+    with stop.watched(asyncio.get_running_loop(), entering.cancel):
+        if stop.stage:
+            entering.cancel()
+        try:
+            return await entering
+        except asyncio.CancelledError:
+            if stop.stage:
+                raise NothingCalled from None
+            raise
 
 
 def _left(suite: Suite, opened: RunFolder) -> Iterator[tuple[Scenario, int]]:

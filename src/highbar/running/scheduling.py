@@ -322,6 +322,8 @@ class _Scheduler:
             self._tally.loop_delays.add(max(0.0, (now - self._tick_due) * 1000 - 1))
         if self._ticks % _TICKS_PER_MOMENT == 0:
             progress.note(self._clock())
+        if self._how is None and self._is_over():
+            self._give_up_ahead()  # or it would begin when the calls that run now end
         progress.in_flight, progress.waiting = self._concurrency.in_flight, len(self._waiting)
         self._ticks += 1
         self._tick_due = now + _TICK

@@ -18,6 +18,10 @@ _ENOUGH = 5
 _SUMS = Context(prec=28, traps=[])
 
 
+class NothingCalled(Exception):
+    """A stop was requested before the agent was ready, so nothing was called."""
+
+
 class StopRequest:
     """Asks a run to stop: at the first request it begins nothing and finishes what runs, at the second it stops.
 
@@ -34,6 +38,11 @@ class StopRequest:
         if self._notify is not None:
             with suppress(RuntimeError):  # the loop was closed in the meantime: there is nothing left to stop
                 self._notify()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether something runs that hears of requests."""
+        return self._notify is not None
 
     @contextmanager
     def watched(self, loop: asyncio.AbstractEventLoop, changed: Callable[[], object]) -> Iterator[None]:

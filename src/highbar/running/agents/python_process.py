@@ -82,7 +82,7 @@ class AgentProcess:
         """Give up the first calls of trials, unless they run already, or have ended and we have yet to read it."""
         running = self.running()
         for number, pending in self.given.items():
-            if number not in running and pending.call.turn == 1:
+            if number not in running and pending.call.turn == 1 and not pending.is_given_up:
                 pending.is_given_up = True
                 self.send(frames.encoded(frames.CANCEL, number, 0.0, None))
 
@@ -135,7 +135,7 @@ class AgentProcess:
             pending = self.given.pop(number, None)
             if pending is not None:
                 self.replies += 1
-                if kind == frames.CANCELLED and pending.is_given_up:
+                if kind == frames.CANCELED and pending.is_given_up:
                     pending.future.cancel()
                 pending.settle(message)
             elif not self._first <= number <= self._last:
