@@ -52,7 +52,7 @@ def find(check: Check, answer: Answer) -> Finding:
             return _first(check, _replies(answer))
         case JsonAt(source="json"):
             look = partial(value_checks.values_at, in_text=in_text, same_text=texts.is_equal_strictly)
-            return value_checks.in_replies(check, _replies(answer), look)
+            return value_checks.in_replies(replace(check, whole=False), _replies(answer), look)
         case JsonAt():
             value = answer.state if check.source == "state" else answer.context
             if value is None:
@@ -115,7 +115,9 @@ def in_text(check: ReplyCheck, text: str) -> Finding:
 def _widened(check: ReplyCheck) -> ReplyCheck:
     """The same check, inside of words too, and of all numbers."""
     if isinstance(check, Texts):
-        return replace(check, part=True, exact=False)
+        return replace(check, part=True, exact=False, any_case=False)
+    if isinstance(check, IsJson):
+        return replace(check, whole=False)
     return replace(check, last=False) if isinstance(check, NumberIs) else check
 
 

@@ -138,6 +138,12 @@ def test_under_not_the_plain_reading_holds():
     assert observed(beside, '{"a": "оk", "b": "TOPSECRET"}', must_not=True) is True
 
 
+def test_a_fenced_block_is_json_in_a_must_not_whatever_the_check_says():
+    block = "```\n{}\n```"
+    assert observed({"is_json": True, "whole": True}, block, must_not=True) is True
+    assert observed({"json": {"": {"equals": {}}}, "whole": True}, block, must_not=True) is True
+
+
 def test_values_at_pointers_are_read_strictly():
     assert observed({"json": {"/a": {"contains": "secret"}}}, '{"a": "TOPSECRET"}', must_not=True) is True
     assert observed({"json": {"/a": "secret"}}, '{"a": "ѕecret"}', must_not=True) is True
