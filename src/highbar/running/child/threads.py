@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
@@ -29,8 +28,9 @@ class ThreadCalls:
         self._largest = largest
         self._context = copy_context()  # what the module set when it was imported
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        self._running: dict[int, int] = {}  # from calls to slots; who removes a call from it, reports on it
-        self._dropped: set[int] = set()
+        # Who removes a call from the first one decides that it begins; from the second one, reports on it.
+        self._waiting: dict[int, bool] = {}
+        self._running: dict[int, int] = {}  # from calls to slots
         self._allowed = 0
         self._free: deque[int] = deque()
         self._used = 0
@@ -39,6 +39,7 @@ class ThreadCalls:
         """Do what a message asks for."""
         kind, call, _, value = message
         if kind == frames.CALL:
+            self._waiting[call] = True
             self._tasks.put((call, value))
         elif kind == frames.CANCEL:
             self._cancel(call, is_overdue=value)
@@ -70,8 +71,8 @@ class ThreadCalls:
             return found
 
     def _cancel(self, call: int, *, is_overdue: bool) -> None:
-        if call not in self._running:
-            self._dropped.add(call)
+        """Give up a call that has not begun, or one that is overdue. All others end with their reply."""
+        if self._waiting.pop(call, False):
             self._writer.write(frames.encoded(frames.CANCELED, call, 0.0, value=False))
         elif is_overdue and (slot := self._running.pop(call, None)) is not None:
             self._slots.clear(slot)
@@ -80,11 +81,10 @@ class ThreadCalls:
     def _work(self, slot: int) -> None:
         while (task := self._tasks.get()) is not None:
             call, arguments = task
-            if call in self._dropped:
-                self._dropped.discard(call)
-                continue
+            if not self._waiting.pop(call, False):
+                continue  # it was canceled
             self._running[call] = slot
-            self._slots.mark(slot, call, time.monotonic())
+            self._slots.mark(slot, call)
             message = called(self._function, arguments, call, largest=self._largest, context=self._context)
             if self._running.pop(call, None) is not None:
                 self._writer.write(message)
