@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
 
 from highbar.running.child import frames
+from highbar.running.child.clocks import perf_counter
 from highbar.running.child.values import described, reply
 
 
@@ -19,11 +19,11 @@ def called(
     It runs in a copy of the context, so that no call sees what another one set.
     """
     end = 0.0
-    start = time.perf_counter()
+    start = perf_counter()
     try:
         value = context.copy().run(function, *arguments)
-        end = time.perf_counter()
+        end = perf_counter()
         return reply(call, (end - start) * 1000, value, largest)
     except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the function as well
-        latency = ((end or time.perf_counter()) - start) * 1000
+        latency = ((end or perf_counter()) - start) * 1000
         return frames.encoded(frames.RAISED, call, latency, described(error))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +11,7 @@ from contextvars import copy_context
 from typing import Any
 
 from highbar.running.child import frames
+from highbar.running.child.clocks import monotonic, perf_counter
 from highbar.running.child.slots import Slots
 from highbar.running.child.values import described, reply
 
@@ -84,7 +84,7 @@ class LoopCalls:
 
     def watch_delay(self, due: float | None = None) -> None:
         """Note how late the loop is while calls run, again and again."""
-        now = time.monotonic()
+        now = monotonic()
         if due is not None and self._running:
             late = max(0.0, now - due)
             missed = range(min(int(late / _TICK) + 1, _MOST_DELAYS - len(self._writer.delays)))
@@ -116,15 +116,15 @@ class LoopCalls:
         return found
 
     async def _run(self, call: int, arguments: list[Any], slot: int) -> None:
-        self._slots.mark(slot, call, time.monotonic())
+        self._slots.mark(slot, call)
         end = 0.0
-        start = time.perf_counter()
+        start = perf_counter()
         try:
             value = await self._function(*arguments)
-            end = time.perf_counter()
+            end = perf_counter()
             message = reply(call, (end - start) * 1000, value, self._largest)
         except BaseException as error:  # noqa: BLE001  # SystemExit and KeyboardInterrupt are errors of the agent as well
-            latency = ((end or time.perf_counter()) - start) * 1000
+            latency = ((end or perf_counter()) - start) * 1000
             message = frames.encoded(frames.RAISED, call, latency, described(error))
         if call in self._running:  # else it was canceled
             self._writer.write(message)

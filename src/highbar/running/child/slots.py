@@ -10,6 +10,8 @@ import mmap
 import os
 from struct import Struct
 
+from highbar.running.child.clocks import monotonic
+
 MOST = 10_000
 """Calls at once: as many as a suite can ask for."""
 _SLOT = Struct("<Qd")  # the number of the call, 0 if none; when it began, by the monotonic clock
@@ -35,9 +37,9 @@ class Slots:
     def __init__(self, file: int) -> None:
         self._memory = mmap.mmap(file, _SIZE)
 
-    def mark(self, slot: int, call: int, start: float) -> None:
-        """A call begins."""
-        _SLOT.pack_into(self._memory, slot * _SLOT.size, call, start)
+    def mark(self, slot: int, call: int) -> None:
+        """A call begins now."""
+        _SLOT.pack_into(self._memory, slot * _SLOT.size, call, monotonic())
 
     def clear(self, slot: int) -> None:
         """The call in this slot has ended."""
