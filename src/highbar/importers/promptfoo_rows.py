@@ -22,7 +22,7 @@ from highbar.importers.promptfoo_checks import (
 )
 from highbar.importers.record import Record
 from highbar.importers.report import Report
-from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, taggable, key_of_test
+from highbar.language.promptfoo_names import RED_TEAM, assertion_kind, assertion_name, forbids, key_of_test, taggable
 from highbar.language.tool_names import shorten, value_digest
 from highbar.model.judging import ScorerDemand
 
