@@ -183,7 +183,7 @@ if died.exists():  # before the first message about a call is read
         assert attempt.reason == "the agent's process ended: exit code 7"
 
 
-def test_calls_that_are_cancelled_before_the_process_dies_are_not_run_again(tmp_path):
+def test_calls_that_are_canceled_before_the_process_dies_are_not_run_again(tmp_path):
     code = "import os, time\ndef answer(input):\n    time.sleep(0.2)\n    os._exit(1)"
 
     async def run():

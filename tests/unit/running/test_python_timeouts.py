@@ -82,7 +82,7 @@ def test_a_call_that_never_ends_is_an_error_and_all_others_are_answered(tmp_path
     assert during[2].reason == f"timed out after {SHORT:g} s"
     processes = {output(attempt) for attempt in (*during[:2], *during[3:], *after)}
     if way in ("await", "stubborn"):
-        assert len(processes) == 1  # it was cancelled, and nothing was replaced
+        assert len(processes) == 1  # it was canceled, and nothing was replaced
     made = Counter((tmp_path / "log").read_text().split())
     assert made["after"] == 1
     assert made[way] == (2 if is_blocked else 1)  # again, alone in a fresh process
@@ -170,7 +170,7 @@ async def answer(input):
     assert [output(attempt) for attempt in asyncio.run(run())] == ["done"] * 3
 
 
-# --- cancelled by the caller -----------------------------------------------------------------
+# --- canceled by the caller -----------------------------------------------------------------
 
 HELD = """
 import asyncio, os, time
@@ -185,14 +185,14 @@ async def later(input):
     try:
         while input == "held" and not os.path.exists({go!r}): await asyncio.sleep(0.01)
     except asyncio.CancelledError:
-        note("cancelled")
+        note("canceled")
         raise
     return "done"
 """
 
 
 @pytest.mark.parametrize("function", ["answer", "later"])
-def test_calls_that_are_cancelled_leave_nothing_behind(tmp_path, function):
+def test_calls_that_are_canceled_leave_nothing_behind(tmp_path, function):
     log, go = tmp_path / "log", tmp_path / "go"
     agent = python_agent(tmp_path, HELD.format(log=str(log), go=str(go)), f"agent:{function}")
 
@@ -208,7 +208,7 @@ def test_calls_that_are_cancelled_leave_nothing_behind(tmp_path, function):
                 with pytest.raises(asyncio.CancelledError):
                     await call
             if function == "later":
-                await until(noted(log, "cancelled"), "the call was not cancelled")
+                await until(noted(log, "canceled"), "the call was not canceled")
             else:
                 go.touch()  # what runs in a thread goes on until it ends
             return await called(agent, "next", "last")
@@ -217,7 +217,7 @@ def test_calls_that_are_cancelled_leave_nothing_behind(tmp_path, function):
     assert "begin waiting" not in log.read_text()
 
 
-def test_a_thread_that_was_cancelled_and_never_ends_is_ended_when_its_time_is_over(tmp_path):
+def test_a_thread_that_was_canceled_and_never_ends_is_ended_when_its_time_is_over(tmp_path):
     log, go = tmp_path / "log", tmp_path / "go"
     agent = python_agent(tmp_path, HELD.format(log=str(log), go=str(go)))
 
@@ -232,7 +232,7 @@ def test_a_thread_that_was_cancelled_and_never_ends_is_ended_when_its_time_is_ov
     assert output(asyncio.run(run())[0]) == "done"
 
 
-def test_an_agent_that_is_opened_and_cancelled_leaves_no_process_behind(tmp_path):
+def test_an_agent_that_is_opened_and_canceled_leaves_no_process_behind(tmp_path):
     note = tmp_path / "process"
     code = f"import os, time\nopen({str(note)!r}, 'w').write(f'{{os.getpid()}}\\n')\ntime.sleep(10**6)"
     agent = python_agent(tmp_path, code)
