@@ -1,6 +1,7 @@
 """Checks as must-nots read them: whatever a reader could take for the wanted thing is it.
 
-Every reply and every argument of every call is read; `reply`, `exact`, `part` and `last` do not narrow it.
+Every reply and every argument of every call is read, in messages that the agent added itself too; `reply`, `exact`,
+`part` and `last` do not narrow it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from highbar.checks import call_checks, patterns, reply_checks, texts, value_checks
+from highbar.checks.added_messages import with_added
 from highbar.checks.evidence import cut
 from highbar.checks.folding import PLACEHOLDERS, simple, strict
 from highbar.checks.limits import MOST_TEXT
@@ -43,6 +45,7 @@ _AS_LAST = str.maketrans({placeholder: letters[-1] for placeholder, letters in P
 
 def find(check: Check, answer: Answer) -> Finding:
     """What the stricter reading of a check finds beyond the plain one."""
+    answer = with_added(answer)
     match check:
         case Texts(kind="contains_all"):
             return _everywhere(check, answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Literal, Protocol
@@ -9,6 +10,11 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from highbar.model.answer import ToolCall
+
+_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn", "Mc", "Me"})
+"""Kinds of characters that show nothing of their own: spaces, controls, marks without a letter."""
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that are drawn as nothing."""
 
 
 class AgentCall(Struct, frozen=True):
@@ -50,8 +56,12 @@ class Reply(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is neither text nor a tool call: a malformed reply."""
-        return not (self.output and self.output.strip()) and not self.tool_calls
+        """Whether there is neither a tool call nor text of which anything can be seen: a malformed reply."""
+        return not self.tool_calls and not any(map(_is_seen, self.output or ""))
+
+
+def _is_seen(character: str) -> bool:
+    return unicodedata.category(character) not in _UNSEEN and character not in _BLANKS
 
 
 TrialOutcome = Literal["answered", "error", "infrastructure"]
