@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
 import signal
 import sys
@@ -35,7 +36,7 @@ _ERASE = "\r\x1b[K"
 def run_in_terminal(prepared: Prepared, *, quiet: bool) -> tuple[Done, int | None]:
     """Carry out a run, and say what it did. Returns the number of the signal that ended it, too. Raises InputError."""
     stop = StopRequest()
-    with _stopping(stop) as received, _shown(prepared.progress, quiet=quiet):
+    with _stopping(stop) as received, _without_commands(), _shown(prepared.progress, quiet=quiet):
         done = _carried_out(prepared, stop, quiet=quiet)
     if done is None:
         signal.raise_signal(received[0])  # it ends this process as any signal does outside of a run
@@ -85,6 +86,20 @@ def _stopping(stop: StopRequest) -> Iterator[list[int]]:
     finally:
         for number, previous in before.items():
             signal.signal(number, previous)
+
+
+@contextmanager
+def _without_commands() -> Iterator[None]:
+    """Keep GitHub from obeying what an agent prints: `::error::` in its output is text, and not an order."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        yield
+        return
+    token = secrets.token_hex(16)  # which the agent cannot know, and so cannot end it
+    streams.command(f"::stop-commands::{token}\n")
+    try:
+        yield
+    finally:
+        streams.command(f"::{token}::\n")
 
 
 @contextmanager

@@ -236,6 +236,21 @@ def test_a_statement_in_plain_words_is_refused_until_there_is_a_judge(folder):
     assert not (folder / "out").exists()
 
 
+@pytest.mark.hazard("H107")
+def test_what_an_agent_prints_is_no_order_to_github(folder):
+    text = "import sys\ndef answer(said):\n    print('::error::forged')\n    return 'hello ' + said\n"
+    (folder / "greeter.py").write_text(text, "utf-8")
+    workflow = {"GITHUB_ACTIONS": "true"}
+    arguments = ("run", "suite.json", "--output", "out", "--no-check")
+    done = run(folder, *arguments, environment=workflow, process=True)
+    assert done.exit == 0, done.err
+    before, printed, after = done.err.partition("::error::forged")
+    assert printed
+    token = before.partition("::stop-commands::")[2].splitlines()[0]
+    assert f"::{token}::" in after.rpartition("::error::forged")[2]
+    assert "stop-commands" not in run(folder, "run", "suite.json", "--output", "two", "--no-check", process=True).err
+
+
 def test_the_example_is_what_init_writes_and_it_passes(tmp_path):
     assert run(tmp_path, "init", "--agent").exit == 0
     for name in ("library_agent.py", "suite.yaml", "highbar.yaml"):
