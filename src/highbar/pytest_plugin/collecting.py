@@ -17,12 +17,15 @@ import pytest
 from highbar.pytest_plugin.marks import MARK, MarkError, columns_of
 
 FIXTURE = "behaviors"
-MOST_PROBLEMS = 20
 
 
 class CollectedTest(msgspec.Struct, frozen=True):
-    """A test: the node id with which it is run, and the columns that describe it."""
+    """A test: its node id, and the columns that describe it.
 
+    `name` is the node id with which it is run: pytest-xdist may add a group to it.
+    """
+
+    node_id: str
     name: str
     columns: dict[str, Any]
     is_chosen: bool = True
@@ -45,7 +48,8 @@ class CollectionWatch:
 
     def __init__(self, hand_over: Callable[[list[CollectedTest]], None]) -> None:
         self._hand_over = hand_over
-        self._names: dict[pytest.Item, str] = {}
+        # By identity: what pytest compares, the node id, may change.
+        self._found: dict[int, tuple[pytest.Item, str]] = {}
         self._open: dict[pytest.Collector, None] = {}  # collectors that were found, and not collected
 
     # The innermost wrapper: `--lf` filters what comes out of this in a wrapper of its own.
@@ -63,38 +67,39 @@ class CollectionWatch:
         self._note(report.result)
         return report
 
+    @pytest.hookimpl(tryfirst=True)  # before pytest-xdist begins to run tests
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Hand all tests over. Raises UsageError with every problem of their marks."""
+        """Hand all tests over. A mark that is wrong is an error of the collection: nothing is run."""
         while self._open:
             collector, _ = self._open.popitem()
             self._note(collector.collect())
-        chosen = dict.fromkeys(session.items)
-        for item in chosen:
-            self._names.setdefault(item, item.nodeid)
+        self._note(session.items)
+        chosen = {id(item) for item in session.items}
         found: list[CollectedTest] = []
-        problems: list[str] = []
-        for item, name in self._names.items():
+        for item, node_id in self._found.values():
             try:
-                found.append(_test(item, name, is_chosen=item in chosen))
+                found.append(_test(item, node_id, is_chosen=id(item) in chosen))
             except MarkError as error:
-                problems.append(f"{name}: @pytest.mark.{MARK}: {error}")
-        if problems:
-            raise pytest.UsageError(*problems[:MOST_PROBLEMS])
+                report = pytest.CollectReport(node_id, "failed", f"@pytest.mark.{MARK}: {error}", [])
+                session.config.hook.pytest_collectreport(report=report)
+        if len(found) < len(self._found) and hasattr(session.config, "workerinput"):
+            session.items.clear()  # pytest stops at errors of the collection; its workers do not
         self._hand_over(found)
 
     def _note(self, nodes: Iterable[pytest.Item | pytest.Collector]) -> None:
         for node in nodes:
             if isinstance(node, pytest.Item):
-                self._names.setdefault(node, node.nodeid)  # pytest-xdist may add a group to it later
+                self._found.setdefault(id(node), (node, node.nodeid))
             elif not isinstance(node, pytest.File | pytest.Directory):
                 self._open[node] = None
 
 
-def _test(item: pytest.Item, name: str, *, is_chosen: bool) -> CollectedTest:
+def _test(item: pytest.Item, node_id: str, *, is_chosen: bool) -> CollectedTest:
     records = FIXTURE in getattr(item, "fixturenames", ())
     return CollectedTest(
+        node_id,
         item.nodeid,
-        columns_of(item, name),
+        columns_of(item, node_id),
         is_chosen,
         records or item.get_closest_marker(MARK) is not None,
         records,

@@ -96,7 +96,7 @@ class GatheredReports:
     def incomplete(self, status: int) -> str | None:
         """Why the rows are not all that there are; None if every test has one."""
         if self._not_collected:
-            return f"{count(len(self._not_collected), 'file')} could not be collected"
+            return f"{count(len(self._not_collected), 'error')} during collection"
         if status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
             return _REASONS[status]
         if not self._has_begun:

@@ -33,10 +33,14 @@ def read_policy(name: str | None) -> Policy:
     try:
         policy = policies.choose(name)
     except InputError as error:
-        raise pytest.UsageError(f"--highbar-check: {error}") from None
+        raise _refused(error) from None
     if policy.advisory:
-        raise pytest.UsageError(f"--highbar-check: {policies.missing()}")
+        raise _refused(policies.missing())
     return policy
+
+
+def _refused(problem: object) -> pytest.UsageError:
+    return pytest.UsageError(f"--highbar-check: {problem}".replace("--policy", "--highbar-policy"))
 
 
 def judge(file: Path, shown: str, policy: Policy, display: Display) -> Judgment:

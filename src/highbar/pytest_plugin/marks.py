@@ -24,8 +24,8 @@ class MarkError(ValueError):
     """A mark that no row can be made of."""
 
 
-def columns_of(item: pytest.Item, name: str) -> dict[str, Any]:
-    """The id of a test, by default its `name`, and the other columns of its marks. Raises MarkError.
+def columns_of(item: pytest.Item, node_id: str) -> dict[str, Any]:
+    """The id of a test, by default its node id, and the other columns of its marks. Raises MarkError.
 
     The mark of a parameter set is preferred to that of its function, then come the class and the file.
     """
@@ -33,7 +33,7 @@ def columns_of(item: pytest.Item, name: str) -> dict[str, Any]:
     for columns in _levels(item):
         found = {**columns, **found}
     _refuse_names(found)
-    return {"id": scenario_id(_once(item, name)), **found}
+    return {"id": scenario_id(_once(item, node_id)), **found}
 
 
 def _levels(item: pytest.Item) -> Iterator[dict[str, Any]]:
@@ -97,14 +97,14 @@ def _refuse_names(columns: Mapping[str, Any]) -> None:
         known[name.casefold()] = name
 
 
-def _once(item: pytest.Item, name: str) -> str:
-    """The name of a test without the number of its repetition: repetitions are trials of one scenario.
+def _once(item: pytest.Item, node_id: str) -> str:
+    """The node id of a test without the number of its repetition: repetitions are trials of one scenario.
 
     pytest-repeat calls the first of three `test[1-3]`, or `test[other-1-3]`.
     """
     step = getattr(getattr(item, "callspec", None), "params", {}).get(_REPEATED)
     if not isinstance(step, int):
-        return name
-    head, bracket, inside = name.rpartition("[")
-    rest = re.sub(rf"(^|-){step + 1}-\d+(?=\]$)|^{step + 1}-\d+-", "", inside, count=1)
+        return node_id
+    head, bracket, inside = node_id.rpartition("[")
+    rest = re.sub(rf"(^|-){step + 1}-\d+\]$", "]", inside)
     return head if rest == "]" else f"{head}{bracket}{rest}"

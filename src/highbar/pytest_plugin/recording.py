@@ -36,12 +36,17 @@ def begin(item: pytest.Item) -> Behaviors:
 
 
 def end(item: pytest.Item) -> Behaviors | None:
-    """What the run of a test recorded, once it is over; None if it did not ask for the fixture."""
+    """What this run of a test has recorded, once it is over; None if it did not ask for the fixture."""
     found = item.stash.get(_KEY, None)
     if found is not None:
         del item.stash[_KEY]
         found.close()
     return found
+
+
+def current(item: pytest.Item) -> Behaviors | None:
+    """The recorder of the run that goes on; None if it did not ask for the fixture."""
+    return item.stash.get(_KEY, None)
 
 
 class Behaviors:

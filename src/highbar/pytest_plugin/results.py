@@ -39,7 +39,7 @@ def result_rows(
     known = {test.name: test for test in tests}
     rows: list[dict[str, Any]] = []
     for name, each in by_test.items():
-        test = known.get(name) or CollectedTest(name, {"id": name})
+        test = known.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
         found = [_decided(trial, test, recorded) for trial in sorted(each, key=lambda trial: trial.worker)]
         if name in failed and all(trial.status in ("passed", "not run") for trial in each):
             found = [*found[:-1], _broken(test, failed[name])]  # a plugin knows something that the rows do not

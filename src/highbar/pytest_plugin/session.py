@@ -16,6 +16,7 @@ from highbar.language.phrases import count
 from highbar.pytest_plugin import target
 from highbar.pytest_plugin.gathering import GatheredReports
 from highbar.pytest_plugin.trial_rows import NOT_RUN
+from highbar.report.visible import visible
 
 if TYPE_CHECKING:  # most sessions are not judged
     from highbar.model import Policy
@@ -33,6 +34,7 @@ class SessionEnd:
 
     def __init__(self, file: Path | None, shown: str, policy: Policy | None, gathered: GatheredReports) -> None:
         self._file, self._shown, self._policy, self._gathered = file, shown, policy, gathered
+        self._has_begun = False
         self._judgment: Judgment | None = None
         self._failure: str | None = None
         self._said: list[str] = []
@@ -40,25 +42,33 @@ class SessionEnd:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
         """Before anything else: the results of an earlier session must not stand in for this one."""
+        self._has_begun = True
         if self._file is not None and not session.config.option.collectonly:
             target.begin(self._file)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
         """Write and judge before the summary is printed; set the exit code after every other plugin."""
-        if not session.config.option.collectonly:
-            try:
+        if not self._has_begun:  # --fixtures, --cache-show: no session of tests
+            return (yield)
+        try:
+            if not session.config.option.collectonly:
                 self._finish(session, int(exitstatus))
-            except OSError as error:
-                self._failure = f"{self._shown} could not be written: {error.strerror or error}"
-        yield
+            elif self._policy is not None:
+                self._said = ["no verdict: tests were only collected"]
+        except OSError as error:
+            self._failure = f"{self._shown} could not be written: {error.strerror or error}"
+        result = yield
         session.exitstatus = self._exit_code(session, int(exitstatus))
+        return result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what was written, and the verdict."""
-        terminalreporter.section("highbar")
-        for line in filter(None, [self._failure, *self._said]):
-            terminalreporter.write_line(line)
+        said = [*filter(None, [self._failure]), *self._said]
+        if said:
+            terminalreporter.section("highbar")
+        for line in said:
+            terminalreporter.write_line(visible(line))
         if self._judgment is not None:
             terminalreporter.write(self._judgment.text)
 
@@ -111,9 +121,9 @@ def _notes(judgment: Judgment, gathered: GatheredReports) -> Iterator[str]:
     if judgment.code == OK:
         tolerated, others = gathered.failures(of_policy=True), gathered.failures(of_policy=False)
         if tolerated:
-            yield f"{count(tolerated, 'failure')} that the policy tolerates: the exit code is that of the verdict"
+            yield f"{count(tolerated, 'failure')} within what the policy tolerates: the exit code is the verdict's"
         if others:
-            yield f"{count(others, 'failure')} outside of the scenarios, which no policy tolerates: the exit code is 1"
+            yield f"{count(others, 'failure')} of tests that are no scenarios, which the policy does not judge"
 
 
 def _display(config: pytest.Config, shown: str) -> Display:
@@ -125,5 +135,5 @@ def _display(config: pytest.Config, shown: str) -> Display:
         width=min(max(columns, _NARROWEST), _WIDEST),
         color=bool(reporter and reporter.hasmarkup) and not os.environ.get("NO_COLOR"),
         verbose=config.get_verbosity() > 0,
-        report_option=f"highbar check {shown} --output",
+        report_option=f"highbar check {shown} --output" if config.option.highbar_file else "--highbar FILE",
     )

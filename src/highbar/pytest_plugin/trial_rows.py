@@ -39,8 +39,8 @@ def trial_row(test: CollectedTest, status: Status, reason: str, recorded: Behavi
 
 
 def named(test: CollectedTest) -> dict[str, str]:
-    """The column `test`, if the id is not the name of the test."""
-    return {} if test.columns["id"] == test.name else {"test": test.name}
+    """The column `test`, if the id is not the node id of the test."""
+    return {} if test.columns["id"] == test.node_id else {"test": test.node_id}
 
 
 def _judged_by_columns(row: Mapping[str, Any]) -> bool:

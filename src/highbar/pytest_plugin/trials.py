@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from collections.abc import Generator
 from typing import Any
 
@@ -16,8 +17,10 @@ import pytest
 
 from highbar.columns import names
 from highbar.importers.limits import LONGEST_TEXT
+from highbar.importers.naming import scenario_id
 from highbar.pytest_plugin import recording
 from highbar.pytest_plugin.collecting import CollectedTest, to_text
+from highbar.pytest_plugin.recording import Behaviors
 from highbar.pytest_plugin.trial_rows import Status, trial_row
 
 SENT_ROWS, SENT_TESTS = "highbar_rows", "highbar_tests"
@@ -42,7 +45,14 @@ class _Phase(msgspec.Struct, frozen=True):
 
     when: str
     status: Status
-    reason: str
+    reason: str = ""
+
+
+class _OpenRun(msgspec.Struct):
+    """A run of a test between setup and teardown: its phases as pytest reports them, and every call that was made."""
+
+    phases: list[_Phase] = []
+    calls: list[tuple[_Phase, Behaviors | None]] = []
 
 
 class TrialRecorder:
@@ -51,7 +61,7 @@ class TrialRecorder:
     def __init__(self, worker: str) -> None:
         self._worker = worker
         self._tests: dict[str, CollectedTest] = {}
-        self._phases: dict[str, list[_Phase]] = {}
+        self._runs: dict[str, _OpenRun] = {}
         self._unsent: dict[str, list[str]] = {}
         self._tests_text: str | None = None
 
@@ -61,18 +71,31 @@ class TrialRecorder:
         self._tests_text = to_text(tests)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Note every call: pytest-retry makes several in one run, and pytest reports only the last."""
+        phase = _Phase("call", "passed")
+        try:
+            return (yield)
+        except BaseException as error:
+            message = traceback.format_exception_only(error)[-1].strip()  # its own text may raise, too
+            phase = _Phase("call", _status(error), message[:LONGEST_TEXT])
+            raise
+        finally:
+            self._runs.setdefault(item.nodeid, _OpenRun()).calls.append((phase, recording.current(item)))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Follow a run through its phases; after teardown it is over."""
         report = yield
-        phases = self._phases.setdefault(item.nodeid, [])
         if report.when == "setup":
-            phases.clear()
-        phases.append(_phase(call, report))
+            self._runs[item.nodeid] = _OpenRun()
+        run = self._runs.setdefault(item.nodeid, _OpenRun())
+        run.phases.append(_phase(call, report))
         if report.when == "teardown":
-            del self._phases[item.nodeid]
-            self._finish(item, phases)
+            del self._runs[item.nodeid]
+            self._finish(item, run)
             # A plugin that runs each test in a process of its own sends this report, and nothing else.
             setattr(report, SENT_ROWS, list(self._unsent[item.nodeid]))
         return report
@@ -93,17 +116,21 @@ class TrialRecorder:
         if output is not None:
             output[SENT_TESTS] = to_text(list(self._tests.values()))
 
-    def _finish(self, item: pytest.Item, phases: list[_Phase]) -> None:
-        worst = min(phases, key=lambda phase: _WORST.index(phase.status))
-        status: Status = worst.status
-        if status == "passed" and not any(phase.when == "call" for phase in phases):
-            status = "not run"  # --setup-only
-        test = self._tests.get(item.nodeid) or CollectedTest(item.nodeid, {"id": item.nodeid})
-        recorded = recording.end(item)
-        row = trial_row(test, status, worst.reason, recorded)
-        columns = [] if recorded is None else [name for name in recorded.columns if name not in _SHOWN]
-        trial = RecordedTrial(os.urandom(8).hex(), item.nodeid, self._worker, status, row, columns)
-        self._unsent.setdefault(item.nodeid, []).append(json.dumps(msgspec.to_builtins(trial)))
+    def _finish(self, item: pytest.Item, run: _OpenRun) -> None:
+        for phase, recorded in run.calls[:-1]:
+            self._add(item, phase, recorded)
+        worst = min(run.phases, key=lambda phase: _WORST.index(phase.status))
+        if worst.status == "passed" and not run.calls:
+            worst = _Phase("call", "not run")  # --setup-only
+        self._add(item, worst, recording.end(item))
+
+    def _add(self, item: pytest.Item, phase: _Phase, recorded: Behaviors | None) -> None:
+        name = item.nodeid
+        test = self._tests.get(name) or CollectedTest(name, name, {"id": scenario_id(name)})
+        row = trial_row(test, phase.status, phase.reason, recorded)
+        columns = [] if recorded is None else [column for column in recorded.columns if column not in _SHOWN]
+        trial = RecordedTrial(os.urandom(8).hex(), name, self._worker, phase.status, row, columns)
+        self._unsent.setdefault(name, []).append(json.dumps(msgspec.to_builtins(trial)))
 
 
 def _phase(call: pytest.CallInfo[None], report: pytest.TestReport) -> _Phase:
@@ -112,11 +139,16 @@ def _phase(call: pytest.CallInfo[None], report: pytest.TestReport) -> _Phase:
         return _Phase(when, "passed", "")
     if report.skipped:
         return _Phase(when, "skipped", _skip_reason(report))
-    error = None if call.excinfo is None else call.excinfo.value
-    judged = when == "call" and (error is None or _is_judgment(error))
     reason = report.longreprtext if call.excinfo is None else call.excinfo.exconly()
-    place = "" if when == "call" else f"{when}: "
-    return _Phase(when, "failed" if judged else "error", f"{place}{reason}"[:LONGEST_TEXT])
+    if when != "call":
+        return _Phase(when, "error", f"{when}: {reason}"[:LONGEST_TEXT])
+    return _Phase(when, "failed" if call.excinfo is None else _status(call.excinfo.value), reason[:LONGEST_TEXT])
+
+
+def _status(error: BaseException) -> Status:
+    if isinstance(error, pytest.skip.Exception):
+        return "skipped"
+    return "failed" if _is_judgment(error) else "error"
 
 
 def _is_judgment(error: BaseException) -> bool:
