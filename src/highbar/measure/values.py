@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 
@@ -108,9 +108,13 @@ class Measured:
             self._own_values[key] = self._measure(self.policy.metrics[name], where)
         return self._own_values[key]
 
-    def values(self) -> dict[str, Value]:
-        """All metrics of the policy."""
-        return {name: self.value(name) for name in self.policy.metrics}
+    def values(self) -> MetricValues:
+        """All metrics of the policy. Raises InputError if one of the policy's own is outside of its range."""
+        builtin = catalogue.metrics()
+        for name, metric in self.policy.metrics.items():
+            if metric is not builtin.get(name):
+                self.value(name)
+        return MetricValues(self)
 
     def sums(self, name: str, where: Where = ()) -> Sums | None:
         """The sums behind a metric that is one share; None for any other metric."""
@@ -364,6 +368,30 @@ class Measured:
         if undecided:
             return Undefined(f"{percentile} a trial that crashed or is undecided ({counted} are)")
         return Undefined(f"{percentile} a trial that never finished ({counted} crashed)")
+
+
+class MetricValues(Mapping[str, Value]):
+    """The metrics of one group by name, each computed when it is looked up: few reports show all metrics of a slice."""
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._measured.policy.metrics:
+            raise KeyError(name)
+        return self._measured.value(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._measured.policy.metrics)
+
+    def __len__(self) -> int:
+        return len(self._measured.policy.metrics)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, Value]]]:
+        return dict, (dict(self),)  # a copy or a pickle has the values, not the sums behind them
 
 
 def _spanning(value: Value, other: Value) -> Value:
