@@ -125,7 +125,7 @@ def _written_part(files: tuple[ResultsFile, ...]) -> SourcePart:
 
 
 def _as_json(names: Collection[str], *, may_mark: bool = True) -> dict[str, Raw]:
-    return {name: Raw(f"CAST({identifier(name)} AS VARCHAR)", "JSON", may_mark) for name in sorted(names)}
+    return {name: Raw(identifier(name), "JSON", may_mark) for name in sorted(names)}
 
 
 def _json_parts(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:
@@ -201,7 +201,10 @@ def _alike_part(connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) 
 
 def _json_relation(part: SourcePart, wanted: list[str]) -> str:
     columns = ", ".join(f"{literal(name)}: 'JSON'" for name in wanted)
-    return _json_source("read_json", part.files, f", columns={{{columns}}}")
+    source = _json_source("read_json", part.files, f", columns={{{columns}}}")
+    # Text here, once for each column: DuckDB would parse JSON for every comparison, and a cast at each would be planned.
+    texts = ", ".join(f"CAST({identifier(name)} AS VARCHAR) AS {identifier(name)}" for name in wanted)
+    return f"(SELECT {texts} FROM {source})" if wanted else source
 
 
 def _csv_parts(_connection: DuckDBPyConnection, files: tuple[ResultsFile, ...]) -> list[SourcePart]:

@@ -162,9 +162,9 @@ def typed(
     named = {*READERS, *columns, *extras, *(column for range_ in ranges for column, _ in range_.where)}
     needed = [name for name in part.columns if name in named or name.startswith("tags.")]
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
-    # A condition that is NULL says nothing: without the coalesce one absent value would hide another one's fault.
-    any_bad = " OR ".join(f"coalesce({condition}, false)" for condition in bad if condition != "false") or "false"
-    return f"SELECT {selected}, {any_bad} AS bad FROM {part.relation(needed)}"
+    # A condition that is NULL says nothing: it hides no fault of another value, and is none itself.
+    any_bad = " OR ".join(condition for condition in bad if condition != "false") or "false"
+    return f"SELECT {selected}, coalesce({any_bad}, false) AS bad FROM {part.relation(needed)}"
 
 
 def _perhaps_trailing(part: SourcePart) -> str:

@@ -169,7 +169,7 @@ def number(least: float, most: float = LARGEST) -> Reader:
     def read(name: str, raw: Raw) -> Typed:
         value = f"CAST({raw.sql} AS DOUBLE)" if raw.is_number else f"TRY_CAST({raw.as_json()} AS DOUBLE)"
         # NaN is above every number in SQL, so it is above `most`. With an exponent a literal is a double.
-        sound = f"{value} >= {least:e} AND {value} <= {most:e}"
+        sound = f"{value} BETWEEN {least:e} AND {most:e}"
         if raw.is_number:
             return Typed(((name, value),), f"NOT ({sound})")
         return Typed(((name, value),), f"{raw.sql} IS NOT NULL AND NOT coalesce({sound}, false)")
