@@ -47,9 +47,7 @@ SMALL_TEXT = ("threads = 1", "enable_optimizer = false")
 """For small files planning costs more than running. A packed file may have so many rows that a better plan pays."""
 
 
-def connect(
-    paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: str | None = None
-) -> DuckDBPyConnection:
+def connect(paths: Sequence[str], *, tuning: Sequence[str] = (), memory_limit: str | None = None) -> DuckDBPyConnection:
     """A connection that can read the named files and nothing else, and whose configuration is locked."""
     import duckdb  # takes 0.1 s: only if rows are read
 
@@ -120,8 +118,10 @@ class DuckDBEngine:
         # Chosen by size, not by a count of rows: to count them would take a pass of its own.
         size = sum(Path(file.path).stat().st_size for file in files)
         packed = any(file.format == "parquet" or file.compression for file in files)
-        small = (SMALL if packed else SMALL_TEXT) if table is None and size < SMALL_BYTES else ()
-        self._connection = connect([file.path for file in files], tuning=small, memory_limit=memory_limit)
+        small = table is None and size < SMALL_BYTES
+        tuning = (SMALL if packed else SMALL_TEXT) if small else ()
+        self._connection = connect([file.path for file in files], tuning=tuning, memory_limit=memory_limit)
+        self._plan_once = small and not packed
         self._limited = memory_limit is not None
         self._many = size > LARGE_BYTES
         self._parts: tuple[SourcePart, ...]
@@ -194,8 +194,11 @@ class DuckDBEngine:
         return Reducer(self, self._parts).records(request)
 
     def define(self, name: str, query: str | Query, *, materialized: bool) -> None:
-        """Name a query, as a table if it is to be `materialized`, else as a view."""
-        kind = "TABLE" if materialized else "VIEW"
+        """Name a query, as a table if it is to be `materialized`, else as a view.
+
+        Every query plans a view again, which takes longer than to store the rows of a small file.
+        """
+        kind = "TABLE" if materialized or self._plan_once else "VIEW"
         self._connection.execute(f"CREATE OR REPLACE TEMP {kind} {name} AS {as_query(query).sql}")
 
     def list_texts(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str | None]]) -> None:
