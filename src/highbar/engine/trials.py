@@ -194,15 +194,20 @@ def column_text(name: str, column: str, part: SourcePart) -> Typed:
     """The value of any column as text, to slice or to filter by. What describes a scenario is absent if it is blank."""
     read = _any_text(name, column, part)
     (_, value), *_ = read.columns
-    return replace(read, columns=((name, or_absent(f"({value})")),)) if catalogue.sliceable(column) else read
+    may_be_blank = any(raw.may_be_blank for raw in part.columns.values())
+    if not (may_be_blank and catalogue.sliceable(column)):
+        return read
+    return replace(read, columns=((name, or_absent(f"({value})")),))
 
 
 def _any_text(name: str, column: str, part: SourcePart) -> Typed:
     raw = part.columns.get(column)
     if column.startswith("tags.") and "tags" in part.columns:
-        tag = f"json_extract_string({part.columns['tags'].as_json()}, {pointer(column.removeprefix('tags.'))})"
+        tags = part.columns["tags"]
+        tag = f"json_extract_string({tags.as_json()}, {pointer(column.removeprefix('tags.'))})"
+        seen = or_absent(f"({tag})") if tags.may_be_blank else tag
         flat = _scalar_text(raw)[0] if raw else "NULL"
-        return Typed(((name, f"coalesce({or_absent(f'({tag})')}, {flat})"),))
+        return Typed(((name, f"coalesce({seen}, {flat})"),))
     if raw is None:
         return Typed(((name, "CAST(NULL AS VARCHAR)"),))
     value, bad = _scalar_text(raw)

@@ -37,6 +37,7 @@ class Raw(Struct, frozen=True):
     sql: str
     type: str
     may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
+    may_be_blank: bool = True  # whether JSON may have text in which nothing can be seen
 
     @property
     def is_number(self) -> bool:
@@ -107,6 +108,8 @@ def or_absent(text: str) -> str:
 def description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
     read = text(name, raw)
+    if not raw.may_be_blank:
+        return read
     value = _json_or_absent(raw.as_json()) if raw.type == "JSON" else or_absent(f"({read.columns[0][1]})")
     return Typed(((name, value),), read.bad)
 
@@ -320,6 +323,8 @@ def tags(name: str, raw: Raw) -> Typed:
 def blank_output(name: str, raw: Raw) -> Typed:
     """Only whether there was an output: the text itself is shown in reports, never judged."""
     read = text(name, raw)
+    if not raw.may_be_blank:
+        return Typed((("output_blank", f"{raw.sql} IS NULL"),), read.bad)
     return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
 
 
