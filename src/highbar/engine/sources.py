@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 FILE = "highbar_file"
 NUMBER = literal(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-PERHAPS_BLANK = literal(r':\s*"[^!#-\[\]-~\x{a1}-\x{ac}\x{ae}-\x{2ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]')
-"""Text after a key that is empty, or begins with anything but a character that is surely seen, such as an escape.
+PERHAPS_BLANK = literal(r':\s*"[^!-\[\]-~\x{a1}-\x{ac}\x{ae}-\x{2ff}\x{4e00}-\x{9fff}\x{1f300}-\x{1f64f}]')
+"""Text after a key that begins with anything but a character that is surely seen, such as an escape.
 
 Few files have any, and each pattern that looks for a seen character of any kind takes a millisecond to compile.
 """

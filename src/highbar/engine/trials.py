@@ -194,10 +194,10 @@ def column_text(name: str, column: str, part: SourcePart) -> Typed:
     """The value of any column as text, to slice or to filter by. What describes a scenario is absent if it is blank."""
     read = _any_text(name, column, part)
     (_, value), *_ = read.columns
-    may_be_blank = any(raw.may_be_blank for raw in part.columns.values())
-    if not (may_be_blank and catalogue.sliceable(column)):
+    if not catalogue.sliceable(column):
         return read
-    return replace(read, columns=((name, or_absent(f"({value})")),))
+    may_be_blank = any(raw.may_be_blank for raw in part.columns.values())
+    return replace(read, columns=((name, or_absent(f"({value})", may_be_blank=may_be_blank)),))
 
 
 def _any_text(name: str, column: str, part: SourcePart) -> Typed:
@@ -205,7 +205,7 @@ def _any_text(name: str, column: str, part: SourcePart) -> Typed:
     if column.startswith("tags.") and "tags" in part.columns:
         tags = part.columns["tags"]
         tag = f"json_extract_string({tags.as_json()}, {pointer(column.removeprefix('tags.'))})"
-        seen = or_absent(f"({tag})") if tags.may_be_blank else tag
+        seen = or_absent(f"({tag})", may_be_blank=tags.may_be_blank)
         flat = _scalar_text(raw)[0] if raw else "NULL"
         return Typed(((name, f"coalesce({seen}, {flat})"),))
     if raw is None:

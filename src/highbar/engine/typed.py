@@ -37,7 +37,7 @@ class Raw(Struct, frozen=True):
     sql: str
     type: str
     may_mark: bool = True  # whether JSON may say of names if they were seen or happened, as {name: bool} does
-    may_be_blank: bool = True  # whether JSON may have text in which nothing can be seen
+    may_be_blank: bool = True  # whether JSON may have text that is not empty, and of which nothing can be seen
 
     @property
     def is_number(self) -> bool:
@@ -96,11 +96,13 @@ def text(name: str, raw: Raw) -> Typed:
     return Typed(((name, _without_quotes(json)),), f"NOT starts_with({json}, '\"')")
 
 
-def or_absent(text: str) -> str:
+def or_absent(text: str, *, may_be_blank: bool = True) -> str:
     """Text of which something can be seen; NULL for any other, which describes nothing.
 
     Nearly all text begins with a printable ASCII character, which costs nothing to check.
     """
+    if not may_be_blank:
+        return f"nullif({text}, '')"
     seldom = f"{text} < '!' OR {text} >= '\x7f'"
     return f"(CASE WHEN {seldom} THEN CASE WHEN regexp_matches({text}, {SEEN}) THEN {text} END ELSE {text} END)"
 
@@ -108,10 +110,9 @@ def or_absent(text: str) -> str:
 def description(name: str, raw: Raw) -> Typed:
     """Text that describes a scenario; a blank one is absent."""
     read = text(name, raw)
-    if not raw.may_be_blank:
-        return read
-    value = _json_or_absent(raw.as_json()) if raw.type == "JSON" else or_absent(f"({read.columns[0][1]})")
-    return Typed(((name, value),), read.bad)
+    if raw.type == "JSON" and raw.may_be_blank:
+        return Typed(((name, _json_or_absent(raw.as_json())),), read.bad)
+    return Typed(((name, or_absent(f"({read.columns[0][1]})", may_be_blank=raw.may_be_blank)),), read.bad)
 
 
 def _json_or_absent(json: str) -> str:
@@ -324,7 +325,7 @@ def blank_output(name: str, raw: Raw) -> Typed:
     """Only whether there was an output: the text itself is shown in reports, never judged."""
     read = text(name, raw)
     if not raw.may_be_blank:
-        return Typed((("output_blank", f"{raw.sql} IS NULL"),), read.bad)
+        return Typed((("output_blank", f"coalesce({read.columns[0][1]} = '', true)"),), read.bad)
     return Typed((("output_blank", f"coalesce(NOT regexp_matches({read.columns[0][1]}, {SEEN}), true)"),), read.bad)
 
 

@@ -15,11 +15,13 @@ POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 0%"}}, "slices": ["categ
 
 
 def test_text_that_is_not_perhaps_blank_begins_with_a_character_that_is_seen():
-    row = """'{"output": "' || chr(CAST(code AS INTEGER)) || 'x"}'"""
-    characters = "SELECT code, chr(CAST(code AS INTEGER)) AS one FROM range(1, 1114112) AS codes(code)"
-    beyond = "code NOT BETWEEN 55296 AND 57343"  # halves of surrogate pairs are no characters
-    query = f"SELECT count(*), count_if(NOT regexp_matches(one, {SEEN})) FROM ({characters})"
-    sure, blank = duckdb.execute(f"{query} WHERE {beyond} AND NOT regexp_matches({row}, {PERHAPS_BLANK})").fetchall()[0]
+    query = """
+        SELECT count(*), count_if(NOT regexp_matches(one, $seen))
+        FROM (SELECT code, chr(CAST(code AS INTEGER)) AS one FROM range(1, 1114112) AS codes(code))
+        WHERE code NOT BETWEEN 55296 AND 57343 -- halves of surrogate pairs are no characters
+        AND NOT regexp_matches('{"output": "' || one || '"}', $perhaps_blank)
+    """
+    sure, blank = duckdb.execute(query, {"seen": SEEN[1:-1], "perhaps_blank": PERHAPS_BLANK[1:-1]}).fetchall()[0]
     assert sure > 20_000
     assert blank == 0
 
