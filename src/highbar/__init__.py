@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from highbar.api import check, compare
+    from highbar.api import Run, check, compare, run
     from highbar.errors import HighbarError, InputError, Problem, ReportError
     from highbar.model import FailedScenario, RuleResult, Slice, UndecidedScenario, Value, Verdict
     from highbar.model.comparison import Comparison
@@ -25,6 +25,7 @@ __all__ = [
     "Problem",
     "ReportError",
     "RuleResult",
+    "Run",
     "Slice",
     "UndecidedScenario",
     "Value",
@@ -33,12 +34,13 @@ __all__ = [
     "compare",
     "read_verdict",
     "render",
+    "run",
 ]
 _HOMES = {
     "Comparison": "highbar.model.comparison",
     "read_verdict": "highbar.store.verdict",
     "render": "highbar.report",
-    **dict.fromkeys(("check", "compare"), "highbar.api"),
+    **dict.fromkeys(("Run", "check", "compare", "run"), "highbar.api"),
     **dict.fromkeys(("HighbarError", "InputError", "Problem", "ReportError"), "highbar.errors"),
     **dict.fromkeys(
         ("FailedScenario", "RuleResult", "Slice", "UndecidedScenario", "Value", "Verdict"), "highbar.model"

@@ -1,15 +1,18 @@
-"""The Python API: results in any form that a program has, and a policy, in; the verdict as frozen objects out."""
+"""The Python API: results, or an agent and scenarios, and a policy in; the verdict as frozen objects out."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from highbar import pipeline
@@ -21,6 +24,8 @@ from highbar.model.job import Job, Wants
 if TYPE_CHECKING:  # see compare, and _mapping
     from highbar.model.comparison import Comparison
     from highbar.model.mapping import RowMap
+    from highbar.run.preparing import Prepared
+    from highbar.suite import Agent
 
 
 class Frame(Protocol):
@@ -35,6 +40,10 @@ Results = AnyPath | Iterable[AnyPath] | Iterable[Mapping[str, Any]] | Frame
 """A path or several, dicts (one per trial), or a data frame or Arrow table."""
 PolicyLike = AnyPath | Mapping[str, Any]
 """The path of a policy, its YAML text, a dict with its keys, or "typical" for the typical thresholds."""
+SuiteLike = AnyPath | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""The path of a suite, or its values: a dict with its keys, or a list of scenarios."""
+AgentLike = str | Callable[..., Any] | Mapping[str, Any]
+"""`python:module:function`, an address, `command: words`, the keys of a suite's `agent` block, or a function."""
 _Opened = Callable[[Job], AbstractContextManager[Job]]
 
 
@@ -114,6 +123,120 @@ def compare(
 
     with before(job) as base_job, after(job) as head_job:
         return replace(pipeline.compare(base_job, head_job), read_again=outputs)
+
+
+class Run:
+    """What `highbar.run` gives: the folder of the run, its rows, and the verdict by the policy."""
+
+    def __init__(self, folder: Path, policy: PolicyLike | None, *, subset: bool) -> None:
+        self.folder = folder
+        self._policy, self._subset = policy, subset
+        self._verdict: Verdict | None = None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The graded rows, one for each trial, in the order of the suite."""
+        with (self.folder / "results.jsonl").open(encoding="utf-8") as stream:
+            return [json.loads(line) for line in stream]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict, as `highbar.check` gives it for the folder. Raises InputError if nothing can be judged."""
+        if self._verdict is None:
+            self._verdict = check(self.folder, self._policy, subset=self._subset)
+        return self._verdict
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+
+def run(  # noqa: PLR0913 - what the command line can say
+    suite: SuiteLike,
+    agent: AgentLike | None = None,
+    *,
+    policy: PolicyLike | None = None,
+    trials: int | None = None,
+    concurrency: int | str | None = None,
+    timeout: str | None = None,
+    retries: int | None = None,
+    budget: str | None = None,
+    max_time: str | None = None,
+    only: Sequence[str] = (),
+    category: Sequence[str] = (),
+    limit: int | None = None,
+    subset: bool = False,
+    output: AnyPath | None = None,
+    agent_version: str | None = None,
+) -> Run:
+    """Run an agent on the scenarios of a suite, and grade its answers. Raises InputError before the first call.
+
+    Args:
+        suite: a path, a dict with the keys of a suite file, or a list of scenarios.
+        agent: a function, `python:module:function`, an address, `command: words`, or a dict with the keys of the
+            suite's `agent` block. By default the agent that the suite names. A function runs in this process, so that
+            functions of a notebook work; all others are kept apart from it.
+        policy: as in `check`; it is used when `verdict` is asked for.
+        trials, concurrency, timeout, retries, budget, max_time: instead of the suite's `run` block, written as there.
+        only, category, limit: choose scenarios; such a run is judged only with `subset=True`.
+        output: the run folder, which must not exist; else runs/NAME-DATE-TIME.
+        agent_version: which version this is.
+    """
+    from highbar.run.choices import RunOptions, read_settings  # only for a run
+    from highbar.run.preparing import prepare  # likewise
+    from highbar.run.records import Chosen  # likewise
+
+    given = {"trials": trials, "concurrency": concurrency, "timeout": timeout}
+    given |= {"retries": retries, "budget": budget, "max_time": max_time}
+    options = RunOptions(
+        read_settings(given),
+        None if agent is None else _agent(agent),
+        agent_version,
+        None if output is None else Path(output),
+        Chosen(tuple(only), tuple(category), limit),
+    )
+    file, data = _suite(suite)
+    prepared = prepare(file, options, os.environ, data, agent if callable(agent) else None)
+    return Run(_in_a_loop_of_its_own(prepared), policy, subset=subset)
+
+
+def _agent(agent: AgentLike) -> Agent:
+    from highbar.suite.agent_text import read_agent_text, read_agent_values  # only for a run
+    from highbar.suite.parts import Agent  # likewise
+
+    if isinstance(agent, str):
+        return read_agent_text(agent)
+    if isinstance(agent, Mapping):
+        return read_agent_values(agent)
+    if not callable(agent):
+        hint = "wanted a function, python:module:function, an address, or 'command: words'"
+        raise InputError(Problem(f"the agent is of type {type(agent).__name__}", hint=hint))
+    name = getattr(agent, "__qualname__", type(agent).__qualname__)
+    return Agent("python", f"{getattr(agent, '__module__', None) or '__main__'}:{name}")
+
+
+def _suite(suite: SuiteLike) -> tuple[Path, bytes | None]:
+    """The file of a suite; if there is none, the text that it would have, in the working folder."""
+    if isinstance(suite, str | PathLike):
+        return Path(suite), None
+    from highbar.suite.plain import plain  # only for values of Python
+
+    return Path("suite.json"), msgspec.json.Encoder(decimal_format="number").encode(plain(suite))
+
+
+def _in_a_loop_of_its_own(prepared: Prepared) -> Path:
+    """Carry out a run in a thread: a notebook has an event loop that is running already."""
+    from highbar.run.running import carry_out  # only for a run
+    from highbar.run.stopping import StopRequest  # likewise
+
+    stop = StopRequest()
+    with ThreadPoolExecutor(1, "highbar-run") as thread:
+        done = thread.submit(carry_out, prepared, stop)
+        try:
+            return done.result().folder
+        except KeyboardInterrupt:
+            stop.request()
+            stop.request()
+            raise
 
 
 def _check_both(job: Job, against_ref: str) -> Verdict:

@@ -19,7 +19,7 @@ from highbar.model.reduction import Reduction
 from highbar.verdicts import CheckResult, refuse_unusable, verdict
 
 if TYPE_CHECKING:  # few checks compare, and these classes take time to make
-    from highbar.changes.run import Run
+    from highbar.changes.run import ScoredRun
     from highbar.model.comparison import Comparison, Side
     from highbar.model.details import TrialDetail
 
@@ -54,7 +54,7 @@ def judge(job: Job, policy: Policy, found: Results, sums: Reduction) -> CheckRes
     return CheckResult(verdict(job, policy, found, sums, changes, warnings), policy, sums, run, changes)
 
 
-def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> Run:
+def score(job: Job, policy: Policy, watch: JobWatch = SILENT) -> ScoredRun:
     """A job's results, scenario by scenario, scored by a policy and judged by none of its rules."""
     from highbar.changes.run import run_of  # only for a comparison
 

@@ -74,6 +74,23 @@ def test_a_scenario_opens_to_what_was_asked_what_came_and_what_should_have(examp
     expect(trial).to_contain_text("2485 ms")
 
 
+def test_the_evidence_of_a_graded_row_is_beside_its_behavior(tmp_path: Path, open_page: Open) -> None:
+    row = {
+        "id": "A", "expected_behaviors": ["greets", "finds"], "behaviors": {"greets": True, "finds": False},
+        "must_not": ["leaks"], "violations": ["leaks"], "correct": False,
+        "found": {"greets": "Hello <b>", "leaks": "OAK-25"}, "missed": {"finds": "no such call", "answer": "no 10"},
+    }  # fmt: skip
+    policy = {"thresholds": {"blocking": {"pass_rate": "≥ 50%"}}}
+    check(tmp_path, [row], policy, "--output", "report.html")
+    page = ready(open_page(tmp_path / "report.html").page)
+    page.locator("ul.scenarios summary").click()
+    trial = page.locator(".trial")
+    expect(trial.locator("li.seen")).to_have_text("✓ greets: Hello <b>")
+    expect(trial.locator("li.absent")).to_have_text("✕ finds (not observed): no such call")
+    expect(trial.locator("li.happened")).to_have_text("✕ leaks: OAK-25")
+    expect(trial).to_contain_text("no 10")
+
+
 def test_scenarios_are_found_by_any_of_their_texts_and_by_filters(example: Path, open_page: Open) -> None:
     page = ready(open_page(example / "v1.html").page)
     status = page.locator("#status")

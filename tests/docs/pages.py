@@ -30,6 +30,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = {"console", "python", "yaml", "json", "jsonl", "csv", "sh", "text"}
 FENCE = re.compile(r"^```(?P<language>\S+)(?: (?P<file>\S+))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 END = "end of output"
+BUSY = "note: this machine was busy; measured latencies may be too long\n"
+"""What `highbar run` may say on any machine; no page shows it."""
+HOME = "/home/me/project"
+"""What pages show in place of the folder in which their commands run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,14 @@ def prepare(temporary: Path) -> Path:
     (folder / ".git").mkdir()
     programs.mkdir()
     for name, module in (("highbar", " -m highbar"), ("python", ""), ("python3", "")):
-        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable}{module} "$@"\n')
+        (programs / name).write_text(program(module))
         (programs / name).chmod(0o755)
     return folder
+
+
+def program(module: str) -> str:
+    """The text of a program that is Python with these arguments."""
+    return f'#!/bin/sh\nexec {sys.executable}{module} "$@"\n'
 
 
 def real(block: Block, folder: Path) -> str:
@@ -105,8 +114,10 @@ def transcript(text: str, folder: Path) -> str:
     found = re.findall(r"^\$ (.*(?:\\\n.*)*)$", text, re.MULTILINE)
     # `(exit $code)` hands each command's exit code on, so that `echo $?` may follow it.
     script = "".join(f"{command}\ncode=$?; printf '\\n{END}\\n'; (exit $code)\n" for command in found)
-    (folder.parent / "bin" / "highbar").write_text(forking.command())
-    outputs = run(["bash", "-s"], folder, script).split(f"\n{END}\n")[:-1]
+    # A command that is killed must be the real one: a signal does not reach a process that was forked for it.
+    highbar = program(" -m highbar") if re.search(r"\bkill ", text) else forking.command()
+    (folder.parent / "bin" / "highbar").write_text(highbar)
+    outputs = run(["bash", "-s"], folder, script).replace(BUSY, "").split(f"\n{END}\n")[:-1]
     assert len(outputs) == len(found), f"{len(outputs)} of {len(found)} commands came to an end in:\n{text}"
     return "".join(
         f"$ {command}\n{output.rstrip()}\n" if output.strip() else f"$ {command}\n"
@@ -148,7 +159,7 @@ def run(command: list[str], folder: Path, script: str | None = None) -> str:
         timeout=PATIENCE,
         check=False,
     )
-    return done.stdout
+    return done.stdout.replace(str(folder), HOME)
 
 
 def main(chosen: list[str]) -> None:

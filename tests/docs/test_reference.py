@@ -63,9 +63,14 @@ def test_every_key_of_the_verdict_is_in_the_reference() -> None:
     assert sorted(first_cells(page("json"), "key")) == sorted(keys)
 
 
+def test_every_key_of_run_json_is_in_the_reference_of_the_run_folder() -> None:
+    keys = json.loads((REFERENCE / "run.schema.json").read_text("utf-8"))["$defs"]["run"]["properties"]
+    assert sorted(first_cells(page("run-folder"), "field")) == sorted(keys)
+
+
 def test_every_exported_name_is_in_the_reference_of_python() -> None:
     assert sorted(first_cells(page("python"), "name")) == sorted(highbar.__all__)
-    for name in ("check", "compare"):
+    for name in ("run", "check", "compare"):
         wanted = inspect.signature(getattr(highbar, name)).parameters
         section = page("python").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert first_cells(section, "argument") == list(wanted)
@@ -116,7 +121,7 @@ def test_every_kind_of_rule_of_the_example_is_in_the_reference() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["policy", "suite", "results", "verdict", "comparison"])
+@pytest.mark.parametrize("name", ["policy", "suite", "results", "verdict", "comparison", "run"])
 def test_the_schemas_beside_the_reference_are_the_ones_that_the_command_prints(name: str, highbar_output) -> None:
     assert (REFERENCE / f"{name}.schema.json").read_text("utf-8") == highbar_output("schema", name), "run scripts/docs"
     jsonschema.Draft202012Validator.check_schema(schema(name))

@@ -1,7 +1,7 @@
 """Judge by two bars at once: the policy as it is, and as it was at a git ref. The worse verdict wins.
 
-So a change cannot lower the bar that it is judged by: neither the policy nor its suite, baseline or mapping. What it
-lowered is listed even if the verdict is a pass.
+So a change cannot lower the bar that it is judged by: neither the policy nor its suite, baseline or mapping, nor the
+checks of a suite that was run. What it lowered is listed even if the verdict is a pass.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from highbar import gate, measure, pipeline
 from highbar import policy as policies
+from highbar.bar import regrading
 from highbar.bar.weakened_baseline import weakened_baseline
 from highbar.bar.weakened_policy import weakened
 from highbar.engine.opening import reduce
@@ -56,7 +57,11 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
 
     If the ref, or the policy there, cannot be read, nothing is judged: half of the bar is not the bar.
     """
-    with tempfile.TemporaryDirectory(prefix="highbar-") as folder, _repeatable(job) as again:
+    with (
+        tempfile.TemporaryDirectory(prefix="highbar-") as folder,
+        tempfile.TemporaryDirectory(prefix="highbar-") as rows,
+        _repeatable(job) as again,
+    ):
         there = revision.at(against_ref, Path(folder).resolve())
         path = _policy_path(there, job.policy if isinstance(job.policy, str) else None)
         here = policies.choose(job.policy)
@@ -69,29 +74,34 @@ def check_against_ref(job: Job, against_ref: str, watch: JobWatch = SILENT) -> V
             mapping=str(there.read(there.path(job.mapping))) if isinstance(job.mapping, str) else job.mapping,
             wants=replace(job.wants, scenarios=False, details=False),  # the reports show the rows by the policy now
         )
-        with _judged_now(replace(again(), policy=here), earlier, watch) as (now, judge_earlier):
+        runs = regrading.runs_in(job.results)
+        with _judged_now(replace(again(), policy=here), earlier, watch, alike=not runs) as (now, judge_earlier):
             earlier_baseline = _baseline(there, before, job.baseline)
             named = str(earlier_baseline) if job.baseline is not None and earlier_baseline else None
+            graded = regrading.regraded(runs, there, before, Path(rows))
             try:
-                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named))
+                then = judge_earlier(replace(earlier, stdin=again().stdin, baseline=named, regraded=graded.rows))
             except InputError as error:
                 raise _renamed(error, there) from None
-        listed = weakened(before, here)
+        listed = (*weakened(before, here), *graded.weakened)
         lost = weakened_baseline(before, earlier_baseline, _named(here, job.baseline))
     # Two reads of one file: if it was written in between, the two verdicts are about different results.
     if now.verdict.results != then.verdict.results:
         raise InputError(Problem("the results changed while they were read", hint="run it again"))
-    return _merged(now, then, there, (*listed, *lost))
+    merged = _merged(now, then, there, (*listed, *lost))
+    return replace(merged, warnings=(*merged.warnings, *graded.notes))
 
 
 @contextmanager
-def _judged_now(job: Job, earlier: Job, watch: JobWatch) -> Iterator[tuple[CheckResult, Callable[[Job], CheckResult]]]:
+def _judged_now(
+    job: Job, earlier: Job, watch: JobWatch, *, alike: bool
+) -> Iterator[tuple[CheckResult, Callable[[Job], CheckResult]]]:
     """The check by the policy now, and a function that checks the same results by the policy at the ref.
 
-    The rows are reduced once if both policies read and score them alike, and else a second time.
+    The rows are reduced once if they are `alike` and both policies read and score them alike, and else a second time.
     """
     policy = policies.choose(job.policy, job.where)
-    bar = _bar_alike(job, policy, earlier)
+    bar = _bar_alike(job, policy, earlier) if alike else None
 
     def needs(columns: Sequence[str]) -> tuple[Request, Request | None]:
         now = measure.needs(policy, columns, job.wants)

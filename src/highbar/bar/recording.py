@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar import gate, pipeline
 from highbar import policy as policies
-from highbar.changes.run import Run
+from highbar.changes.run import ScoredRun
 from highbar.changes.since import excused
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, Verdict
@@ -57,7 +57,7 @@ def record(
     return Recorded(baseline, str(target), seen is not None, reasons)
 
 
-def _refuse_undecided(run: Run, target: str) -> None:
+def _refuse_undecided(run: ScoredRun, target: str) -> None:
     """Refuse undecided trials, even with --force: a baseline says what became of every trial."""
     ids = [id_ for id_, _ in run.undecided]
     if ids:
@@ -77,7 +77,7 @@ def _reasons(verdict: Verdict, gone: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _gone(policy: Policy, run: Run, before: Baseline | None) -> list[str]:
+def _gone(policy: Policy, run: ScoredRun, before: Baseline | None) -> list[str]:
     """The scenarios of the present baseline that should have a result and have none."""
     there = {record.id for record in run.records}
     missing = [scenario.id for scenario in before.scenarios if scenario.id not in there] if before else []
@@ -88,7 +88,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
-def made(verdict: Verdict, run: Run, date: str | None, forced: str | None) -> Baseline:
+def made(verdict: Verdict, run: ScoredRun, date: str | None, forced: str | None) -> Baseline:
     """The baseline of a run that was judged; `forced`: the --force reason, if it was needed."""
     return Baseline(
         scenarios=run.records,

@@ -12,7 +12,7 @@ from highbar import gate
 from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
-from highbar.changes.run import Run, measured
+from highbar.changes.run import ScoredRun, measured
 from highbar.changes.since import Changes, change_warnings, since
 from highbar.errors import InputError, Problem
 from highbar.language import digits
@@ -29,7 +29,7 @@ MOST_NAMED = 10
 _MOST_SLICES = 1000
 
 
-def compare_runs(policy: Policy, base: Run, head: Run, slices: Sequence[str]) -> Comparison:
+def compare_runs(policy: Policy, base: ScoredRun, head: ScoredRun, slices: Sequence[str]) -> Comparison:
     """Everything that changed between two runs that the user named. Raises InputError if they share no scenario."""
     if {record.id for record in base.records}.isdisjoint(record.id for record in head.records):
         raise InputError(_nothing_in_common(base, head))
@@ -38,14 +38,14 @@ def compare_runs(policy: Policy, base: Run, head: Run, slices: Sequence[str]) ->
     return compare(policy, base, head, slices=slices, source=Source(policy.file or "<policy>", policy.sha256))
 
 
-def _nothing_in_common(base: Run, head: Run) -> Problem:
+def _nothing_in_common(base: ScoredRun, head: ScoredRun) -> Problem:
     shown = [", ".join(record.id for record in run.records[:3]) for run in (base, head)]
     message = f"no scenario is in both runs, so nothing can be compared: {shown[0]} in the base, {shown[1]} in the head"
     return Problem(message, hint="the same scenario must have the same id in both runs")
 
 
 def compare(
-    policy: Policy, base: Run, head: Run, *, slices: Sequence[str] = (), source: Source | None = None
+    policy: Policy, base: ScoredRun, head: ScoredRun, *, slices: Sequence[str] = (), source: Source | None = None
 ) -> Comparison:
     """Everything that changed from base to head; `source` is the file of the policy, if there is one."""
     # Worst case: the base at its best, the head at its worst. The best case is the other way around.
@@ -97,7 +97,7 @@ def _rules(changes: Changes, best: Changes | None) -> tuple[RuleResult, ...]:
     return tuple(gate.judge(rule, evidence) for rule in compared)
 
 
-def _undecided(base: Run, head: Run) -> list[str]:
+def _undecided(base: ScoredRun, head: ScoredRun) -> list[str]:
     """Warnings about undecided trials."""
     found = []
     for name, side in (("base", base), ("head", head)):

@@ -22,7 +22,7 @@ from highbar.model.reduction import Reduction
 from highbar.store import baseline_reading
 
 
-class Run(Struct, frozen=True):
+class ScoredRun(Struct, frozen=True):
     """One run, scenario by scenario, and what must be the same in another run that it is compared with."""
 
     records: tuple[ScenarioRecord, ...]
@@ -33,7 +33,7 @@ class Run(Struct, frozen=True):
     suite: Source | None = None
     best: tuple[ScenarioRecord, ...] = ()  # with undecided trials at their best; empty if nothing is undecided
 
-    def at_best(self) -> Run:
+    def at_best(self) -> ScoredRun:
         """The run with undecided trials at their best."""
         return replace(self, records=self.best or self.records, best=())
 
@@ -44,7 +44,7 @@ class Run(Struct, frozen=True):
         return tuple((worst.id, None) for worst, best in pairs if worst != best)
 
 
-def run_in(baseline: Baseline) -> Run:
+def run_in(baseline: Baseline) -> ScoredRun:
     """The run that a baseline holds."""
     source = Source(baseline.file or "<baseline>", baseline.sha256)
     about = Side(
@@ -58,17 +58,17 @@ def run_in(baseline: Baseline) -> Run:
         judged_by=tuple(Judging(tool, judges) for tool, judges in baseline.scoring.judged_by),
         selection=Selection(baseline.scoring.select) if baseline.scoring.select else None,
     )
-    return Run(baseline.scenarios, about, baseline.scoring, baseline.judges, baseline.suites, baseline.suite)
+    return ScoredRun(baseline.scenarios, about, baseline.scoring, baseline.judges, baseline.suites, baseline.suite)
 
 
-def baseline_of(job: Job) -> Run | None:
+def baseline_of(job: Job) -> ScoredRun | None:
     """The run in the baseline that a job names instead of results; None if its results are not a baseline."""
     if len(job.results) != 1 or job.names or not baseline_reading.is_baseline(job.results[0]):
         return None
     return run_in(baseline_reading.read_baseline(job.results[0]))
 
 
-def run_of(policy: Policy, sums: Reduction, results: Results) -> Run:
+def run_of(policy: Policy, sums: Reduction, results: Results) -> ScoredRun:
     """A run that was just reduced. The engine must have been asked for the record of every scenario."""
     records = sums.records
     if records is None:
@@ -82,7 +82,7 @@ def run_of(policy: Policy, sums: Reduction, results: Results) -> Run:
         judged_by=results.judged_by,
         selection=sums.selection,
     )
-    return Run(
+    return ScoredRun(
         records.scenarios,
         about,
         scoring_of(policy, results.judged_by),
@@ -112,7 +112,7 @@ def _suite_source(policy: Policy) -> Source | None:
     return Source(policy.suite.file, digest)
 
 
-def measured(policy: Policy, run: Run) -> measure.Measured:
+def measured(policy: Policy, run: ScoredRun) -> measure.Measured:
     """The metrics of one run over all its scenarios."""
     best = _sums(policy, run.best).group if run.best else None
     categories = sorted({record.columns["category"] for record in run.records if "category" in record.columns})

@@ -12,7 +12,7 @@ from highbar import measure
 from highbar import policy as policies
 from highbar.changes.differences import Differences
 from highbar.changes.pairing import Pairs, pair_up
-from highbar.changes.run import Run, measured, run_in
+from highbar.changes.run import ScoredRun, measured, run_in
 from highbar.errors import InputError, Problem
 from highbar.model import Policy, ScenarioRule, Value, Where
 from highbar.model.baseline import Scoring
@@ -29,8 +29,8 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
     """What changed from the base to the head."""
 
     policy: Policy
-    base: Run
-    head: Run
+    base: ScoredRun
+    head: ScoredRun
     pairs: Pairs
     differences: Differences
     problem: str | None
@@ -64,7 +64,7 @@ class Changes(Struct, frozen=True, dict=True):  # with a dict, so that it comput
         return measured(self.policy, self.base)
 
 
-def since_baseline(job: Job, policy: Policy, head: Run | None) -> tuple[Changes | None, tuple[str, ...]]:
+def since_baseline(job: Job, policy: Policy, head: ScoredRun | None) -> tuple[Changes | None, tuple[str, ...]]:
     """What changed since the baseline, and the warnings about it. None if no rule compares or no file exists."""
     file, allow = job.baseline, job.allow_missing_baseline
     if head is None or not policy.compares:
@@ -91,7 +91,7 @@ def _what_changed(worst: Changes, best: Changes) -> tuple[str, ...]:
     return (f"since the baseline, of {len(worst.pairs.base)} scenarios {'; '.join(parts)}",) if parts else ()
 
 
-def since(policy: Policy, base: Run, head: Run) -> Changes:
+def since(policy: Policy, base: ScoredRun, head: ScoredRun) -> Changes:
     """What changed from base to head; `problem` says why they cannot be compared, if so."""
     pairs = pair_up(base.records, head.records)
     return Changes(
@@ -114,7 +114,7 @@ def excused(policy: Policy, id_: str) -> bool:
     return any(policies.matches(pattern, id_) for pattern in optional)
 
 
-def _problem(base: Run, head: Run, pairs: Pairs) -> str | None:
+def _problem(base: ScoredRun, head: ScoredRun, pairs: Pairs) -> str | None:
     """Why a difference of the two would not be one of the agents."""
     if not pairs.base:
         return "no scenario is in both the baseline and the results"
@@ -162,7 +162,7 @@ def change_warnings(changes: Changes) -> tuple[str, ...]:
     return (*problem, *_run_warnings(changes.base, changes.head), *_pair_warnings(changes.pairs))
 
 
-def _run_warnings(base: Run, head: Run) -> list[str]:
+def _run_warnings(base: ScoredRun, head: ScoredRun) -> list[str]:
     found: list[str] = []
     for noun, before, after in (("judge", base.judges, head.judges), ("suite", base.suites, head.suites)):
         if bool(before) != bool(after):

@@ -45,6 +45,10 @@ Functions = Callable[[str], Callable[[Mapping[str, Any]], Any]]
 _NO_JUDGE: Mapping[str, Finding] = {}
 
 
+class FunctionFailed(Exception):
+    """A function of the user's that gave no answer. The message says what it did instead: "raised ValueError: …"."""
+
+
 def apply(
     check: Check,
     answer: Answer,
@@ -129,6 +133,8 @@ def _called(name: str, answer: Answer, functions: Functions | None) -> Finding:
         return unclear(f"the function {name} was not loaded")
     try:
         said = functions(name)(as_mapping(answer))
+    except FunctionFailed as error:
+        return unclear(cut(f"{name} {error}"))
     except (Exception, SystemExit) as error:  # noqa: BLE001  # it is the user's code: whatever it raises is a reason
         return unclear(cut(f"{name} raised {type(error).__name__}: {error}"))
     found = None

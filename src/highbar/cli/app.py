@@ -17,11 +17,13 @@ from highbar.errors import InputError, Problem, ReportError
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
+        "run": "highbar.cli.run",
         "check": "highbar.cli.check",
         "compare": "highbar.cli.compare",
         "baseline": "highbar.cli.baseline",
         "policy": "highbar.cli.policy",
         "suite": "highbar.cli.suite",
+        "agent": "highbar.cli.agent",
         "plan": "highbar.cli.plan",
         "import": "highbar.cli.import_",
         "metrics": "highbar.cli.metrics",
@@ -33,12 +35,16 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 """Every command, in the order in which help lists them, and the module whose `command` it is: a click command that
 returns the exit code."""
 
+REPORT_FILES: Mapping[str, str] = MappingProxyType({"check": "--output", "compare": "--output", "run": "--report"})
+"""The option that names files of reports, of every command that has one."""
+
 ALIASES: Mapping[str, str] = MappingProxyType({"lint": "policy"})
 """Other names of commands: what people look for who know linters."""
 
 _EXAMPLES = """\b
 Examples:
-  highbar init                               start with a policy and some results
+  highbar init --agent                       start with a suite, a policy and a tiny agent
+  highbar run suite.yaml                     run the agent on the suite, and judge it
   highbar check results.jsonl                judge by the highbar.yaml here or above
   highbar check runs/ --output verdict.json  and keep the verdict as JSON
   highbar policy                             what the policy demands, in words
@@ -112,12 +118,13 @@ def dispatch(arguments: Sequence[str]) -> int:
 def _withdraw(arguments: Sequence[str], problems: Sequence[Problem]) -> None:
     """Reports of an earlier run must not outlive a call that was wrong."""
     command = arguments[0] if arguments else ""
-    if command in ("check", "compare") and any(argument.startswith("--output") for argument in arguments):
+    option = REPORT_FILES.get(command)
+    if option is not None and any(argument.startswith(option) for argument in arguments):
         from highbar.cli import streams  # only if something is wrong
         from highbar.cli.outputs import withdraw  # likewise
 
         try:
-            withdraw(arguments, problems, import_module(COMMANDS[command]).refusal)
+            withdraw(arguments, option, problems, import_module(COMMANDS[command]).refusal)
         except ReportError as error:  # what is wrong with the call matters more, and follows
             streams.say(f"highbar: {error}")
 

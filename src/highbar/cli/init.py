@@ -16,6 +16,7 @@ POLICY = "highbar.yaml"
 
 _EXAMPLES = """\b
 Examples:
+  highbar init --agent               a tiny agent, scenarios for it and a policy: highbar run suite.yaml
   highbar init                       a policy, results that fail it and results that pass
   highbar init --from own.jsonl      a policy and a mapping for a file of your own
   highbar init --tutorial library    the files of the tutorial
@@ -24,24 +25,32 @@ Examples:
 
 @click.command("init", short_help="Write a policy to start from.", epilog=_EXAMPLES)
 @click.argument("folder", default=".", type=click.Path())
+@click.option("--agent", is_flag=True, help="Write a suite, a policy and a tiny agent that can be run at once.")
 @click.option("--from", "own", type=click.Path(), metavar="FILE", help="Guess a mapping from this file of results.")
 @click.option("--tutorial", is_flag=True, help="Write the files of the tutorial.")
-def command(folder: str, own: str | None, *, tutorial: bool) -> int:
+def command(folder: str, own: str | None, *, agent: bool, tutorial: bool) -> int:
     """Write files to start from into FOLDER; nothing is overwritten.
 
     With --from, a mapping that is guessed from the names and values in FILE, and a policy over the metrics that FILE
     has, with the typical thresholds. Read both before you trust them.
     """
-    if own is not None and tutorial:
-        raise InputError(Problem("--from and --tutorial exclude each other"))
+    chosen = [
+        name for name, given in (("--agent", agent), ("--from", own is not None), ("--tutorial", tutorial)) if given
+    ]
+    if len(chosen) > 1:
+        raise InputError(Problem(f"{' and '.join(chosen)} exclude each other"))
     root = Path(folder)
     if own is not None:
         from highbar.cli.init_from import start_from  # it loads what reads results, and the others need nothing of it
 
         start = start_from(own, root)
         files, steps = start.files, start.steps
+    elif agent:
+        from highbar.cli import starter_agent  # help does without the texts
+
+        files, steps = _below(root, starter_agent.FILES), _then(folder, f"highbar run {starter_agent.SUITE}")
     elif tutorial:
-        from highbar.cli import tutorial as texts  # help does without the texts
+        from highbar.cli import tutorial as texts  # likewise
 
         files, steps = _below(root, texts.FILES), _then(folder, "highbar check v1.jsonl")
     else:

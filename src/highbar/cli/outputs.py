@@ -124,14 +124,16 @@ def begin(outputs: Sequence[Output], refusal: Refusal, results: Sequence[str]) -
                 Path(file).unlink(missing_ok=True)
 
 
-def withdraw(arguments: Sequence[str], problems: Sequence[Problem], refusal: Refusal) -> None:
+def withdraw(arguments: Sequence[str], option: str, problems: Sequence[Problem], refusal: Refusal) -> None:
     """Say in the reports of an earlier run that there is no verdict, if the arguments are what is wrong.
+
+    `option` is the one that names the files of reports.
 
     Nothing is written to a file that the arguments name in another place, or that their policy names: what is wrong
     may be that an input was given as an output.
     """
-    named = [second for first, second in pairwise(arguments) if first == "--output"]
-    named += [argument.partition("=")[2] for argument in arguments if argument.startswith("--output=")]
+    named = [second for first, second in pairwise(arguments) if first == option]
+    named += [argument.partition("=")[2] for argument in arguments if argument.startswith(f"{option}=")]
     outputs: list[Output] = []
     for argument in named:
         with suppress(InputError):

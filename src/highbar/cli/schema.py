@@ -1,4 +1,4 @@
-"""`highbar schema`: the JSON Schema of a policy, a suite, results, a verdict or a comparison, for other tools."""
+"""`highbar schema`: the JSON Schema of a policy, a suite, results, or a document of Highbar, for other tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from highbar.cli import streams
 
-_NAMES = ("policy", "suite", "results", "verdict", "comparison")
+_NAMES = ("policy", "suite", "results", "verdict", "comparison", "run")
 
 _EXAMPLES = """\b
 Examples:
@@ -24,7 +24,7 @@ An editor with a YAML language server then checks a policy that starts with
 @click.command("schema", short_help="Print a JSON Schema: policy, suite, results, verdict, …", epilog=_EXAMPLES)
 @click.argument("what", type=click.Choice(_NAMES))
 def command(what: str) -> int:
-    """Print the JSON Schema of a policy, a suite, results, a verdict or a comparison."""
+    """Print the JSON Schema of a policy, a suite, results, a verdict, a comparison or the run.json of a run."""
     from highbar.store.encoding import encode  # help does without it
 
     streams.put(encode(_schema(what)))
@@ -40,6 +40,8 @@ def _schema(what: str) -> Mapping[str, Any]:
         from highbar.report.schema_results import schema  # likewise
     elif what == "verdict":
         from highbar.store.verdict import schema  # likewise
-    else:
+    elif what == "comparison":
         from highbar.store.comparison import schema  # likewise
+    else:
+        from highbar.store.run_document import schema  # likewise
     return schema()

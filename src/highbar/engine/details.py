@@ -6,13 +6,15 @@ report can hold.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from highbar.engine.database import Database, Rows
 from highbar.engine.limits import (
+    LONGEST_EVIDENCE,
     LONGEST_NAME,
     LONGEST_TEXT,
     MOST_BEHAVIORS,
@@ -30,13 +32,16 @@ from highbar.model.details import Bin, Excerpt, Latency, RowDetails, ScenarioDet
 _SCALED = 10**6
 _NAMES = ("expected_behaviors", "behaviors", "must_not", "violations")
 _TEXTS = ("input", "output")
+_WHY = ("found", "missed")
+"""Columns of a row that Highbar graded: by behavior the evidence, and why one was not observed. Others may have them
+too, for what they like."""
 _TYPES = {
     name: EMPTY[name]
     for name in (
         "id", "trial", "expected_behaviors", "behaviors", "must_not", "happened", "violation_names", "violation_count",
         "expected", "predicted", "error", "latency_ms",
     )
-} | dict.fromkeys(_TEXTS, "VARCHAR")  # fmt: skip
+} | dict.fromkeys((*_TEXTS, *_WHY), "VARCHAR")  # fmt: skip
 
 
 def read_details(database: Database, parts: Sequence[SourcePart], failed: Sequence[FailedScenario]) -> RowDetails:
@@ -83,6 +88,7 @@ def _query(parts: Sequence[SourcePart], named: Sequence[str], longest: int) -> s
         "r.id", "r.trial", "CASE WHEN t.is_passed THEN true WHEN t.is_failed THEN false END", "t.why",
         *texts, *shown, "violation_count", *short,
         f"TRY_CAST(round(latency_ms * {_SCALED}) AS HUGEINT)",
+        *(f"CASE WHEN length({name}) <= {LONGEST_EVIDENCE} THEN {name} END" for name in _WHY),
     ]  # fmt: skip
     return (
         f"SELECT {', '.join(columns)} FROM ({source}) AS r JOIN (SELECT * FROM trials WHERE {ids}) AS t ON {same}"
@@ -99,8 +105,10 @@ def _typed(part: SourcePart) -> str:
         if name in READERS:
             typed = text(name, raw) if name in _TEXTS else READERS[name](name, raw)
             values |= {column: f"CAST({sql} AS {_TYPES[column]})" for column, sql in typed.columns if column in _TYPES}
+        elif name in _WHY and raw.type == "JSON":
+            values[name] = f"CAST({raw.sql} AS VARCHAR)"
     selected = ", ".join(f"{sql} AS {name}" for name, sql in values.items())
-    return f"SELECT {selected} FROM {part.relation([name for name in part.columns if name in READERS])}"
+    return f"SELECT {selected} FROM {part.relation([name for name in part.columns if name in READERS or name in _WHY])}"
 
 
 def _longest(scenarios: int, trials: int) -> int:
@@ -111,7 +119,7 @@ def _longest(scenarios: int, trials: int) -> int:
 
 
 def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: Any) -> TrialDetail:  # noqa: FBT001 - a row
-    input_, input_more, output, output_more, *judgment, error, latency = columns
+    input_, input_more, output, output_more, *judgment, error, latency, found, missed = columns
     expected, observed, must_not, violations, count, answer, predicted = judgment
     return TrialDetail(
         trial=trial,
@@ -128,7 +136,22 @@ def _trial(trial: int | None, passed: bool | None, why: str | None, *columns: An
         predicted=None if predicted is None else predicted.removeprefix('"'),
         error=error or None,
         latency_ms=None if latency is None else Fraction(latency, _SCALED),
+        why=(*_evidence(found), *_evidence(missed)),
     )
+
+
+def _evidence(text: str | None) -> Iterator[tuple[str, str]]:
+    """The entries of an object in JSON, or of a list of pairs, as texts; nothing if it is something else."""
+    try:
+        value = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return
+    pairs = list(value.items()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for pair in pairs[:MOST_BEHAVIORS]:
+        match pair:
+            case (str(name), said):
+                shown = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+                yield name[:LONGEST_NAME], shown[:LONGEST_NAME]
 
 
 # --- latency ---------------------------------------------------------------------------------

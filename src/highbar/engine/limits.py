@@ -64,6 +64,8 @@ MOST_BEHAVIORS = 100
 """Behaviors of one trial in the details."""
 LONGEST_NAME = 300
 """Characters of a behavior or a label in the details."""
+LONGEST_EVIDENCE = 100_000
+"""Characters of all evidence of one trial; more than Highbar writes."""
 SHORTEST_TEXT, LONGEST_TEXT = 400, 4000
 """Characters of an input or an output in the details: fewer if many scenarios failed."""
 MOST_BINS = 40

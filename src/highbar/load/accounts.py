@@ -39,6 +39,7 @@ class Account(Struct, frozen=True):
         return Source(self.file.name, self.sha256)
 
 
+_RECORDED = "results are judged as they were written; highbar run --resume FOLDER writes them anew from the answers"
 Accounts = Callable[[], tuple[Account, ...]]
 
 
@@ -86,8 +87,10 @@ def account(file: ResultsFile) -> Account:
                 digest.update(block)
             yield block
 
-    counted = _counted(file, blocks())
-    return Account(file, digest.hexdigest(), *counted)
+    results, damaged, uncountable = _counted(file, blocks())
+    if file.recorded not in (None, digest.hexdigest()):
+        damaged = Problem("has changed since the run ended, or is not whole", file.name, hint=_RECORDED)
+    return Account(file, digest.hexdigest(), results, damaged, uncountable)
 
 
 def _counted(file: ResultsFile, blocks: Iterator[bytes]) -> tuple[int, Problem | None, Problem | None]:

@@ -18,7 +18,7 @@ from highbar import importers
 from highbar import policy as policies
 from highbar.errors import InputError, Problem
 from highbar.importers.beside import Beside, beside
-from highbar.load import folders, foreign, unpacking
+from highbar.load import folders, foreign, run_folders, unpacking
 from highbar.load.counting import BYTE_ORDER_MARK, without_mark
 from highbar.model import Format, ResultsFile
 
@@ -37,6 +37,7 @@ LOGS = (".eval",)
 """Endings that are another tool's results and nothing else; a folder is searched for them too."""
 BESIDE = (*LOGS, ".json")
 """Endings of files that may say something about other files."""
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _ABSENT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark call an absent value in the name of a folder."""
 
@@ -48,11 +49,14 @@ def find_files(
     input_format: str | None = None,
     stdin: BinaryIO | None = None,
     guidance: foreign.Guidance = foreign.NO_GUIDANCE,
-    names: Mapping[str, str] = MappingProxyType({}),
+    names: Mapping[str, str] = NO_NAMES,
+    subset: bool = False,
+    regraded: Mapping[str, str] = NO_NAMES,
 ) -> tuple[ResultsFile, ...]:
     """The files that the arguments name; `stack` owns the temporary copies. Every problem is raised at once.
 
-    `names` says what to call a path in messages, if not by the path.
+    `names` says what to call a path in messages, if not by the path. `subset` accepts the folder of a run of a part of
+    its suite. `regraded` has rows to read instead of those of a run, by the path of the run's results.
 
     If the guidance has a mapping, every file is read by it; the files of a tool that is named, or those that are known
     by their looks if the mapping only describes, are read by the tool's reader first.
@@ -72,7 +76,8 @@ def find_files(
             else:
                 named = folders.expand(argument, is_results)
                 read = [
-                    _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
+                    _of_run(path, guidance, regraded, subset=subset)
+                    or _with_partitions(_as_file(path, names.get(path, path), input_format, stack, guidance), folder)
                     for path, folder in named.found
                     if path not in together.left
                 ]
@@ -100,10 +105,11 @@ def paths_named(arguments: Sequence[str]) -> tuple[str, ...]:
 
 def inputs(results: Sequence[str], policy: str | None, *others: str | None) -> tuple[str, ...]:
     """Every file that a check reads: the results, the policy that is named or found, and the files that it names."""
-    named = [*paths_named(results), *(other for other in others if other)]
+    found = paths_named(results)
+    named = [*found, *run_folders.files_beside(found), *(other for other in others if other)]
     with suppress(InputError):  # two policies in one folder: the check says so
-        found = Path(policy) if policy is not None else policies.find_here()
-        named += [str(found), *policies.files_named_in(found)] if found else []
+        path = Path(policy) if policy is not None else policies.find_here()
+        named += [str(path), *policies.files_named_in(path)] if path else []
     return tuple(named)
 
 
@@ -173,6 +179,18 @@ def _as_file(
         return foreign.import_file(path, name, tool, _temporary(stack, suffix=".jsonl"), guidance).file
     format_, compression = _form(path, input_format)
     return ResultsFile(os.path.realpath(path), name, _array_or_lines(path, format_, compression), compression)
+
+
+def _of_run(path: str, guidance: foreign.Guidance, regraded: Mapping[str, str], *, subset: bool) -> ResultsFile | None:
+    """The results in the folder of a run; None if the file is not in one."""
+    if run_folders.results_in(path) is None:
+        return None
+    run = run_folders.read_results(path, subset=subset)
+    instead = regraded.get(path)
+    original = os.path.realpath(path)
+    file = ResultsFile(instead or original, path, "jsonl", original=original if instead else None, recorded=run.sha256)
+    mapped = f"{path}: the rows of a run are read as they are: the mapping is not used for them"
+    return replace(file, notes=(*run.notes, *((mapped,) if guidance.mapping is not None else ())))
 
 
 def _form(path: str, input_format: str | None = None) -> tuple[Format, str | None]:

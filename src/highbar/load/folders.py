@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from highbar.documents.files import similar_file
 from highbar.errors import InputError, Problem
+from highbar.load import run_folders
 
 WANTED = "wanted .jsonl, .json, .csv or .parquet (.gz or .zst behind the first three), or another tool's log"
 _MOST_NAMED = 10
@@ -43,6 +44,9 @@ class Named(Struct, frozen=True):
 def expand(argument: str, is_results: Callable[[str], bool]) -> Named:
     """The files that an argument names. Raises InputError if there are none, or if one of them cannot be had."""
     path = Path(argument)
+    of_run = run_folders.results_in(argument)
+    if of_run is not None:
+        return Named(((of_run, None),))
     # Path.is_dir and Path.exists fail if the text is too long for a path.
     if os.path.isdir(path):
         return _folder(argument, is_results)
@@ -110,6 +114,7 @@ class _FolderWalk(Struct):
     files: list[str]
     left: list[str]
     problems: list[Problem]
+    runs: list[str]
 
     def add_folder(self, folder: str, above: frozenset[str], *, hidden: bool) -> None:
         """Everything in a folder, in order; `above` are the real paths of the folders around it."""
@@ -135,7 +140,11 @@ class _FolderWalk(Struct):
 
     def _entry(self, entry: os.DirEntry[str], above: frozenset[str], *, hidden: bool) -> None:
         if entry.is_dir():
-            self.add_folder(entry.path, above, hidden=hidden)
+            of_run = None if hidden else run_folders.results_in(entry.path)
+            if of_run is None:
+                self.add_folder(entry.path, above, hidden=hidden)
+            else:  # the other files in the folder of a run are not results
+                self.runs.append(of_run)
         elif not hidden and entry.is_file() and not self.is_results(entry.name) and _NEAR_FORMAT.search(entry.name):
             message, hint = "this looks like results, in a form that is not read", "unpack it, or move it elsewhere"
             self.problems.append(Problem(message, file=entry.path, hint=hint))
@@ -152,12 +161,14 @@ class _FolderWalk(Struct):
 
 
 def _folder(folder: str, is_results: Callable[[str], bool]) -> Named:
-    walk = _FolderWalk(is_results, [], [], [])
+    walk = _FolderWalk(is_results, [], [], [], [])
     walk.add_folder(folder, frozenset(), hidden=False)
-    if not walk.files and not walk.problems:
-        raise InputError(Problem("no results file in this folder", file=folder, hint=WANTED))
     if walk.problems:
         raise InputError(*walk.problems)
+    if walk.runs:
+        return Named(((run_folders.only_run(folder, walk.runs, walk.files), None),), _note(folder, walk.left))
+    if not walk.files:
+        raise InputError(Problem("no results file in this folder", file=folder, hint=WANTED))
     return Named(tuple((path, folder) for path in walk.files), _note(folder, walk.left))
 
 

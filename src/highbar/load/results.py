@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from highbar.errors import InputError, Problem
-from highbar.load import accounts, files, foreign
+from highbar.load import accounts, files, foreign, run_folders
 from highbar.model import Policy, ResultsFile, Source
 from highbar.model.job import EngineChoice, Job, JobWatch, Progress, Table
 
@@ -64,7 +64,7 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
         if guidance.mapping is not None:
             hint = "highbar import map writes the rows that Spark can read"
             raise InputError(Problem("Spark does not read by a mapping", hint=hint))
-        yield replace(found, paths=job.results)
+        yield replace(found, paths=tuple(_outside(path, subset=job.wants.subset) for path in job.results))
     else:
         with ExitStack() as stack:
             read = files.find_files(
@@ -74,9 +74,23 @@ def results(job: Job, policy: Policy, watch: JobWatch) -> Iterator[Results]:
                 stdin=job.stdin,
                 guidance=guidance,
                 names=job.names,
+                subset=job.wants.subset,
+                regraded=job.regraded,
             )
             _tell(read, watch)
             yield replace(found, files=read, accounts=stack.enter_context(accounts.started(read)))
+
+
+def _outside(path: str, *, subset: bool) -> str:
+    """A path for an engine that reads the files itself: of the folder of a run, its results."""
+    found = run_folders.results_in(path)
+    if found is None:
+        return path
+    run = run_folders.read_results(found, subset=subset)
+    changed = accounts.account(ResultsFile(found, found, "jsonl", recorded=run.sha256)).damaged
+    if changed:
+        raise InputError(changed)
+    return found
 
 
 def _tell(read: tuple[ResultsFile, ...], watch: JobWatch) -> None:

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -20,6 +20,9 @@ _OPTIONS = ("--no-replace-objects", "--literal-pathspecs", "-c", "core.warnAmbig
 """A replaced object would be another file under the same commit; an ambiguous name another commit."""
 _FOUND = re.compile(rb"([0-7]{6}) (\w+) ([0-9a-f]{40,64})\t")
 _FILE_MODE = ("100644", "100755")
+_LISTED = re.compile(rb"(100644|100755) blob ([0-9a-f]{40,64}) +([0-9]+)\t(.*)", re.DOTALL)
+_LARGEST_GROUP = 64 * 1024 * 1024
+"""Bytes of files that are read from git at once."""
 
 
 class Revision(Struct, frozen=True):
@@ -70,6 +73,21 @@ class Revision(Struct, frozen=True):
         copy.write_bytes(_git("cat-file", "blob", digest))
         return copy
 
+    def read_below(self, folder: str, largest: int) -> None:
+        """Copies of all plain files below a folder that are not larger than that; `.` is the whole repository."""
+        listed = _git(
+            "ls-tree", "-r", "-l", "-z", "--full-tree", self.commit, "--", *([] if folder == "." else [folder])
+        )
+        found = (_LISTED.match(entry) for entry in listed.split(b"\0"))
+        files = [(os.fsdecode(one[4]), one[2].decode("ascii"), int(one[3])) for one in found if one is not None]
+        wanted = [file for file in files if file[2] <= largest]
+        for group in _groups(wanted):
+            contents = _blobs([digest for _, digest, _ in group])
+            for (path, _, _), content in zip(group, contents, strict=True):
+                copy = self.folder / path
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(content)
+
     def name(self, path: str) -> str:
         """What git calls the file: `main:highbar.yaml`."""
         return f"{self.ref}:{path}"
@@ -112,8 +130,33 @@ def _refuse_a_submodule(root: Path, ref: str) -> None:
         raise InputError(Problem(message, hint=hint))
 
 
-def _git(*arguments: str) -> bytes:
-    done = _run(*arguments)
+def _groups(files: Sequence[tuple[str, str, int]]) -> Iterator[list[tuple[str, str, int]]]:
+    """The files (path, digest, size) in groups that fit into memory."""
+    group: list[tuple[str, str, int]] = []
+    size = 0
+    for file in files:
+        if group and size + file[2] > _LARGEST_GROUP:
+            yield group
+            group, size = [], 0
+        group.append(file)
+        size += file[2]
+    if group:
+        yield group
+
+
+def _blobs(digests: Sequence[str]) -> Iterator[bytes]:
+    """The contents of objects, in this order."""
+    answer = _git("cat-file", "--batch", stdin="".join(f"{digest}\n" for digest in digests).encode())
+    at = 0
+    for _ in digests:
+        end = answer.index(b"\n", at)
+        size = int(answer[at:end].rsplit(b" ", 1)[1])
+        yield answer[end + 1 : end + 1 + size]
+        at = end + 1 + size + 1
+
+
+def _git(*arguments: str, stdin: bytes = b"") -> bytes:
+    done = _run(*arguments, stdin=stdin)
     if done.returncode:
         reason = " ".join(done.stderr.decode("utf-8", "replace").split()).removeprefix("fatal: ")
         hint = "run it inside a git repository" if "not a git repository" in reason else None
@@ -121,13 +164,13 @@ def _git(*arguments: str) -> bytes:
     return done.stdout
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command: Sequence[str] = ("git", *_OPTIONS, *arguments)
     # No questions, no locks, and messages in the language that is looked for above.
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         return subprocess.run(  # noqa: S603 - no shell; a ref that could be an option is refused above
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False, env=environment
+            command, input=stdin, capture_output=True, timeout=_PATIENCE, check=False, env=environment
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(Problem(f"--against-ref: git could not be run: {error}")) from None

@@ -21,7 +21,8 @@ class TrialDetail(Struct, frozen=True):
     """One trial of a scenario that did not pass every trial: input, output and what was expected.
 
     `reason` says why it did not pass; None if it did. `violations` are those that happened, however they were recorded;
-    `violation_count` is set if only their number is known.
+    `violation_count` is set if only their number is known. `why` has the evidence that the row gives for a behavior, or
+    the reason why it was not observed, by its name.
     """
 
     trial: int | None
@@ -38,6 +39,7 @@ class TrialDetail(Struct, frozen=True):
     predicted: str | None = None
     error: str | None = None
     latency_ms: Fraction | None = None
+    why: tuple[tuple[str, str], ...] = ()
 
 
 class ScenarioDetail(Struct, frozen=True):

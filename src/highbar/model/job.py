@@ -41,7 +41,7 @@ class Wants(Struct, frozen=True, eq=False):
     """What the caller wants of the results besides the verdict."""
 
     slices: tuple[str, ...] = ()  # columns to show the metrics by, besides those that the policy names
-    subset: bool = False  # accept that the choice of rows leaves a scenario without any
+    subset: bool = False  # accept a run of a part of its suite, and a choice of rows that leaves a scenario without any
     scenarios: bool = False  # every scenario, for reports that list them
     details: bool = False  # the trials of failed scenarios in full
     trials_of: tuple[str, ...] = ()  # ids of scenarios whose trials a comparison shows, passed ones too
@@ -68,6 +68,7 @@ class Job(Struct, frozen=True, eq=False):
     wants: Wants = NOTHING_MORE
     stdin: BinaryIO | None = None
     names: Mapping[str, str] = field(default_factory=dict)  # what to call a path in messages, if not by the path
+    regraded: Mapping[str, str] = field(default_factory=dict)  # by the results of a run, the rows to read instead
 
 
 Progress = Callable[[float], None]

@@ -24,6 +24,7 @@ class ResultsFile(Struct, frozen=True):
     urgent: tuple[str, ...] = ()  # the notes that no option hides
     judging: Judging | None = None  # who judged, if the rows were made from another tool's file
     columns: tuple[str, ...] = ()  # of all its rows, if an importer wrote them and no key occurs twice
+    recorded: str | None = None  # the digest that the file must have: a run folder says it
     partitions: tuple[tuple[str, str | None], ...] = ()  # columns that the names of its folders give (`day=2026-11-14`)
 
 

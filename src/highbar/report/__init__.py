@@ -34,6 +34,7 @@ class Display(Struct, frozen=True):
     height: int | None = None  # lines; None if nothing scrolls out of sight
     verbose: bool = False  # everything, and not only what did not pass
     meta: tuple[tuple[str, str], ...] = ()  # what the caller says about the run: date, commit, link
+    report_option: str = "--output"  # the option that writes a report to a file
 
 
 PAGE = Display()

@@ -38,7 +38,6 @@ _MOST_DEMANDS = 20
 _MOST_SCENARIOS = 10
 _MOST_NOTES = 3
 _LONGEST_REASON = 300
-_MORE = "More: -v, or --output report.html"
 COLORS = MappingProxyType({"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", None: "bold red"})
 
 
@@ -150,7 +149,7 @@ def _lines(verdict: Verdict, display: Display) -> list[str]:
     missed = [demand for demand in found if demand.rule.outcome != "pass"]
     blocking = [demand for demand in missed if demand.rule.level == "blocking"]
     warning = [demand for demand in missed if demand.rule.level == "warning"]
-    closing = paragraph(_closing(verdict, found), 0, display)
+    closing = paragraph(_closing(verdict, found, display.report_option), 0, display)
     return [
         *about(verdict, display),
         *problem_lines(verdict.problems, display),
@@ -187,14 +186,15 @@ def _shortened(text: str) -> str:
     return cut(visible(text), _LONGEST_REASON)
 
 
-def _closing(verdict: Verdict, found: Sequence[DemandResult]) -> str:
+def _closing(verdict: Verdict, found: Sequence[DemandResult], report_option: str) -> str:
     """How certain the verdict is, how many blocking demands are met, and how to see more."""
     met = [demand.rule for demand in found if demand.rule.outcome == "pass" and demand.rule.level == "blocking"]
     narrow = sum(could_change(rule) for rule in met)
     are = f"{count(len(met), 'demand')} {'is' if len(met) == 1 else 'are'} met" if met else ""
     of = "" if len(met) == 1 else _all(narrow) if narrow == len(met) else f"{narrow} of them "
     narrowly = f", {of}narrowly" if narrow else ""
-    return " ".join(filter(None, (second_run(verdict), f"{are}{narrowly}." if are else "", _MORE)))
+    more = f"More: -v, or {report_option} report.html"
+    return " ".join(filter(None, (second_run(verdict), f"{are}{narrowly}." if are else "", more)))
 
 
 def _all(number: int) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from highbar.model.answer import ToolCall
 
 
-class Question(Struct, frozen=True):
+class AgentCall(Struct, frozen=True):
     """What the agent is asked in one turn of one trial.
 
     `text` is what it is asked if the scenario has only an `input`; if it has turns or messages, `text` is None and the
@@ -54,8 +54,8 @@ class Reply(Struct, frozen=True, omit_defaults=True):
         return not (self.output and self.output.strip()) and not self.tool_calls
 
 
-Outcome = Literal["answered", "error", "infrastructure"]
-"""answered: there is a reply · error: the agent's fault, final · infrastructure: nobody's answer, may be tried again."""
+TrialOutcome = Literal["answered", "error", "infrastructure"]
+"""answered: there is a reply. error: the agent failed; final. infrastructure: no answer, for no fault of the agent."""
 
 
 class Attempt(Struct, frozen=True):
@@ -68,7 +68,7 @@ class Attempt(Struct, frozen=True):
     trials all end in one of them, the run stops.
     """
 
-    outcome: Outcome
+    outcome: TrialOutcome
     reply: Reply | None = None
     reason: str | None = None
     latency_ms: float | None = None
@@ -87,5 +87,5 @@ class Caller(Protocol):
     def allow(self, at_once: int) -> None:
         """How many calls may run at once, for a caller that is handed questions `ahead`."""
 
-    async def call(self, question: Question) -> Attempt:
+    async def call(self, call: AgentCall) -> Attempt:
         """One attempt. It ends by itself within the timeout, and raises nothing but CancelledError."""

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from highbar.model.answer import Answer
-from highbar.run.calls import Outcome, Reply
+from highbar.run.calls import Reply, TrialOutcome
 
 
-class Selection(Struct, frozen=True):
+class Chosen(Struct, frozen=True):
     """Which scenarios of the suite were run, as the options say it. Empty: all of them."""
 
     only: tuple[str, ...] = ()
@@ -20,7 +20,7 @@ class Selection(Struct, frozen=True):
     limit: int | None = None
 
 
-class Plan(Struct, frozen=True, tag="plan"):
+class RunPlan(Struct, frozen=True, tag="plan"):
     """The first record: everything that a run was started with, so that it can be resumed from its folder alone.
 
     `order` is the random permutation of the chosen scenarios, made before the first call. `suite_text` is the suite
@@ -37,7 +37,7 @@ class Plan(Struct, frozen=True, tag="plan"):
     started: str  # UTC, ISO 8601
     agent: Mapping[str, Any]  # the agent's settings, as `msgspec.to_builtins` gives them
     settings: Mapping[str, Any]  # those of the run, likewise, with what the options changed
-    selection: Selection = Selection()
+    chosen: Chosen = Chosen()
     agent_version: str | None = None
     scenarios: int = 0  # of the whole suite, chosen or not
     highbar: str = ""
@@ -66,7 +66,7 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     id: str
     trial: int
     digest: str
-    outcome: Outcome
+    outcome: TrialOutcome
     turns: tuple[TurnEnd, ...] = ()
     reason: str | None = None
     attempts: int = 1
@@ -89,7 +89,7 @@ class Finished(Struct, frozen=True, tag="finished"):
     trials: int
 
 
-Record = Plan | Began | Ended | Resumed | Finished
+Record = RunPlan | Began | Ended | Resumed | Finished
 encode = msgspec.json.Encoder(decimal_format="number").encode
 decode = msgspec.json.Decoder(Record).decode
 

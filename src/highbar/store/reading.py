@@ -31,6 +31,7 @@ class StoredDocument(NamedTuple):
     file: str
     text: str
     content: Mapping[str, Any]
+    hint: str = _AGAIN
 
     def read(self, read_stored: Callable[[Mapping[str, Any]], _Read]) -> _Read:
         """What `read` makes of the content. Raises InputError with every fault that it finds."""
@@ -39,27 +40,31 @@ class StoredDocument(NamedTuple):
         except forms.DamagedError as error:
             raise self.refusal(*error.faults[:MOST_PROBLEMS]) from None
 
-    def refusal(self, *faults: tuple[forms.Path, str], hint: str = _AGAIN) -> InputError:
+    def refusal(self, *faults: tuple[forms.Path, str], hint: str | None = None) -> InputError:
         """The faults as problems, each with the line and column of its value."""
         tree = _tree(self.text)
+        advice = hint or self.hint
         return InputError(
-            *(Problem(_path_text(path) + message, self.file, *_place(tree, path), hint) for path, message in faults)
+            *(Problem(_path_text(path) + message, self.file, *_place(tree, path), advice) for path, message in faults)
         )
 
 
-def read_stored(path: str | PathLike[str], schema: str) -> StoredDocument:
-    """The document of this schema in a file. Raises InputError if it is another one, or not JSON."""
+def read_stored(path: str | PathLike[str], schema: str, hint: str = _AGAIN) -> StoredDocument:
+    """The document of this schema in a file. Raises InputError if it is another one, or not JSON.
+
+    `hint` says how to get a good one.
+    """
     file = os.fspath(path)
     text = _text(file)
     try:
         content = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        raise InputError(Problem(f"not JSON: {error.msg}", file, error.lineno, error.colno, _AGAIN)) from None
+        raise InputError(Problem(f"not JSON: {error.msg}", file, error.lineno, error.colno, hint)) from None
     except _RefusedError as error:
-        raise InputError(Problem(str(error), file, _line_of(text, error.text), hint=_AGAIN)) from None
+        raise InputError(Problem(str(error), file, _line_of(text, error.text), hint=hint)) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(Problem(f"not a document of Highbar: {error}", file, hint=_AGAIN)) from None
-    found = StoredDocument(file, text, content if isinstance(content, dict) else {})
+        raise InputError(Problem(f"not a document of Highbar: {error}", file, hint=hint)) from None
+    found = StoredDocument(file, text, content if isinstance(content, dict) else {}, hint)
     named = found.content.get("schema")
     if named != schema:
         raise _foreign(found, forms.document_value(named if isinstance(content, dict) else content), schema)

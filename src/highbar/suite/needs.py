@@ -40,18 +40,17 @@ def _scenarios(suite: Suite) -> Iterator[ValueProblem]:
         path = (*start, index)
         if scenario.asked is None and not scenario.messages:
             yield ValueProblem(path, "there is nothing to ask the agent", "give it an input, turns or messages")
-        if suite.judge is None:
-            for inside in _judged(scenario):
-                if inside[0] != "behaviors":
-                    yield _no_judge((*path, *inside))
-                elif inside not in used:
-                    used.add(inside)
-                    yield _no_judge(inside)
+        for inside in _judged(scenario):
+            if inside[0] != "behaviors":
+                yield _no_judge((*path, *inside), suite)
+            elif inside not in used:
+                used.add(inside)
+                yield _no_judge(inside, suite)
 
 
-def _no_judge(path: tuple[str | int, ...]) -> ValueProblem:
-    hint = "add a judge block, or write a check such as {contains: …}"
-    return ValueProblem(path, "this is a statement for a judge, and no judge is configured", hint)
+def _no_judge(path: tuple[str | int, ...], suite: Suite) -> ValueProblem:
+    why = "no judge is configured" if suite.judge is None else "this version of Highbar asks no judge yet"
+    return ValueProblem(path, f"this is a statement for a judge, and {why}", "write a check such as {contains: …}")
 
 
 def _judged(scenario: Scenario) -> Iterator[tuple[str, ...]]:

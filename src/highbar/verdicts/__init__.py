@@ -19,7 +19,7 @@ from highbar.verdicts import notes
 from highbar.verdicts.judgeable import nothing_to_compare, nothing_to_judge
 
 if TYPE_CHECKING:  # few policies compare
-    from highbar.changes.run import Run
+    from highbar.changes.run import ScoredRun
     from highbar.changes.since import Changes
 
 MOST_FAILED = 1000
@@ -35,7 +35,7 @@ class CheckResult(Struct, frozen=True, eq=False):
     verdict: Verdict
     policy: Policy
     sums: Reduction
-    run: Run | None = None
+    run: ScoredRun | None = None
     changes: Changes | None = None
 
 

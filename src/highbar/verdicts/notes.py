@@ -27,13 +27,15 @@ def all_notes(
         *reduction.warnings,
         *measure.weight_warnings(whole, weighted=weighted, clustered=reduction.clustered),
         *measure.trial_warnings(whole, _judged_metrics(rules)),
-        *_in_seconds(whole),
+        *_in_seconds(whole, results),
         *(() if policies.is_typical(policy) else gate.slack_notes(rules)),
     )
 
 
-def _in_seconds(whole: measure.Measured) -> tuple[str, ...]:
+def _in_seconds(whole: measure.Measured, results: Results) -> tuple[str, ...]:
     """A latency that was probably recorded in seconds: it would pass every threshold."""
+    if results.files and all(file.recorded for file in results.files):  # `highbar run` measured it
+        return ()
     values = [value for name in _PERCENTILES if (value := whole.value(name).value) is not None]
     if not values or max(values) >= _FEW or all(value.denominator == 1 for value in values):
         return ()

@@ -210,3 +210,32 @@ def test_the_policy_is_there_as_it_was_read(tmp_path: Path):
     (tmp_path / "p.yaml").write_text("# ours\npass_criteria: { overall: 50% }\n")
     found = api.check([{"id": "A", "passed": True}], tmp_path / "p.yaml", details=True).details
     assert found.policy_text == "# ours\npass_criteria: { overall: 50% }\n"
+
+
+def test_the_evidence_of_a_graded_row_is_there(tmp_path):
+    row = {
+        "id": "A", "expected_behaviors": ["greets", "finds"], "behaviors": {"greets": True, "finds": False},
+        "found": {"greets": "Hello", "finds": {"name": "search", "arguments": {"topic": "99"}}},
+        "missed": {"finds": "topic is the text 99"},
+    }  # fmt: skip
+    (tmp_path / "results.jsonl").write_text(json.dumps(row))
+    (scenario,) = details(tmp_path / "results.jsonl").rows.scenarios
+    assert scenario.trials[0].why == (
+        ("greets", "Hello"),
+        ("finds", '{"name": "search", "arguments": {"topic": "99"}}'),
+        ("finds", "topic is the text 99"),
+    )
+
+
+@pytest.mark.parametrize("own", [3, "text", True, ["a"], [["a", "b", "c"]], [[1, 2]], [], {}, None, 1.5])
+def test_a_column_of_the_same_name_that_is_no_evidence_shows_nothing(tmp_path, own):
+    (tmp_path / "results.jsonl").write_text(json.dumps({"id": "A", "passed": False, "found": own, "missed": own}))
+    (scenario,) = details(tmp_path / "results.jsonl").rows.scenarios
+    assert scenario.trials[0].why == ()
+
+
+def test_pairs_are_evidence_too(tmp_path):
+    row = {"id": "A", "passed": False, "found": [["Greets", "Hello"], ["greets", 3]]}
+    (tmp_path / "results.jsonl").write_text(json.dumps(row))
+    (scenario,) = details(tmp_path / "results.jsonl").rows.scenarios
+    assert scenario.trials[0].why == (("Greets", "Hello"), ("greets", "3"))

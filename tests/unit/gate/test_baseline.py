@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from highbar import policy as policies
 from highbar.changes.comparison import compare
-from highbar.changes.run import Run, scoring_of
+from highbar.changes.run import ScoredRun, scoring_of
 from highbar.model.baseline import Scoring
 from highbar.model.comparison import Side
 from highbar.model.records import ScenarioRecord
@@ -36,7 +36,7 @@ def kept(rows, policy):
     named = {column: tuple({row[column] for row in rows if column in row}) for column in ("judge", "suite")}
     about = Side((), is_baseline=False, agent_version=None, scenarios=len(rows), trials=len(rows))
     records = tuple(sorted(map(record, rows), key=lambda one: one.id))
-    return Run(records, about, scoring_of(policy), named["judge"], named["suite"])
+    return ScoredRun(records, about, scoring_of(policy), named["judge"], named["suite"])
 
 
 def compared(base, head, policy):

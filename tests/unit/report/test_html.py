@@ -188,13 +188,16 @@ def test_what_is_packed_is_read_back():
 @pytest.mark.hazard("H110")
 @pytest.mark.hazard("H116")
 def test_packed_texts_are_data_and_cannot_end_their_element(text):
-    trial = TrialDetail(1, False, text, Excerpt(text, 5), Excerpt(text), (text,), (), (text,), (text,), error=text)
+    trial = TrialDetail(
+        1, False, text, Excerpt(text, 5), Excerpt(text), (text,), (), (text,), (text,), error=text, why=((text, text),)
+    )
     opened = ScenarioDetail(FailedScenario(text, text, text, 1, 0), (trial,))
     page = render(replace(FAILING, details=Details(RowDetails((opened,)))))
     data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
     (scenario,), ((found,),) = unpacked(data["index"]), unpacked(data["blocks"][0])
     assert scenario[0] == revealed(text)
     assert found[3] == [legible(text), 5]
+    assert found[-1] == [[revealed(text), legible(text)]]
     assert page.count("</script>") == 2
 
 

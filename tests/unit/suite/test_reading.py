@@ -200,11 +200,18 @@ def test_python_values_are_read_as_a_file_is() -> None:
 
 
 def test_what_a_run_still_needs_is_said_with_its_line(tmp_path: Path) -> None:
-    found = read(tmp_path, LIBRARY)
-    assert suite.unmet(found, {"JUDGE_KEY": "k"}) == ()
+    text = "agent: {http: 'http://x/', key: '${AGENT_KEY}'}\nscenarios: [{id: A, input: a, answer: b}]"
+    found = read(tmp_path, text)
+    assert suite.unmet(found, {"AGENT_KEY": "k"}) == ()
     (problem,) = suite.unmet(found, {})
-    assert (problem.line, problem.message) == (4, "judge.key: ${JUDGE_KEY} is not set")
+    assert (problem.line, problem.message) == (1, "agent.key: ${AGENT_KEY} is not set")
     assert problem.excerpt is not None
+
+
+def test_statements_are_refused_beside_a_judge_too_as_long_as_none_is_asked(tmp_path: Path) -> None:
+    found = suite.unmet(read(tmp_path, LIBRARY), {"JUDGE_KEY": "k"})
+    assert found
+    assert all("asks no judge yet" in problem.message for problem in found)
 
 
 def test_without_a_judge_a_statement_keeps_a_suite_from_being_run(tmp_path: Path) -> None:

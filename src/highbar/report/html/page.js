@@ -90,7 +90,9 @@ const dataOf = (id) => {
   };
 
   const opened = (trial, count) => {
-    const [number, passed, reason, input, output, expected, other, happened, mustNot, wanted, got, error, took] = trial;
+    const [number, passed, reason, input, output, expected, other, happened, mustNot, wanted, got, error, took, evidence] = trial;
+    const said = new Map(evidence);
+    const why = (name) => said.has(name) ? `: ${said.get(name)}` : "";
     const part = make("div", undefined, passed ? "trial passed" : "trial failed");
     const named = count > 1 ? `Trial ${number}: ${passed ? "passed" : "did not pass"}` : passed ? "Passed" : "Did not pass";
     part.append(make("h3", took ? `${named}, ${took}` : named));
@@ -98,11 +100,12 @@ const dataOf = (id) => {
     excerpt(part, "Input", input);
     excerpt(part, "Output", output);
     if (error) excerpt(part, "Error", [error, 0]);
-    entries(part, "Expected behaviors", expected.map(([name, seen]) => seen ? [`✓ ${name}`, "seen"] : [`✕ ${name} (not observed)`, "absent"]));
+    entries(part, "Expected behaviors", expected.map(([name, seen]) => seen ? [`✓ ${name}${why(name)}`, "seen"] : [`✕ ${name} (not observed)${why(name)}`, "absent"]));
     entries(part, "Observed besides", other.map((name) => [name, ""]));
-    entries(part, "Violations", happened.map((name) => [`✕ ${name}`, "happened"]));
+    entries(part, "Violations", happened.map((name) => [`✕ ${name}${why(name)}`, "happened"]));
     entries(part, "Avoided, as demanded", mustNot.map((name) => [name, ""]));
     if (wanted || got) entries(part, "Answer", [[answered(wanted, got), ""]]);
+    else if (said.has("answer")) entries(part, "Answer", [[said.get("answer"), ""]]);
     return part;
   };
   const answered = (wanted, got) => {

@@ -189,6 +189,7 @@ def _trial(trial: TrialDetail) -> list[Any]:
         revealed(trial.predicted or ""),
         legible(trial.error or ""),
         "" if trial.latency_ms is None else amount(trial.latency_ms, "ms"),
+        [[revealed(name), legible(text)] for name, text in trial.why],
     ]
 
 

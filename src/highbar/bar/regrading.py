@@ -1,0 +1,191 @@
+"""The answers of a run, graded by its suite as it was at a git ref: else a change could lower the bar by its checks.
+
+Each scenario that the suite had there is graded by its checks of then; one that is new has the row that the run wrote.
+The functions of checks, and the schemas that they name, are those of the ref too, if they are beside the suite there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path, PurePath, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.errors import InputError, Problem
+from highbar.language.phrases import some_and_more
+from highbar.load import files, run_folders
+from highbar.load.revision import Revision
+from highbar.model import Policy, Weakening
+
+if TYPE_CHECKING:  # only for the folder of a run
+    from highbar.run.grading import Grader
+    from highbar.run.history import RunHistory
+    from highbar.run.records import Ended
+    from highbar.suite import Suite
+
+_LARGEST_BESIDE = 2**20
+"""Bytes of a file beside the suite that its checks may need: a module, a schema, a list of words."""
+_NAMES_FILES = (b"python", b"is_json")
+"""What a suite has in it if a check needs another file."""
+
+
+class Regraded(Struct, frozen=True):
+    """By the path of a run's results, the file with the rows to read instead; and what to say about the suites."""
+
+    rows: Mapping[str, str] = {}
+    notes: tuple[str, ...] = ()
+    weakened: tuple[Weakening, ...] = ()
+
+
+class _RunRow(Struct, frozen=True):
+    """What a row says that does not depend on its checks."""
+
+    id: str
+    trial: int
+    agent_version: str | None = None
+    suite: str | None = None
+    unjudged: str | None = None
+    error: str | None = None
+
+
+_row_in = msgspec.json.Decoder(_RunRow).decode
+
+
+def runs_in(arguments: Sequence[str]) -> tuple[str, ...]:
+    """The paths of the results of runs among what the arguments name."""
+    return tuple(path for path in files.paths_named(arguments) if run_folders.results_in(path) is not None)
+
+
+def regraded(runs: Sequence[str], there: Revision, before: Policy, folder: Path) -> Regraded:
+    """The runs with these results, graded by their suites as they were; the rows are written into `folder`.
+
+    Raises InputError if a run cannot be read, or if the ref cannot have its suite.
+    """
+    made = [_of_run(path, there, before, folder / f"rows-{number}.jsonl") for number, path in enumerate(runs)]
+    rows = {path: instead for one in made for path, instead in one.rows.items()}
+    return Regraded(
+        rows, tuple(note for one in made for note in one.notes), tuple(each for one in made for each in one.weakened)
+    )
+
+
+def _of_run(path: str, there: Revision, before: Policy, target: Path) -> Regraded:
+    from highbar.run.folder import read_run  # only for the folder of a run
+
+    folder = Path(path).parent
+    history = read_run(folder)
+    named = _suite_path(there, history.plan.suite_file, before)
+    suite = None if named is None else _read_suite(there, named)
+    if named is None or suite is None or suite.is_plan:
+        why = "has no checks there" if named else "is not there"
+        note = f"{folder}: {history.plan.suite_file} {why}, so its answers are graded as the suite is now"
+        return Regraded(notes=(f"{there.ref}: {note}",))
+    with ExitStack() as stack, target.open("wb", buffering=1 << 20) as stream:
+        grader = _grader(suite, there.folder / PurePosixPath(named).parent, stack)
+        stream.writelines(_lines(path, history, grader))
+    changed = [id_ for id_, digest in history.digests.items() if _differs(suite, id_, digest)]
+    note = f"{there.ref}: {folder}: graded by {there.name(named)} too; changed since: {some_and_more(changed)}"
+    return Regraded({path: str(target)}, (note,) if changed else (), tuple(_weakened(history, suite, before, named)))
+
+
+def _differs(suite: Suite, id_: str, digest: str) -> bool:
+    return id_ in suite.scenarios and suite.scenarios[id_].digest != digest
+
+
+# --- the suite at the ref --------------------------------------------------------------------
+
+
+def _suite_path(there: Revision, file: str, before: Policy) -> str | None:
+    """Where in the repository the suite was at the ref; None if it was nowhere. Raises InputError if it never can be.
+
+    If it was not at its own path it may have been moved, and the policy of the ref says which one it judged by.
+    """
+    outside = None
+    try:
+        candidates = [there.path(file)]
+    except InputError as error:  # a run of another machine, or of a suite that is under no version control
+        outside = error
+        parts = PurePath(file).parts
+        candidates = ["/".join(parts[start:]) for start in range(1, len(parts))]
+    if before.suite is not None:
+        candidates.append(PurePath(os.path.relpath(before.suite.file, there.folder)).as_posix())
+    found = next((path for path in candidates if there.has(path)), None)
+    if found is None and outside is not None:
+        raise outside
+    inside = there.submodule(candidates[0]) if found is None else None
+    if inside is not None:
+        message = f"is in the submodule {inside}, of which {there.ref} does not hold the files"
+        raise InputError(Problem(message, file, hint="keep the suite outside of submodules"))
+    return found
+
+
+def _read_suite(there: Revision, path: str) -> Suite:
+    """The suite as it was, with the files beside it if its checks may need them."""
+    from highbar.suite import read  # only for the folder of a run
+
+    copy = there.read(path)
+    if any(word in copy.read_bytes() for word in _NAMES_FILES):
+        there.read_below(str(PurePosixPath(path).parent), _LARGEST_BESIDE)
+    try:
+        return read(copy)
+    except InputError as error:
+        problems = (
+            replace(one, message=f"as it was at {there.ref}: {one.message}", file=there.renamed(one.file or ""))
+            for one in error.problems
+        )
+        raise InputError(*problems) from None
+
+
+def _grader(suite: Suite, folder: Path, stack: ExitStack) -> Grader:
+    from highbar.run.functions import CheckFunctions  # only for the folder of a run
+    from highbar.run.grading import Grader  # likewise
+
+    return Grader(suite, stack.enter_context(CheckFunctions(folder)))
+
+
+def _weakened(history: RunHistory, suite: Suite, before: Policy, path: str) -> Iterator[Weakening]:
+    """What the run has less of than the suite demanded. If the policy has a suite, its own rule says what is gone."""
+    plan = history.plan
+    gone = [id_ for id_ in suite.scenarios if id_ not in plan.trials]
+    if gone and before.suite is None:
+        yield Weakening(path, "removed", some_and_more(gone))
+    fewer = {
+        id_: scenario.trials
+        for id_, scenario in suite.scenarios.items()
+        if scenario.trials > plan.trials.get(id_, scenario.trials)
+    }
+    if fewer:
+        now = sum(plan.trials[id_] for id_ in fewer)
+        yield Weakening(f"trials of {some_and_more(list(fewer))}", "lowered", str(sum(fewer.values())), str(now))
+
+
+# --- the rows --------------------------------------------------------------------------------
+
+
+def _lines(path: str, history: RunHistory, grader: Grader) -> Iterator[bytes]:
+    """The rows of a run, in their order: each of a scenario that the suite has is graded by it."""
+    from highbar.run.folder import recorded  # only for the folder of a run
+    from highbar.run.rows import line  # likewise
+
+    results = Path(path)
+    with results.open("rb") as stream, recorded(results.parent) as answer_at:
+        for text in stream:
+            row = _row_in(text)
+            if row.id not in grader.suite.scenarios:
+                yield text
+                continue
+            offset = history.offset(row.id, row.trial)
+            yield line(_graded(row, None if offset is None else answer_at(offset), grader))
+
+
+def _graded(row: _RunRow, ended: Ended | None, grader: Grader) -> dict[str, Any]:
+    if ended is not None and ended.outcome == "infrastructure" and row.error:
+        ended = replace(ended, outcome="error", reason=row.error)  # one that never had an answer, while others had
+    reason = row.unjudged.removeprefix("not run: ") if row.unjudged else None
+    made = grader.row(ended, grader.suite.scenarios[row.id], row.trial, reason=reason)
+    of_run = {"agent_version": row.agent_version, "suite": row.suite}
+    return {**made, **{name: value for name, value in of_run.items() if value is not None}}

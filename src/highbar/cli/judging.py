@@ -1,0 +1,235 @@
+"""Results and options in, a verdict out, as reports and as the exit code: what `check` and `run` have in common."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from highbar.cli import streams
+from highbar.cli.guard import REFUSED
+from highbar.cli.meta import Meta, meta_option
+from highbar.cli.outputs import REPORT_FORMAT, Output, write
+from highbar.cli.progress import watching
+from highbar.cli.workflow import github_option, tell_github
+from highbar.errors import InputError, Problem, ReportError
+from highbar.report import PAGE, Display, reporter
+
+if TYPE_CHECKING:  # the engine is loaded only for a command that reads rows
+    from highbar.model import Verdict
+    from highbar.model.job import Job, JobWatch, Wants
+
+EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: REFUSED}
+_STRICT = 1
+_NOT_WRITTEN = 4
+
+
+class BarOptions(Struct, frozen=True, eq=False):
+    """What the command line says about the bar: the policy, and what else a version is compared with."""
+
+    policy: str | None
+    agent_version: str | None
+    against_ref: str | None
+    baseline: str | None
+    allow_missing_baseline: bool
+    slices: tuple[str, ...]
+
+    def on(self, job: Job) -> Job:
+        """The job, judged by this bar."""
+        return replace(
+            job,
+            policy=self.policy,
+            agent_version=self.agent_version,
+            baseline=self.baseline,
+            allow_missing_baseline=self.allow_missing_baseline,
+        )
+
+
+class ReportOptions(Struct, frozen=True, eq=False):
+    """What the command line says about reports. `files` are as given to the option `option`: `[FORMAT=]FILE`."""
+
+    option: str
+    format: str
+    files: tuple[str, ...]
+    meta: Meta
+    strict: bool
+    github: bool | None
+    verbose: bool
+    quiet: bool
+    width: int | None
+
+    def wants(self, outputs: Sequence[Output], slices: Sequence[str], *, subset: bool) -> Wants:
+        """What these reports need of the results."""
+        from highbar.model.job import Wants  # see above
+
+        formats = {self.format, *(output.format for output in outputs)}
+        return Wants(
+            tuple(slices),
+            subset=subset,
+            scenarios=any(reporter(name).lists_scenarios for name in formats),
+            details=any(reporter(name).details for name in formats),
+        )
+
+
+def bar_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of the bar; its function takes them as one argument, `bar`."""
+
+    @click.option(
+        "--policy",
+        type=click.Path(),
+        metavar="FILE",
+        help="The policy, or typical; else highbar.yaml, found here or above.",
+    )
+    @click.option("--agent-version", metavar="V", help="Which version is judged, for progressive thresholds.")
+    @click.option(
+        "--against-ref", metavar="REF", help="Judge by the policy as it was at this git ref, too; the worse wins."
+    )
+    @click.option(
+        "--baseline", type=click.Path(), metavar="FILE", help="The baseline; else the one that the policy names."
+    )
+    @click.option(
+        "--allow-missing-baseline", is_flag=True, help="For a first run: if there is no baseline, its rules only warn."
+    )
+    @click.option("--slice", "slices", multiple=True, metavar="COLUMN", help="Show the metrics by this column too.")
+    @wraps(command)
+    def with_bar(
+        *,
+        policy: str | None,
+        agent_version: str | None,
+        against_ref: str | None,
+        baseline: str | None,
+        allow_missing_baseline: bool,
+        slices: tuple[str, ...],
+        **arguments: Any,
+    ) -> int:
+        bar = BarOptions(policy, agent_version, against_ref, baseline, allow_missing_baseline, slices)
+        return command(bar=bar, **arguments)
+
+    return with_bar
+
+
+def report_options(name: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options of reports, with files under the option `name`; it takes them as `reports`."""
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        @click.option(
+            "--format", "report_format", type=REPORT_FORMAT, default="text", show_default=True, help="What to print."
+        )
+        @click.option(
+            name,
+            "report_files",
+            multiple=True,
+            metavar="[FORMAT=]FILE",
+            help="Also write a report to a file; its ending (.html, .json, .md, .xml, .csv) decides the format."
+            " Repeatable.",
+        )
+        @meta_option
+        @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings, even if the version passes.")
+        @github_option("Write annotations, the summary and outputs for GitHub Actions. The default in a workflow.")
+        @click.option("-v", "--verbose", is_flag=True, help="Print everything: all rules, metrics, slices and notes.")
+        @click.option("--quiet", is_flag=True, help="Print only one line, fit for a chat message, and no progress.")
+        @click.option(
+            "--width",
+            type=click.IntRange(40, 1000),
+            metavar="COLUMNS",
+            help="The width of the text report; else that of the terminal, or 80.",
+        )
+        @wraps(command)
+        def with_reports(
+            *,
+            report_format: str,
+            report_files: tuple[str, ...],
+            meta: Meta,
+            strict: bool,
+            github: bool | None,
+            verbose: bool,
+            quiet: bool,
+            width: int | None,
+            **arguments: Any,
+        ) -> int:
+            reports = ReportOptions(name, report_format, report_files, meta, strict, github, verbose, quiet, width)
+            return command(reports=reports, **arguments)
+
+        return with_reports
+
+    return decorate
+
+
+def judge(job: Job, against_ref: str | None, reports: ReportOptions, outputs: tuple[Output, ...]) -> int:
+    """Judge the results of a job, report the verdict, and return its exit code. Raises InputError."""
+    from highbar import pipeline  # the engine is loaded only here: help, completion and usage errors do without it
+
+    try:
+        with watching(quiet=reports.quiet) as watch:
+            verdict = pipeline.check(job, watch) if against_ref is None else _check_both(job, against_ref, watch)
+    except InputError as error:
+        refuse_reports(outputs, reports, error)
+        raise
+    screen = streams.display(sys.stdout, width=reports.width, verbose=reports.verbose)
+    screen = replace(screen, meta=reports.meta, report_option=reports.option)
+    code = _report(verdict, reports, outputs, screen)
+    return tell_github(reports.github, code, lambda tell: tell.tell(verdict, code, outputs))
+
+
+def refuse_reports(outputs: tuple[Output, ...], reports: ReportOptions, error: InputError) -> None:
+    """Say in every file that was asked for, and to GitHub, why there is no verdict."""
+    for output in outputs:
+        write(output.file, refusal(output.format, error.problems))
+    problems = error.problems
+    tell_github(reports.github, REFUSED, lambda tell: tell.tell_problems(problems, REFUSED, outputs))
+
+
+def refusal(report_format: str, problems: Sequence[Problem]) -> str:
+    """A report that says why there is no verdict."""
+    return reporter(report_format).refusal(problems)
+
+
+def _check_both(job: Job, against_ref: str, watch: JobWatch) -> Verdict:
+    """Judge by the policy, and by what it was at a git ref."""
+    from highbar.bar import at_ref  # few checks need it, or git
+
+    return at_ref.check_against_ref(job, against_ref, watch)
+
+
+def _report(verdict: Verdict, reports: ReportOptions, outputs: tuple[Output, ...], screen: Display) -> int:
+    """Print, then write the files; a report that fails does not keep the others from being made."""
+    failures: list[ReportError] = []
+    try:
+        streams.put(_printed(verdict, reports, screen))
+    except ReportError as error:
+        failures.append(error)
+    page = replace(PAGE, verbose=screen.verbose, meta=screen.meta)
+    for output in outputs:
+        try:
+            write(output.file, reporter(output.format)(verdict, page))
+        except ReportError as error:
+            failures.append(error)
+    if verdict.problems and (reports.quiet or reports.format not in ("text", "json")):
+        streams.say_problems(verdict.problems)  # text and JSON show the problems themselves
+    if failures:
+        for failure in failures:
+            streams.say(f"highbar: {failure}")
+        return _NOT_WRITTEN
+    if reports.strict and verdict.verdict == "pass" and _has_warnings(verdict):
+        streams.say("highbar: strict, so these warnings make the exit code 1")
+        return _STRICT
+    return EXIT[verdict.verdict]
+
+
+def _has_warnings(verdict: Verdict) -> bool:
+    from highbar.report.headline import warnings  # help and usage errors do without it
+
+    return warnings(verdict) > 0
+
+
+def _printed(verdict: Verdict, reports: ReportOptions, screen: Display) -> str:
+    if reports.quiet and reports.format == "text":
+        from highbar.report import line  # only for --quiet
+
+        return line.render(verdict) + "\n"
+    return reporter(reports.format)(verdict, screen)

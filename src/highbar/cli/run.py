@@ -1,0 +1,195 @@
+"""`highbar run`: a suite and an agent in, a run folder out; and with a policy, its verdict."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec import Struct
+
+from highbar.cli.judging import (
+    BarOptions,
+    ReportOptions,
+    bar_options,
+    judge,
+    refusal,
+    refuse_reports,
+    report_options,
+)
+from highbar.cli.outputs import begin, read_outputs
+from highbar.errors import InputError, Problem
+from highbar.model.job import Job
+
+if TYPE_CHECKING:  # see command
+    from highbar.run.choices import RunOptions
+    from highbar.run.running import Done
+    from highbar.suite import Agent
+
+SUITE = "suite.yaml"
+_UNDECIDED = 3
+_KILLED_BY = 128
+
+_EXAMPLES = """\b
+Examples:
+  highbar run suite.yaml
+  highbar run suite.yaml --agent python:my_agent:answer --trials 3
+  highbar run suite.yaml --agent http://localhost:8000/chat --budget '$5'
+  highbar run suite.yaml --only 'SEC-*' --subset
+  highbar run --resume runs/library-agent-20261116-142530
+"""
+
+
+class RunChoices(Struct, frozen=True, eq=False):
+    """What the command line says about the run, as it was written. None: as the suite says."""
+
+    agent: str | None
+    resume: str | None
+    rerun_changed: bool
+    output: str | None
+    trials: int | None
+    concurrency: str | None
+    timeout: str | None
+    retries: int | None
+    budget: str | None
+    max_time: str | None
+    only: tuple[str, ...]
+    category: tuple[str, ...]
+    limit: int | None
+
+    def options(self, agent_version: str | None) -> RunOptions:
+        """The same, read. Raises InputError with every problem."""
+        from highbar.run.choices import RunOptions, read_settings  # see command
+        from highbar.run.records import Chosen  # likewise
+
+        keys = ("trials", "concurrency", "timeout", "retries", "budget", "max_time")
+        return RunOptions(
+            read_settings({key: getattr(self, key) for key in keys}),
+            None if self.agent is None else _agent(self.agent),
+            agent_version,
+            None if self.output is None else Path(self.output),
+            Chosen(self.only, self.category, self.limit),
+        )
+
+
+def _agent(text: str) -> Agent:
+    from highbar.suite.agent_text import read_agent_text  # most suites name their agent
+
+    return read_agent_text(text)
+
+
+def _run_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give the command the options of a run; its function takes them as one argument, `choices`."""
+
+    @click.option(
+        "--agent",
+        metavar="AGENT",
+        help="The agent: python:module:function, an address, or 'command: words'. Else the one that the suite names.",
+    )
+    @click.option("--resume", type=click.Path(), metavar="DIR", help="Go on with the run in this folder.")
+    @click.option("--rerun-changed", is_flag=True, help="With --resume: run scenarios that have changed since again.")
+    @click.option(
+        "--output",
+        type=click.Path(),
+        metavar="DIR",
+        help="The run folder; else runs/NAME-DATE-TIME. It must not exist.",
+    )
+    @click.option("--trials", type=int, metavar="N", help="How often each scenario is run.")
+    @click.option("--concurrency", metavar="N", help="How many calls at once, or auto.")
+    @click.option("--timeout", metavar="TIME", help="Of one call, such as 60s.")
+    @click.option("--retries", type=int, metavar="N", help="After a failure of the infrastructure; never of the agent.")
+    @click.option("--budget", metavar="USD", help="Begin no trial once the agent has cost this much, such as '$5'.")
+    @click.option("--max-time", metavar="TIME", help="Begin no trial after this time, such as 20m.")
+    @click.option(
+        "--only", multiple=True, metavar="ID", help="Run only these scenarios; * matches any text. Repeatable."
+    )
+    @click.option("--category", multiple=True, metavar="NAME", help="Run only scenarios of this category. Repeatable.")
+    @click.option("--limit", type=int, metavar="N", help="Run only the first N scenarios.")
+    @wraps(command)
+    def with_choices(**arguments: Any) -> int:
+        fields = {name: arguments.pop(name) for name in RunChoices.__struct_fields__}
+        return command(choices=RunChoices(**fields), **arguments)
+
+    return with_choices
+
+
+@click.command("run", short_help="Run an agent on a suite of scenarios, and judge it.", epilog=_EXAMPLES)
+@click.argument("suite", required=False, type=click.Path())
+@_run_options
+@click.option("--subset", is_flag=True, help="Judge a run of some scenarios only (--only, --category, --limit).")
+@click.option("--no-check", is_flag=True, help="Only run: exit with 0 if every trial has an answer or an error.")
+@bar_options
+@report_options("--report")
+def command(
+    *,
+    suite: str | None,
+    choices: RunChoices,
+    subset: bool,
+    no_check: bool,
+    bar: BarOptions,
+    reports: ReportOptions,
+) -> int:
+    """Run an agent on the scenarios of SUITE, and judge the results by a policy.
+
+    SUITE is suite.yaml unless given. The answers are recorded in a run folder as they arrive: a run that was
+    interrupted can be resumed, and highbar check judges the folder again. Without a policy the folder is written,
+    nothing is judged, and the exit code is 2.
+    """
+    outputs = read_outputs(reports.files)
+    begin(outputs, refusal, ())
+    try:
+        if choices.resume is None:
+            _refuse_a_bad_policy(bar, no_check=no_check)
+        done, ended_by = _carried_out(suite, choices, bar, reports)
+        if ended_by is not None:
+            return _KILLED_BY + ended_by
+        if no_check:
+            return _UNDECIDED if done.document.done.undecided else 0
+        job = Job((str(done.folder),), wants=reports.wants(outputs, bar.slices, subset=subset))
+        return judge(bar.on(job), bar.against_ref, reports, outputs)
+    except InputError as error:
+        refuse_reports(outputs, reports, error)
+        raise
+
+
+def _refuse_a_bad_policy(bar: BarOptions, *, no_check: bool) -> None:
+    """Raise InputError before the first call: a run may cost money, and no verdict can come of it."""
+    from highbar import policy as policies  # help and usage errors do without it
+
+    if not no_check:
+        policies.choose(bar.policy)
+
+
+def _carried_out(
+    suite: str | None, choices: RunChoices, bar: BarOptions, reports: ReportOptions
+) -> tuple[Done, int | None]:
+    """What the run did, and the number of the signal that ended it."""
+    from highbar.cli.running import run_in_terminal  # help and usage errors do without it
+    from highbar.run import preparing  # likewise
+
+    if choices.resume is not None:
+        _refuse_beside_resume(suite, choices)
+        prepared = preparing.prepare_resume(Path(choices.resume), os.environ, rerun_changed=choices.rerun_changed)
+    else:
+        if choices.rerun_changed:
+            raise click.UsageError("--rerun-changed goes with --resume")
+        file = suite or SUITE
+        if suite is None and not Path(SUITE).is_file():
+            hint = f"name the suite, or write one: highbar init --agent makes {SUITE}, a policy and a tiny agent"
+            raise InputError(Problem(f"there is no {SUITE} here", hint=hint))
+        prepared = preparing.prepare(Path(file), choices.options(bar.agent_version), os.environ)
+    return run_in_terminal(prepared, quiet=reports.quiet)
+
+
+def _refuse_beside_resume(suite: str | None, choices: RunChoices) -> None:
+    """A run that goes on takes everything from its folder."""
+    given = {} if suite is None else {"SUITE": suite}
+    for name in RunChoices.__struct_fields__:
+        value = getattr(choices, name)
+        if name not in ("resume", "rerun_changed") and value not in (None, ()):
+            given[f"--{name.replace('_', '-')}"] = value
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: --resume takes everything from the folder")

@@ -1,0 +1,116 @@
+"""A folder that `highbar run` wrote → the results in it, if they may be judged: of a finished run, whole, unchanged.
+
+The results file in such a folder is read in the same way if it is named itself: to name it must not make an
+interrupted or filtered run look like a whole one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem
+from highbar.language.phrases import count, some
+
+if TYPE_CHECKING:  # only for the folder of a run
+    from highbar.store.run_document import RunDocument
+
+# As `store.run_document` has them: few checks are of a run folder, and need not load it.
+_JOURNAL, _RESULTS, _DOCUMENT = "journal", "results.jsonl", "run.json"
+_SCHEMA = b'"highbar/run/'
+_HEAD = 512
+
+
+class RunResults(Struct, frozen=True):
+    """The results of a run: their path, the digest that they had when the run ended, and what to say of the run."""
+
+    path: str
+    sha256: str
+    notes: tuple[str, ...] = ()
+
+
+def results_in(path: str) -> str | None:
+    """The path of the results if a path names a run folder, or the results in one; None if it does not."""
+    if os.path.isdir(path):
+        return os.path.join(path, _RESULTS) if _is_run(path) else None
+    if os.path.basename(path) == _RESULTS and _is_run(os.path.dirname(path) or os.curdir):
+        return path
+    return None
+
+
+def _is_run(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, _JOURNAL)) or _has_document(folder)
+
+
+def _has_document(folder: str) -> bool:
+    """Whether there is a `run.json` of ours: a copy of the folder may have lost its journal."""
+    try:
+        with open(os.path.join(folder, _DOCUMENT), "rb") as stream:
+            return _SCHEMA in stream.read(_HEAD)
+    except (OSError, ValueError):
+        return False
+
+
+def files_beside(paths: Iterable[str]) -> list[str]:
+    """The other files of the runs whose results are among the paths."""
+    folders = [os.path.dirname(path) for path in paths if results_in(path) is not None]
+    return [os.path.join(folder, name) for folder in folders for name in (_JOURNAL, _DOCUMENT)]
+
+
+def read_results(path: str, *, subset: bool) -> RunResults:
+    """The results of a run, by their path as `results_in` gives it. Raises InputError if they may not be judged.
+
+    A run of some scenarios of its suite may be, if the caller accepts a `subset`.
+    """
+    from highbar.store.run_document import read_run_document  # only for the folder of a run
+
+    folder = os.path.dirname(path) or os.curdir
+    document = read_run_document(Path(folder))
+    again = f"highbar run --resume {folder} goes on with it"
+    if not document.is_finished:
+        raise InputError(Problem(f"the run has not ended: its state is {document.state}", folder, hint=again))
+    if not os.path.isfile(path):
+        raise InputError(Problem("the run has no results", path, hint=f"highbar run --resume {folder} writes them"))
+    if not document.whole and not subset:
+        message = f"this run was filtered: {_part(document)}; a part says nothing about the whole suite"
+        hint = "run the whole suite; --subset judges the part alone, and does not make it the whole"
+        raise InputError(Problem(message, folder, hint=hint))
+    return RunResults(path, document.results.sha256, tuple(f"{folder}: {note}" for note in _notes(document)))
+
+
+def only_run(folder: str, runs: Sequence[str], others: Sequence[str]) -> str:
+    """The results of the run below a folder. Raises InputError if there are several, or other results beside it."""
+    if len(runs) == 1 and not others:
+        return runs[0]
+    named = [os.path.relpath(os.path.dirname(run), folder) for run in runs]
+    beside = [os.path.relpath(other, folder) for other in others]
+    message = f"this folder has {count(len(runs), 'run')} in it{', and other results' if others else ''}"
+    hint = f"name the one that is meant: {os.path.dirname(runs[-1])}"
+    raise InputError(Problem(f"{message} ({some([*named, *beside], 5)})", folder, hint=hint))
+
+
+def _part(document: RunDocument) -> str:
+    chosen = document.chosen
+    options = [*(f"--only {one}" for one in chosen.only), *(f"--category {one}" for one in chosen.category)]
+    options += [f"--limit {chosen.limit}"] if chosen.limit is not None else []
+    return count(document.planned.scenarios, "scenario") + (f" ({some(options, 5)})" if options else "")
+
+
+def _notes(document: RunDocument) -> list[str]:
+    found = []
+    if not document.whole:
+        found.append(f"a filtered run: {_part(document)}. This is no verdict about the whole suite")
+    again = document.retried
+    if again.trials:
+        how = [
+            f"{again.answered} of them answered in the end",
+            f"{again.errors} failed" if again.errors else "",
+            f"{again.undecided} stayed without an answer" if again.undecided else "",
+        ]
+        needed = f"{again.trials} of {count(document.done.trials, 'trial')} needed several attempts"
+        found.append(f"{needed}: {', '.join(filter(None, how))}")
+    return found

@@ -1,0 +1,51 @@
+"""`${NAME}` in the settings of an agent → the value of that variable of the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from highbar.errors import InputError, Problem
+from highbar.suite.parts import Agent
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def filled(agent: Agent, environment: Mapping[str, str]) -> Agent:
+    """The agent with its variables replaced, in address, key and headers. Raises InputError if one is not set.
+
+    What comes out has secrets in it: it is for the one who makes the calls, and is never written anywhere.
+    """
+    used = [name for text in _texts(agent) for name in variables(text)]
+    unset = [name for name in dict.fromkeys(used) if not environment.get(name)]
+    if unset:
+        raise InputError(
+            *(Problem(f"${{{name}}} is not set", hint=f"set it in the environment: export {name}=…") for name in unset)
+        )
+    target = agent.target
+    return replace(
+        agent,
+        target=replaced(target, environment) if isinstance(target, str) and agent.kind == "http" else target,
+        key=None if agent.key is None else replaced(agent.key, environment),
+        headers={name: replaced(value, environment) for name, value in agent.headers.items()},
+    )
+
+
+def variables(text: str) -> list[str]:
+    """The names of all variables in a text."""
+    return _VARIABLE.findall(text)
+
+
+def replaced(text: str, environment: Mapping[str, str]) -> str:
+    """A text with its variables replaced, in one pass: what a variable holds is not looked at again."""
+    return _VARIABLE.sub(lambda found: environment.get(found[1], ""), text)
+
+
+def _texts(agent: Agent) -> Iterator[str]:
+    if isinstance(agent.target, str) and agent.kind == "http":
+        yield agent.target
+    if agent.key is not None:
+        yield agent.key
+    yield from agent.headers.values()

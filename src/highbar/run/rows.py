@@ -1,0 +1,101 @@
+"""One result row → one line of JSON that every reader of results takes, whatever the agent said.
+
+What an agent sends can have keys that differ only in case, halves of surrogate pairs, line breaks that only some
+readers know, or a size that no reader takes. None of it may keep the other rows from being judged.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from highbar.load.counting import LONGEST
+
+LONGEST_ROW = LONGEST // 2
+"""Bytes of a row; readers take twice as many."""
+LONGEST_SHOWN = 100_000
+"""Characters of a text in a row that would be too long for a reader of results."""
+MOST_SHOWN = 100
+"""Tool calls and messages of such a row."""
+_ENCODE = msgspec.json.Encoder(decimal_format="number").encode
+_UNSEEN = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf")
+"""Line breaks that only some readers know, codes of terminals, and what no one sees: all are written as escapes."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def line(row: Mapping[str, Any]) -> bytes:
+    """A row as a line of a JSONL file, with its line end. It is never longer than readers take."""
+    found = _encoded(row)
+    if len(found) > LONGEST_ROW:
+        found = _encoded(_shortened(row))
+    return found + b"\n"
+
+
+def _encoded(row: Mapping[str, Any]) -> bytes:
+    try:
+        found = _ENCODE(row)
+    except UnicodeEncodeError:
+        found = _ENCODE(_whole(row))
+    return found if found.isascii() and b"\x7f" not in found else _UNSEEN.sub(_escaped, found)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
+
+
+def _whole(value: Any) -> Any:
+    """The value with every half of a surrogate pair as the character for what cannot be read."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_whole(name): _whole(inner) for name, inner in value.items()}
+    return [_whole(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row that is too long, with the beginnings of its texts; `left_out` says how many characters are missing."""
+    found: dict[str, Any] = {}
+    left_out: dict[str, int] = {}
+    for name, value in row.items():
+        if isinstance(value, str) and len(value) > LONGEST_SHOWN and name != "id":
+            found[name], left_out[name] = value[:LONGEST_SHOWN], len(value) - LONGEST_SHOWN
+        elif name in ("tool_calls", "messages"):
+            found[name] = [_brief(item) for item in value[:MOST_SHOWN]]
+            left_out[name] = len(value) - len(found[name])
+        else:
+            found[name] = value
+    return {**found, "left_out": left_out}
+
+
+def _brief(value: Any) -> str:
+    """The beginning of the JSON text of a value."""
+    return _encoded(value).decode()[: LONGEST_SHOWN // MOST_SHOWN]
+
+
+def sound(value: Any) -> Any:
+    """A JSON value in which no object has two keys that are one apart from case: such an object is its JSON text.
+
+    Results with such keys are refused, since many readers take them for the same.
+    """
+    if isinstance(value, Mapping):
+        if not are_distinct(value):
+            return _encoded(value).decode()
+        return {name: sound(inner) for name, inner in value.items()}
+    return [sound(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def are_distinct(names: Mapping[str, Any]) -> bool:
+    """Whether all names differ, and not only in case. If in doubt, they do not."""
+    return len(names) < 2 or len({_folded(name) for name in names}) == len(names)
+
+
+def _folded(name: str) -> str:
+    if name.isascii():
+        return name.lower()
+    # Accents too: readers disagree about what the small letter of a capital with a dot above is.
+    parts = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(part for part in parts.casefold() if not unicodedata.combining(part))

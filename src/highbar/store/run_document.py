@@ -1,0 +1,309 @@
+"""What a run planned and did as a document, `highbar/run/1`: the file `run.json` in the folder of the run.
+
+It is written when a run ends, after the results. It says which bytes of results and journal it is about: a folder in
+which one of them has changed since is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from highbar.errors import InputError, Problem
+from highbar.store import reading, writing
+from highbar.store.encoding import encode
+from highbar.store.forms import (
+    COUNT,
+    DIGEST,
+    FLAG,
+    NULL,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Context,
+    DamagedError,
+    Form,
+    constant,
+    field,
+    one_of,
+    optional,
+    record,
+)
+from highbar.store.pieces import schema_of
+
+SCHEMA = "highbar/run/1"
+JOURNAL, RESULTS, DOCUMENT = "journal", "results.jsonl", "run.json"
+"""The files of a run folder."""
+
+RunState = Literal["complete", "budget", "time", "interrupted", "running"]
+AgentKind = Literal["python", "http", "command"]
+
+
+class SuiteOfRun(Struct, frozen=True):
+    """The suite that was run. `digest` is of its scenarios, `sha256` of the text of the file."""
+
+    name: str | None
+    file: str
+    digest: str
+    sha256: str
+
+
+class AgentOfRun(Struct, frozen=True):
+    """The agent that was run, without secrets. `settings` is the digest of all its settings."""
+
+    kind: AgentKind
+    target: str
+    version: str | None
+    settings: str
+
+
+class RunExtent(Struct, frozen=True):
+    """How much was planned."""
+
+    scenarios: int
+    trials: int
+
+
+class ChosenOfRun(Struct, frozen=True):
+    """The options that chose scenarios of the suite. Empty: all of them."""
+
+    only: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    limit: int | None = None
+
+
+class TrialCounts(Struct, frozen=True):
+    """What became of trials. Undecided ones have no answer, for no fault of the agent."""
+
+    answered: int
+    errors: int
+    undecided: int
+
+    @property
+    def trials(self) -> int:
+        """All of them."""
+        return self.answered + self.errors + self.undecided
+
+
+class OrderOfRun(Struct, frozen=True):
+    """The random order of the scenarios: a digest of their ids in that order, and the seed that gave it."""
+
+    digest: str
+    seed: int
+
+
+class StoredRows(Struct, frozen=True):
+    """The results that a run wrote."""
+
+    rows: int
+    sha256: str
+
+
+class StoredJournal(Struct, frozen=True):
+    """The journal as it was when the document was written: its length, and the checksum of its last line."""
+
+    size: int
+    lines: int
+    checksum: str
+
+
+class RunDocument(Struct, frozen=True):
+    """What a run planned and did.
+
+    `whole`: the whole suite was chosen. `done` counts all planned trials, `retried` those that needed several
+    attempts. `started` and `ended` are in UTC, ISO 8601. A run is finished if it ended by itself, by budget or by time.
+    """
+
+    state: RunState
+    whole: bool
+    suite: SuiteOfRun
+    agent: AgentOfRun
+    planned: RunExtent
+    chosen: ChosenOfRun
+    done: TrialCounts
+    retried: TrialCounts
+    order: OrderOfRun
+    started: str
+    ended: str | None
+    resumes: int
+    results: StoredRows
+    journal: StoredJournal
+    highbar: str
+    judge: None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run ended by itself, by budget or by time."""
+        return self.state in ("complete", "budget", "time")
+
+
+_CHECKSUM = Form(
+    {"type": "string", "pattern": "^[0-9a-f]{8}$"},
+    lambda value, _context: value,
+    lambda found, _context: _checksum(found),
+)
+
+
+def _checksum(found: Any) -> str:
+    if not isinstance(found, str) or not re.fullmatch("[0-9a-f]{8}", found):
+        raise DamagedError(((), "wanted 8 hexadecimal digits"))
+    return found
+
+
+def _counts(description: str) -> Form:
+    return record(
+        TrialCounts,
+        field("answered", COUNT),
+        field("errors", COUNT, "The agent failed."),
+        field("undecided", COUNT, "No answer, for no fault of the agent: not run, interrupted, infrastructure."),
+        description=description,
+    )
+
+
+_RUN = record(
+    RunDocument,
+    constant("schema", SCHEMA),
+    field("state", one_of(RunState), "How the run ended; only complete, budget and time are finished runs."),
+    field("whole", FLAG, "Whether all scenarios of the suite were chosen."),
+    field(
+        "suite",
+        record(
+            SuiteOfRun,
+            field("name", optional(TEXT)),
+            field("file", TEXT),
+            field("digest", DIGEST, "Of its scenarios."),
+            field("sha256", DIGEST, "Of the text of the file."),
+        ),
+    ),
+    field(
+        "agent",
+        record(
+            AgentOfRun,
+            field("kind", one_of(AgentKind)),
+            field("target", TEXT, "The function, the address or the command, with `${NAME}` as it is written."),
+            field("version", optional(TEXT)),
+            field("settings", DIGEST, "Of all settings of the agent."),
+        ),
+    ),
+    field("judge", NULL),
+    field("planned", record(RunExtent, field("scenarios", COUNT), field("trials", COUNT))),
+    field(
+        "chosen",
+        record(
+            ChosenOfRun,
+            field("only", TEXTS),
+            field("category", TEXTS),
+            field("limit", optional(COUNT)),
+            description="The options that chose scenarios of the suite.",
+        ),
+    ),
+    field("done", _counts("What became of the planned trials.")),
+    field("retried", _counts("The same, for trials that needed several attempts.")),
+    field(
+        "order",
+        record(
+            OrderOfRun,
+            field("digest", DIGEST, "Of the ids in the order in which they were run."),
+            field("seed", WHOLE),
+        ),
+    ),
+    field("started", TEXT),
+    field("ended", optional(TEXT)),
+    field("resumes", COUNT, "How many times the run was resumed."),
+    field("results", record(StoredRows, field("rows", COUNT), field("sha256", DIGEST, "Of results.jsonl."))),
+    field(
+        "journal",
+        record(
+            StoredJournal,
+            field("bytes", COUNT, of="size"),
+            field("lines", COUNT),
+            field("checksum", _CHECKSUM, "Of the last line."),
+        ),
+    ),
+    field("highbar", TEXT, "The version of Highbar that began the run."),
+)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the document."""
+    return schema_of("Highbar run", ("run",), {"run": _RUN.schema})
+
+
+def write(document: RunDocument) -> dict[str, Any]:
+    """The document as JSON values."""
+    written: dict[str, Any] = _RUN.write(document, Context())
+    return written
+
+
+def save(document: RunDocument, folder: Path) -> None:
+    """Replace the `run.json` of a folder as a whole. Raises ReportError if that fails."""
+    writing.write(folder / DOCUMENT, encode(write(document)))
+
+
+def is_run_folder(path: Path) -> bool:
+    """Whether a path is the folder of a run: a directory with a journal in it."""
+    try:
+        return (path / JOURNAL).is_file()
+    except (OSError, ValueError):  # a text that is too long, or no path at all
+        return False
+
+
+def read_run_document(folder: Path) -> RunDocument:
+    """What the run in a folder planned and did, in any state.
+
+    Raises InputError if the run has not ended, if the document is damaged or contradicts itself, or if the journal is
+    not the one that it is about: then the run went on, and was not ended, or somebody changed it.
+    """
+    if is_run_folder(folder) and not (folder / DOCUMENT).exists():
+        raise _unfinished(folder, "the run has not ended: it is still going on, or was killed")
+    document = read_document(folder)
+    size = _size(folder / JOURNAL)
+    if size != document.journal.size:
+        found = f"the journal has {size} bytes, and {DOCUMENT} is about {document.journal.size}"
+        raise _unfinished(folder, f"the run went on after it had ended, or its files were changed: {found}")
+    return document
+
+
+def read_document(folder: Path) -> RunDocument:
+    """The `run.json` of a folder, whether or not the run went on since. Raises InputError if it is damaged."""
+    hint = f"highbar run --resume {folder} writes it anew, if you remove it"
+    stored = reading.read_stored(folder / DOCUMENT, SCHEMA, hint)
+    return stored.read(_read)
+
+
+def _unfinished(folder: Path, message: str) -> InputError:
+    return InputError(Problem(message, str(folder), hint=f"highbar run --resume {folder} goes on with it"))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise InputError(Problem(f"cannot be read: {error.strerror}", str(path))) from None
+
+
+def _read(content: Mapping[str, Any]) -> RunDocument:
+    document: RunDocument = _RUN.read(content, Context())
+    faults = list(_contradictions(document))
+    if faults:
+        raise DamagedError(*faults)
+    return document
+
+
+def _contradictions(document: RunDocument) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Numbers that no run has written: what was planned is what was done, and has one row each."""
+    planned = document.planned.trials
+    for place, found in (("done", document.done.trials), ("results", document.results.rows)):
+        if found != planned:
+            yield (place,), f"found {found} trials, but {planned} were planned"
+    for name in ("answered", "errors", "undecided"):
+        if getattr(document.retried, name) > getattr(document.done, name):
+            yield ("retried", name), "more than there are in all"
+    if document.whole and document.chosen != ChosenOfRun():
+        yield ("whole",), "found true, but scenarios were chosen"
+    if document.is_finished and document.ended is None:
+        yield ("ended",), f"found null, but the state is {document.state}"

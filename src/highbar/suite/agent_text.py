@@ -1,0 +1,80 @@
+"""An agent that is named outside of a suite, by `--agent` or from Python → the agent.
+
+python:module:function          a function
+https://host/v1/chat/completions    an address, of chat completions
+command: ./agent --json         a command, in words as a shell would split them
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from highbar.documents.problems import Place, shown
+from highbar.errors import InputError, Problem
+from highbar.suite.parts import Agent
+from highbar.suite.plain import plain
+from highbar.suite.settings import read_agent, variables
+
+_FORMS = "write python:module:function, an address that begins with http:// or https://, or 'command: words'"
+
+
+def read_agent_text(text: str) -> Agent:
+    """The agent that a text names. Raises InputError if it names none.
+
+    >>> read_agent_text("python:library_agent:answer").target
+    'library_agent:answer'
+    >>> read_agent_text("command: ./agent 'two words'").target
+    ('./agent', 'two words')
+    """
+    given = text.strip()
+    kind, _, rest = given.partition(":")
+    if kind == "python":
+        return _read({"python": _function(rest.strip())})
+    if kind == "command":
+        return _read({"command": _words(rest)})
+    if re.match(r"https?://|\$\{", given):
+        return _read({"http": given})
+    raise InputError(Problem(f"found {shown(text)}, wanted an agent", hint=_hint(given)))
+
+
+def read_agent_values(values: Mapping[str, Any]) -> Agent:
+    """The agent that a mapping describes, with the keys of a suite's `agent`. Raises InputError with every problem."""
+    return _read(plain(values))
+
+
+def _read(fields: Mapping[str, Any]) -> Agent:
+    place = Place(("agent",), [])
+    agent = read_agent(fields, place)
+    list(variables({"agent": fields}, place))  # which notes names that are none
+    if place.problems or agent is None:
+        raise InputError(*(Problem(f"the agent: {problem.text}", hint=problem.hint) for problem in place.problems))
+    return agent
+
+
+def _words(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError(Problem(f"the agent: {error} in {shown(text.strip())}", hint="close the quotes")) from None
+    if not words:
+        raise InputError(Problem("the agent: 'command:' without a command", hint="write 'command: ./agent --json'"))
+    return words
+
+
+def _function(name: str) -> str:
+    """The name of a function; the path of a file is a slip."""
+    path, _, function = name.partition(":")
+    if path.endswith(".py"):
+        module = path.removesuffix(".py").lstrip("./").replace("/", ".")
+        hint = f"write python:{module}:{function or 'function'}"
+        raise InputError(Problem(f"the agent: found the file {shown(path)}, wanted the name of a module", hint=hint))
+    return name
+
+
+def _hint(text: str) -> str:
+    if re.fullmatch(r"[\w.]+:\w+", text):
+        return f"did you mean python:{text}?"
+    return f"did you mean 'command: {text}'?" if text.startswith(("./", "/")) else _FORMS

@@ -1,0 +1,80 @@
+"""Run folders with answers that no agent gave, written as a run writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import replace
+
+from highbar.run import folder
+from highbar.run.calls import Reply
+from highbar.run.describing import describe
+from highbar.run.functions import CheckFunctions
+from highbar.run.grading import Grader
+from highbar.run.records import Chosen, Ended, RunPlan, TurnEnd
+from highbar.run.rows import line
+from highbar.suite import Suite, read
+
+AT = "2026-11-16T14:25:30Z"
+Answers = Callable[[str, int], str | Reply | Ended | None]
+"""By id and trial what came of it: a reply, the end of the trial, or None if it was never called."""
+
+
+def record(
+    path: Path,
+    suite_file: Path,
+    answers: Answers,
+    *,
+    how: Literal["complete", "budget", "time", "interrupted"] = "complete",
+    only: Sequence[str] = (),
+    functions: bool = False,
+) -> Path:
+    """The folder of a run of the suite in a file, which got these answers."""
+    suite = read(suite_file)
+    ids = tuple(id_ for id_ in suite.scenarios if not only or id_ in only)
+    with folder.create(path, _plan(suite, suite_file, ids, only)) as run, ExitStack() as stack:
+        ends: dict[tuple[str, int], Ended | None] = {}
+        for id_ in ids:
+            for trial in range(1, suite.scenarios[id_].trials + 1):
+                ends[id_, trial] = ended = _ended(suite, id_, trial, answers(id_, trial))
+                if ended is not None:
+                    run.append(ended)
+        run.finish(how, AT)
+        called = stack.enter_context(CheckFunctions(suite_file.parent)) if functions else None
+        grader = Grader(suite, called, agent_version="1.0")
+        rows = (line(grader.row(ended, suite.scenarios[key[0]], key[1])) for key, ended in ends.items())
+        stored = run.write_results(rows)
+        run.write_document(describe(run.history, run.journal.end, stored, suite, "1.0"))
+    return path
+
+
+def _ended(suite: Suite, id_: str, trial: int, answer: str | Reply | Ended | None) -> Ended | None:
+    digest = suite.scenarios[id_].digest
+    if answer is None:
+        return None
+    if isinstance(answer, Ended):
+        return replace(answer, id=id_, trial=trial, digest=digest)
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    return Ended(id_, trial, digest, "answered", (TurnEnd(reply, 12.5),))
+
+
+def _plan(suite: Suite, suite_file: Path, ids: tuple[str, ...], only: Sequence[str]) -> RunPlan:
+    return RunPlan(
+        suite_file=str(suite_file.absolute()),
+        suite_text=suite_file.read_bytes(),
+        suite_digest=suite.digest,
+        order=ids[::-1],
+        trials={id_: suite.scenarios[id_].trials for id_ in ids},
+        digests={id_: suite.scenarios[id_].digest for id_ in ids},
+        seed=1,
+        started=AT,
+        agent={"kind": "python", "target": "agent:answer", "version": None},
+        settings={},
+        chosen=Chosen(only=tuple(only)),
+        agent_version="1.0",
+        scenarios=len(suite.scenarios),
+        highbar="0.0",
+    )

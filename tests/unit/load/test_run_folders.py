@@ -1,0 +1,289 @@
+"""The folder of a run, as `check` and its likes read it: only whole, finished, unchanged runs are judged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+import highbar
+from highbar import policy as policies
+from highbar.errors import InputError
+from highbar.load import run_folders
+from highbar.load.results import results as load
+from highbar.model.job import SILENT, EngineChoice, Job, Wants
+from highbar.run import folder
+from highbar.run.calls import Reply
+from highbar.run.records import Ended, TurnEnd
+from highbar.store import run_document
+from tests.commandline import judged, refused, run
+from tests.recorded_runs import record
+
+SUITE = {
+    "suite": "library",
+    "scenarios": [
+        {"id": "HOURS", "category": "happy_path", "input": "When?", "trials": 2, "answer": {"contains": "10"}},
+        {"id": "SEC", "category": "adversarial", "input": "Who?", "must_not": {"leaks": {"contains": "Ann"}}},
+    ],
+}
+POLICY = {"thresholds": {"blocking": {"pass_rate": "≥ 100%"}}}
+GOOD = {"HOURS": "At 10", "SEC": "I do not tell"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "suite.json").write_text(json.dumps(SUITE))
+    (tmp_path / "highbar.json").write_text(json.dumps(POLICY))
+    return tmp_path
+
+
+def made(here, name="runs/one", answers=lambda id_, _trial: GOOD[id_], **more):
+    return record(here / name, here / "suite.json", answers, **more)
+
+
+def check(here, *arguments):
+    return run(here, "check", *arguments, "--format", "json")
+
+
+def test_names_are_those_of_the_store():
+    names = (run_folders._JOURNAL, run_folders._RESULTS, run_folders._DOCUMENT)
+    assert names == (run_document.JOURNAL, run_document.RESULTS, run_document.DOCUMENT)
+    assert run_document.SCHEMA.encode() in run_folders._SCHEMA + b"1"
+
+
+@pytest.mark.parametrize("name", ["runs/one", "runs/one/", "./runs/one", "runs/one/results.jsonl", "runs", "runs/*"])
+def test_a_finished_run_is_judged_by_whatever_name(here, name):
+    made(here)
+    verdict = judged(check(here, name), "pass")
+    assert verdict["counts"]["trials"] == 3
+    assert len(verdict["results"]) == 1
+    assert not [note for note in verdict["warnings"] if "not read" in note]
+
+
+def test_an_answer_that_is_wrong_fails(here):
+    made(here, answers=lambda id_, trial: "At 9" if trial == 2 else GOOD[id_])
+    failed = judged(check(here, "runs/one"), "fail")["scenarios_failed"]
+    assert [(one["id"], one["reason"]) for one in failed] == [("HOURS", "1 of 2 trials passed; wrong answer")]
+
+
+@pytest.mark.parametrize("how", ["budget", "time"])
+def test_a_run_that_ended_by_budget_or_time_is_inconclusive_about_the_rest(here, how):
+    made(here, answers=lambda id_, _: None if id_ == "SEC" else GOOD[id_], how=how)
+    assert judged(check(here, "runs/one"), "inconclusive")["counts"]["unjudged"] == 1
+
+
+@pytest.mark.parametrize("name", ["runs/one", "runs/one/results.jsonl", "runs", "runs/one/*.jsonl"])
+def test_an_interrupted_run_is_refused(here, name):
+    made(here, how="interrupted")
+    refused(check(here, name), "has not ended", "interrupted", "highbar run --resume runs/one")
+
+
+@pytest.mark.hazard("H58")
+@pytest.mark.parametrize("name", ["runs/one", "runs/one/results.jsonl"])
+def test_a_run_without_a_document_is_refused(here, name):
+    path = made(here)
+    (path / "run.json").unlink()
+    refused(check(here, name), "has not ended", "--resume")
+
+
+@pytest.mark.hazard("H58")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines[:-1],
+        lambda lines: [*lines, lines[-1].replace(b'"trial":1', b'"trial":9')],
+        lambda lines: [line.replace(b"happy_path", b"edge_case") for line in lines],
+        lambda _: [],
+    ],
+)
+def test_results_that_changed_since_the_run_are_refused(here, change):
+    path = made(here)
+    lines = (path / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (path / "results.jsonl").write_bytes(b"".join(change(lines)))
+    refused(check(here, "runs/one"), "runs/one/results.jsonl", "changed since the run ended")
+
+
+def test_a_torn_line_is_a_change_and_nothing_else(here):
+    path = made(here)
+    text = (path / "results.jsonl").read_bytes()
+    (path / "results.jsonl").write_bytes(text[:-20])
+    done = check(here, "runs/one")
+    refused(done, "changed since the run ended")
+    assert len(done.json["problems"]) == 1
+
+
+def test_results_that_are_missing_are_refused(here):
+    path = made(here)
+    (path / "results.jsonl").unlink()
+    refused(check(here, "runs/one"), "has no results", "--resume")
+
+
+def test_a_run_that_went_on_after_its_document_was_written_is_refused(here):
+    path = made(here)
+    with (path / "journal").open("ab") as journal:
+        journal.write(b"more\n")
+    refused(check(here, "runs/one"), "went on")
+
+
+def test_a_folder_that_lost_its_journal_is_refused(here):
+    path = made(here)
+    (path / "journal").unlink()
+    refused(check(here, "runs/one"), "journal")
+
+
+def test_a_run_that_goes_on_is_refused(here):
+    path = made(here)
+    with folder.open_run(path):
+        shutil.copytree(path, here / "copy")
+        (here / "copy" / "run.json").unlink()
+    refused(check(here, "copy"), "--resume copy")
+
+
+# --- filtered runs ---------------------------------------------------------------------------
+
+
+@pytest.mark.hazard("H14")
+@pytest.mark.hazard("H15")
+@pytest.mark.parametrize("name", ["runs/one", "runs/one/results.jsonl", "runs"])
+def test_a_filtered_run_gives_no_verdict(here, name):
+    made(here, only=["SEC"])
+    refused(check(here, name), "filtered", "--only SEC", "--subset")
+
+
+@pytest.mark.hazard("H14")
+def test_a_subset_is_judged_if_it_is_said_to_be_one_and_the_report_says_so(here):
+    made(here, only=["SEC"])
+    verdict = judged(check(here, "runs/one", "--subset"), "pass")
+    assert any("filtered run: 1 scenario (--only SEC)" in note for note in verdict["warnings"])
+    assert highbar.check("runs/one", subset=True).passed
+    with pytest.raises(InputError, match="filtered"):
+        highbar.check("runs/one")
+
+
+# --- several ---------------------------------------------------------------------------------
+
+
+def test_a_folder_around_several_runs_is_ambiguous(here):
+    made(here)
+    made(here, "runs/two")
+    refused(check(here, "runs"), "2 runs", "one, two", "name the one that is meant")
+
+
+def test_a_folder_around_a_run_and_other_results_is_ambiguous(here):
+    made(here)
+    (here / "runs" / "more.jsonl").write_text('{"id": "X", "passed": true}\n')
+    refused(check(here, "runs"), "other results", "more.jsonl")
+
+
+def test_runs_that_are_named_one_by_one_are_judged_together(here):
+    made(here, only=["SEC"])
+    made(here, "runs/two", only=["HOURS"])
+    verdict = judged(check(here, "runs/one", "runs/two", "--subset"), "pass")
+    assert verdict["counts"] == {**verdict["counts"], "scenarios": 2, "trials": 3}
+
+
+def test_a_run_is_judged_together_with_other_files(here):
+    made(here)
+    (here / "more.jsonl").write_text('{"id": "X", "passed": false, "agent_version": "1.0"}\n')
+    verdict = judged(check(here, "runs/one", "more.jsonl"), "fail")
+    assert [one["id"] for one in verdict["scenarios_failed"]] == ["X"]
+
+
+def test_the_same_run_twice_is_refused(here):
+    made(here)
+    refused(check(here, "runs/one", "runs/one/results.jsonl"), "named twice")
+
+
+def test_a_copy_of_a_folder_works(here):
+    made(here)
+    shutil.copytree(here / "runs" / "one", here / "else where [1]")
+    shutil.rmtree(here / "runs")
+    judged(check(here, "else where [1]"), "pass")
+
+
+def test_all_problems_of_several_folders_are_said_at_once(here):
+    made(here, how="interrupted")
+    made(here, "runs/two", only=["SEC"])
+    done = check(here, "runs/one", "runs/two")
+    refused(done, "interrupted", "filtered")
+    assert len(done.json["problems"]) == 2
+
+
+def test_a_mapping_of_the_policy_is_not_for_the_rows_of_a_run(here):
+    made(here)
+    mapping = {"columns": {"id": "output", "correct": {"path": "trial", "is": 7}}}
+    (here / "highbar.json").write_text(json.dumps({**POLICY, "map": mapping}))
+    notes = judged(check(here, "runs/one"), "pass")["warnings"]
+    assert any("the mapping is not used" in note for note in notes)
+
+
+def test_an_ordinary_folder_is_read_as_before(here):
+    (here / "logs").mkdir()
+    (here / "logs" / "results.jsonl").write_text('{"id": "X", "passed": true}\n')
+    (here / "logs" / "run.txt").write_text("mine")
+    verdict = judged(check(here, "logs"), "pass")
+    assert any("run.txt" in note for note in verdict["warnings"])
+
+
+# --- what is said ----------------------------------------------------------------------------
+
+
+def test_trials_that_needed_several_attempts_are_noted(here):
+    ends = {
+        ("HOURS", 1): Ended("", 1, "", "answered", (TurnEnd(Reply("At 10"), 1.0),), attempts=3),
+        ("HOURS", 2): Ended("", 1, "", "infrastructure", reason="HTTP 503", attempts=5),
+    }
+    made(here, answers=lambda id_, trial: ends.get((id_, trial), GOOD[id_]))
+    notes = judged(check(here, "runs/one"), "inconclusive")["warnings"]
+    said = "2 of 3 trials needed several attempts: 1 of them answered in the end, 1 stayed without an answer"
+    assert f"runs/one: {said}" in notes
+
+
+def test_runs_are_compared_and_recorded_like_files(here):
+    made(here)
+    made(here, "runs/two", answers=lambda id_, _: "Ann" if id_ == "SEC" else GOOD[id_])
+    done = run(here, "compare", "runs/one", "runs/two", "--format", "json")
+    assert done.exit == 0
+    assert done.json["broken"] == ["SEC"]
+    assert run(here, "baseline", "record", "runs/one", "--output", "baseline.json").exit == 0
+    made(here, "runs/part", only=["SEC"])
+    made(here, "runs/cut", how="interrupted")
+    for name in ("runs/part", "runs/cut"):
+        assert run(here, "compare", "runs/one", name).exit == 2
+        assert run(here, "baseline", "record", name, "--output", "other.json").exit == 2
+
+
+@pytest.mark.parametrize("name", ["journal", "run.json", "results.jsonl"])
+def test_no_report_overwrites_a_file_of_the_run(here, name):
+    path = made(here)
+    before = (path / name).read_bytes()
+    assert run(here, "check", "runs/one", "--output", f"json=runs/one/{name}").exit == 2
+    assert (path / name).read_bytes() == before
+
+
+# --- engines that read the files themselves --------------------------------------------------
+
+
+def paths(*results, subset=False):
+    """What an engine that reads paths is given."""
+    job = Job(results, policy=POLICY, engine=EngineChoice("spark", reads_paths=True), wants=Wants(subset=subset))
+    with load(job, policies.choose(POLICY), SILENT) as found:
+        return found.paths
+
+
+def test_an_engine_that_reads_paths_is_given_the_results_of_a_run(here):
+    made(here)
+    assert paths("runs/one", "other.jsonl") == ("runs/one/results.jsonl", "other.jsonl")
+
+
+def test_an_engine_that_reads_paths_is_not_given_what_may_not_be_judged(here):
+    made(here, how="interrupted")
+    made(here, "runs/part", only=["SEC"])
+    changed = made(here, "runs/changed")
+    (changed / "results.jsonl").write_bytes(b'{"id": "SEC", "passed": true}\n')
+    for name in ("runs/one", "runs/part", "runs/changed", "runs/changed/results.jsonl"):
+        with pytest.raises(InputError):
+            paths(name)
+    assert paths("runs/part", subset=True) == ("runs/part/results.jsonl",)
