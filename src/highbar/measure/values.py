@@ -12,9 +12,7 @@ from msgspec.structs import replace
 from highbar import catalogue
 from highbar.columns import recorded
 from highbar.language import formula
-from highbar.language.exact import write_decimal
 from highbar.language.formula import Undefined
-from highbar.language.phrases import ordinal
 from highbar.measure import between, doubts, intervals, unknown
 from highbar.measure.needs import difference, where_of
 from highbar.measure.parts import Formula, is_share, of_metric
@@ -360,14 +358,8 @@ class Measured:
             return Undefined(unknown.nothing_there(wanted.where, self.categories))
         if not rank.trials:
             return Undefined(LACKS.get(wanted.column, f"no scenario has `{wanted.column.removeprefix('extra:')}`"))
-        percentile = f"the {ordinal(write_decimal(wanted.share * 100))} percentile falls on"
-        if not rank.errors:
-            return Undefined(f"{percentile} an undecided trial")
         undecided = self.best.ranks[wanted].undecided if self.best and wanted in self.best.ranks else rank.undecided
-        counted = f"{rank.errors} of {rank.trials}"
-        if undecided:
-            return Undefined(f"{percentile} a trial that crashed or is undecided ({counted} are)")
-        return Undefined(f"{percentile} a trial that never finished ({counted} crashed)")
+        return Undefined(unknown.no_value_at(wanted, rank, undecided))
 
 
 class MetricValues(Mapping[str, Value]):
